@@ -1,0 +1,94 @@
+#include "core/context.h"
+
+#include "core/status.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 64, MOST_THREADS = 1024 };
+
+static void *take_malloc(size_t bytes, void *user)
+{
+    (void)user;
+    return malloc(bytes);
+}
+
+static void give_free(void *memory, void *user)
+{
+    (void)user;
+    free(memory);
+}
+
+/* The allocator's pointer is kept just below the aligned block. */
+void *memory_take(const ssm2d_context *context, size_t bytes)
+{
+    if (bytes > PTRDIFF_MAX - 2 * ALIGNMENT) return NULL;
+    char *raw = context->allocate(bytes + ALIGNMENT + sizeof(void *), context->user);
+    if (!raw) return NULL;
+    uintptr_t start = ((uintptr_t)raw + sizeof(void *) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    char *memory = raw + (start - (uintptr_t)raw);
+    memcpy(memory - sizeof raw, &raw, sizeof raw);
+    return memset(memory, 0, bytes);
+}
+
+void memory_give(const ssm2d_context *context, void *memory)
+{
+    if (!memory) return;
+    void *raw;
+    memcpy(&raw, (char *)memory - sizeof raw, sizeof raw);
+    context->release(raw, context->user);
+}
+
+static int processors(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : (int)n;
+}
+
+ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_context **out, ssm2d_error *error)
+{
+    ssm2d_context_options o = {0};
+    if (options) o = *options;
+    if (!out) return fail(error, SSM2D_ERROR_ARGUMENT, "context=NULL: there is nowhere to put the result");
+    *out = NULL;
+    if (o.threads < 0 || o.threads > MOST_THREADS)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "threads=%d: use 1 to %d, or 0 for all processors", o.threads, MOST_THREADS);
+    if (!o.allocate != !o.release)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "allocate and release: give both or neither");
+    ssm2d_context c = {o.allocate ? o.allocate : take_malloc, o.release ? o.release : give_free, o.user, NULL, CPU_BASELINE};
+    ssm2d_status status = cpu_choose(o.cpu, &c.cpu, error);
+    if (status) return status;
+
+    int threads = o.threads ? o.threads : processors();
+    ssm2d_context *context = memory_take(&c, sizeof c);
+    void *memory = memory_take(&c, pool_bytes(threads));
+    if (!context || !memory) {
+        memory_give(&c, memory);
+        memory_give(&c, context);
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a context of %d threads", threads);
+    }
+    status = pool_start(memory, threads, &c.pool, error);
+    if (status) {
+        memory_give(&c, memory);
+        memory_give(&c, context);
+        return status;
+    }
+    *context = c;
+    *out = context;
+    return SSM2D_OK;
+}
+
+void ssm2d_context_destroy(ssm2d_context *context)
+{
+    if (!context) return;
+    ssm2d_context c = *context;
+    pool_stop(c.pool);
+    memory_give(&c, c.pool);
+    memory_give(&c, context);
+}
+
+int ssm2d_context_threads(const ssm2d_context *context) { return pool_threads(context->pool); }
+const char *ssm2d_context_cpu(const ssm2d_context *context) { return cpu_names[context->cpu]; }

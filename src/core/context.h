@@ -1,0 +1,20 @@
+/* context - what every object needs: memory, threads, the instruction set. */
+#ifndef SSM2D_CORE_CONTEXT_H
+#define SSM2D_CORE_CONTEXT_H
+
+#include "core/cpu.h"
+#include "core/pool.h"
+
+struct ssm2d_context {
+    void *(*allocate)(size_t bytes, void *user);
+    void (*release)(void *memory, void *user);
+    void *user;
+    pool *pool;
+    cpu_level cpu;
+};
+
+/* 64-byte aligned and zeroed memory; NULL when there is none (or bytes is absurd). */
+void *memory_take(const ssm2d_context *context, size_t bytes);
+void memory_give(const ssm2d_context *context, void *memory);
+
+#endif

@@ -1,0 +1,178 @@
+#include "core/pool.h"
+
+#include "core/status.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define relax() _mm_pause()
+#else
+#define relax() ((void)0)
+#endif
+
+/* Long enough to bridge the gap between two operators of a model, short enough not to burn a core between batches. */
+enum { SPINS = 4000 };
+
+typedef struct worker {
+    pool *owner;
+    pthread_t thread;
+    int index;
+} worker;
+
+struct pool {
+    _Atomic unsigned round;  /* counts runs; workers wait for it to change */
+    _Atomic size_t next;     /* the next task number */
+    _Atomic int working;     /* workers that have not left this round */
+    _Atomic int sleepers;
+    _Atomic int busy;
+    _Atomic int quit;
+    size_t tasks;
+    pool_task run;
+    void *arg;
+    int threads;
+    _Atomic unsigned generation; /* of forks, at the time the threads were started */
+    _Atomic unsigned restarting; /* the generation that some thread is starting them for */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    worker workers[];
+};
+
+static _Atomic unsigned fork_generation;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void count_fork(void) { atomic_fetch_add(&fork_generation, 1); }
+static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
+
+static void take_tasks(pool *p, int index)
+{
+    for (;;) {
+        size_t task = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+        if (task >= p->tasks) return;
+        p->run(p->arg, task, index);
+    }
+}
+
+static void wait_for_round(pool *p, unsigned seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&p->round, memory_order_acquire) != seen) return;
+        relax();
+    }
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->sleepers, 1);
+    while (atomic_load(&p->round) == seen) pthread_cond_wait(&p->wake, &p->lock);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void next_round(pool *p)
+{
+    atomic_fetch_add(&p->round, 1);
+    if (atomic_load(&p->sleepers)) {
+        pthread_mutex_lock(&p->lock);
+        pthread_cond_broadcast(&p->wake);
+        pthread_mutex_unlock(&p->lock);
+    }
+}
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    pool *p = w->owner;
+    for (unsigned seen = 0;;) {
+        wait_for_round(p, seen);
+        seen++;
+        if (atomic_load(&p->quit)) return NULL;
+        take_tasks(p, w->index);
+        atomic_fetch_sub_explicit(&p->working, 1, memory_order_release);
+    }
+}
+
+/* Sets the shared state anew and starts the threads; returns how many threads there are, the caller included. */
+static int start_threads(pool *p)
+{
+    atomic_init(&p->round, 0);
+    atomic_init(&p->next, 0);
+    atomic_init(&p->working, 0);
+    atomic_init(&p->sleepers, 0);
+    atomic_init(&p->quit, 0);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    int running = 1;
+    for (; running < p->threads; running++) {
+        worker *w = &p->workers[running];
+        w->owner = p;
+        w->index = running;
+        if (pthread_create(&w->thread, NULL, work, w)) break;
+    }
+    return running;
+}
+
+static void stop_threads(pool *p, int running)
+{
+    atomic_store(&p->quit, 1);
+    next_round(p);
+    for (int i = 1; i < running; i++) pthread_join(p->workers[i].thread, NULL);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->wake);
+}
+
+size_t pool_bytes(int threads) { return sizeof(pool) + (size_t)threads * sizeof(worker); }
+
+ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *error)
+{
+    pool *p = memory;
+    memset(p, 0, pool_bytes(threads));
+    pthread_once(&fork_once, watch_forks);
+    p->threads = threads;
+    unsigned generation = atomic_load(&fork_generation);
+    atomic_init(&p->restarting, generation);
+    atomic_init(&p->generation, generation);
+    int running = start_threads(p);
+    if (running < threads) {
+        stop_threads(p, running);
+        return fail(error, SSM2D_ERROR_SYSTEM, "threads=%d: the system gave only %d threads", threads, running);
+    }
+    *out = p;
+    return SSM2D_OK;
+}
+
+void pool_stop(pool *p)
+{
+    /* A forked child has none of these threads, and whatever state the locks were in. */
+    if (p->generation == atomic_load(&fork_generation)) stop_threads(p, p->threads);
+}
+
+int pool_threads(const pool *p) { return p->threads; }
+
+/* In a forked child: the first thread to come starts threads anew. Says whether the pool may be used now. */
+static int ready(pool *p)
+{
+    unsigned now = atomic_load(&fork_generation), then = atomic_load(&p->generation);
+    if (then == now) return 1;
+    if (!atomic_compare_exchange_strong(&p->restarting, &then, now)) return 0;
+    p->threads = start_threads(p);
+    atomic_store(&p->busy, 0);
+    atomic_store(&p->generation, now);
+    return 1;
+}
+
+void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
+{
+    int idle = 0;
+    if (tasks < 2 || !ready(p) || p->threads == 1 || !atomic_compare_exchange_strong(&p->busy, &idle, 1)) {
+        for (size_t task = 0; task < tasks; task++) run(arg, task, 0);
+        return;
+    }
+    p->tasks = tasks;
+    p->run = run;
+    p->arg = arg;
+    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    atomic_store(&p->working, p->threads - 1);
+    next_round(p);
+    take_tasks(p, 0);
+    while (atomic_load_explicit(&p->working, memory_order_acquire)) relax();
+    atomic_store(&p->busy, 0);
+}
