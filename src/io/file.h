@@ -1,0 +1,29 @@
+/* file - reading whole files with a bound, and writing files that appear complete or not at all. */
+#ifndef SSM2D_IO_FILE_H
+#define SSM2D_IO_FILE_H
+
+#include "ssm2d.h"
+
+#include <stdio.h>
+
+/* Reads all of path into memory taken from context (give it back with memory_give); a NUL byte follows the contents.
+ * Refuses files over `most` bytes. */
+ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes, size_t *size, ssm2d_error *error);
+
+/* A file under construction: written to a temporary name in the same folder; commit syncs and renames it into place, cancel
+ * removes it. Exactly one of the two must be called after a successful open. */
+typedef struct atomic_file {
+    FILE *stream;
+    char *path, *temporary;
+    const ssm2d_context *context;
+} atomic_file;
+
+ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file, ssm2d_error *error);
+ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm2d_error *error);
+ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error); /* on failure the temporary file is removed too */
+void atomic_cancel(atomic_file *file);
+
+/* Creates the folder, and those above it, unless they are there. */
+ssm2d_status folder_make(const char *path, ssm2d_error *error);
+
+#endif
