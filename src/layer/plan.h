@@ -93,7 +93,7 @@ struct engine {
     void (*kernel)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, void *kernel);
     void (*kernel_backward)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *dkernel, void *dparams);
     void (*stream_push)(ssm2d_stream *stream, const void *u, void *y);
-    size_t (*stream_numbers)(const ssm2d_plan *plan); /* of state, between rows */
+    size_t (*stream_numbers)(const ssm2d_plan *plan); /* of state, between rows; SIZE_MAX: beyond counting */
 };
 
 extern const engine engine_f32, engine_f64;
