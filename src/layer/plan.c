@@ -235,7 +235,7 @@ ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **ou
         memory_give(plan->context, ws);
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for a workspace of %zu bytes", plan->bytes);
     }
-    *ws = (ssm2d_workspace){plan, memory};
+    *ws = (ssm2d_workspace){plan, plan->context, memory};
     *out = ws;
     return SSM2D_OK;
 }
@@ -243,8 +243,9 @@ ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **ou
 void ssm2d_workspace_destroy(ssm2d_workspace *ws)
 {
     if (!ws) return;
-    memory_give(ws->plan->context, ws->memory);
-    memory_give(ws->plan->context, ws);
+    const ssm2d_context *context = ws->context;
+    memory_give(context, ws->memory);
+    memory_give(context, ws);
 }
 
 void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params) { plan->engine->prepare(plan, ws, params); }

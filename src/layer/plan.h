@@ -58,7 +58,8 @@ struct ssm2d_plan {
 
 struct ssm2d_workspace {
     const ssm2d_plan *plan;
-    char *memory; /* plan->bytes */
+    const ssm2d_context *context; /* to be destroyed with: the plan may be gone by then */
+    char *memory;                 /* plan->bytes */
 };
 
 /* While planning: makes room for `bytes` in the workspace and returns its offset, 64-byte aligned, never NOWHERE. Sizes that do
