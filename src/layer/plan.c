@@ -158,10 +158,11 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, c
                            ssm2d_error *error)
 {
     double least = 1e300;
+    ssm2d_error reason;
     ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
     for (const algorithm *const *a = engine_of(o->type)->algorithms; *a; a++) {
         ssm2d_plan one;
-        ssm2d_status refused = draft(context, config, o, *a, &one, least < 1e300 ? NULL : error);
+        ssm2d_status refused = draft(context, config, o, *a, &one, &reason);
         if (refused) continue;
         double cost = (*a)->cost(&one);
         if (o->measure) {
@@ -173,6 +174,7 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, c
         *best = one;
         status = SSM2D_OK;
     }
+    if (status && error) *error = reason; /* not before: a refusal that does not matter leaves the line as it was */
     return status;
 }
 
