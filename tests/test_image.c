@@ -340,6 +340,21 @@ static void refuses_lying_headers(void **state)
     image_close(reader);
 }
 
+static void refuses_large_progressive_jpegs(void **state)
+{
+    (void)state;
+    jpeg_kind k = {3, 1, 0, 0};
+    image_info info;
+    uint8_t *pixels;
+    size_t size, frame = 0;
+    unsigned char *bytes = io_get(make_jpeg("a.jpg", &k, ROWS, COLS), &size);
+    while (frame < size - 9 && (bytes[frame] != 0xff || bytes[frame + 1] != 0xc2)) frame++;
+    memcpy(bytes + frame + 5, "\xff\xdc\xff\xdc", 4); /* 65500 x 65500 */
+    assert_int_equal(read_all(io_put("a.jpg", bytes, size), &info, &pixels), SSM2D_ERROR_UNSUPPORTED);
+    assert_line("/a.jpg: has 65500 x 65500 pixels and is progressive: save it as a baseline JPEG");
+    free(bytes);
+}
+
 /* Every beginning of a good file is refused somewhere, with the row. */
 static void refuses_truncated_files(void **state)
 {
@@ -569,6 +584,7 @@ int main(void)
         TEST(refuses_cmyk),
         TEST(refuses_what_is_no_image),
         TEST(refuses_lying_headers),
+        TEST(refuses_large_progressive_jpegs),
         TEST(refuses_truncated_files),
         TEST(refuses_damaged_pixels),
         TEST(comes_back_as_written),

@@ -16,7 +16,7 @@ static int large_jpeg(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i + 9 <= size; i++)
         if (data[i] == 0xff && data[i + 1] >= 0xc0 && data[i + 1] <= 0xcf &&
-            (data[i + 5] * 256 + data[i + 6]) * (data[i + 7] * 256 + data[i + 8]) > PIXELS_MOST)
+            (data[i + 5] * 256u + data[i + 6]) * (data[i + 7] * 256u + data[i + 8]) > PIXELS_MOST)
             return 1;
     return 0;
 }
