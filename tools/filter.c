@@ -5,6 +5,7 @@
 #include "filter_trail.h"
 #include "io/image.h"
 #include "io/text.h"
+#include "layer/config.h"
 #include "layer_setup.h"
 #include "progress.h"
 
@@ -27,7 +28,7 @@ static const option options[] = {
      "where the trail goes, in degrees: 0 right, 90 down, 180 left (45 when not given)", .low = 0, .high = 180},
     {"length", OPTION_DOUBLE, offsetof(values, length), "mean length of the trail in pixels (40 when not given)", .low = 1,
      .high = 100000},
-    {"mix", OPTION_DOUBLE, offsetof(values, mix), "share of the trail in the result (0.85 when not given)", .low = 0,
+    {"mix", OPTION_DOUBLE, offsetof(values, mix), "share of the trail in the result (0.7 when not given)", .low = 0,
      .high = 1},
     {"config", OPTION_STRING, offsetof(values, config), "a layer from a JSON file instead of the trail", .value = "FILE"},
     {"init", OPTION_CHOICE, offsetof(values, init), "with --config: initial parameters", .choice = layer_init_name},
@@ -96,7 +97,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
     const values *o = j->options;
     if (!o->config) {
         filter_trail trail = {isnan(o->angle) ? 45 : o->angle, isnan(o->length) ? 40 : o->length,
-                              isnan(o->mix) ? 0.85 : o->mix};
+                              isnan(o->mix) ? 0.7 : o->mix};
         j->coverage = 1;
         return filter_trail_layer(j->context, &trail, j->info.channels + 1, &j->config, &j->params, error);
     }
@@ -124,7 +125,7 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
     ssm2d_stream *stream = NULL;
     ssm2d_status status;
     for (int r = 0; r < j->config.directions; r++)
-        if (layer_flips(&j->config, r) & FLIP_ROWS)
+        if (config_flip(&j->config, r).rows)
             return fail(
                 error, SSM2D_ERROR_UNSUPPORTED,
                 "%s: with directions=%d direction %d looks at rows below, which one pass has not read yet; use --in-memory, or "
@@ -217,11 +218,12 @@ static const char about[] =
     "direction. Its weights are positive and their sum is 1, counted over what lies inside the picture, so that "
     "brightness stays and borders do not darken.\n"
     "\n"
-    "--config takes the layer's fields, init and seed from a JSON file, such as\n"
+    "--config takes the fields below, init and seed from a JSON file, such as\n"
     "\n"
     "  {\"directions\": 2, \"pair\": \"columns\", \"init\": \"authors\", \"seed\": 3}\n"
     "\n"
     "One pass over the rows serves the directions that look up: directions 1, and 2 with pair columns. Others need "
     "--in-memory.";
 
-const command command_filter = {"filter", "run a layer over a PNG or JPEG of any size", about, options, check_values, run};
+const command command_filter = {
+    "filter", "run a layer over a PNG or JPEG of any size", about, options, check_values, run, .lists_fields = 1};

@@ -70,12 +70,6 @@ ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup 
     return status;
 }
 
-int layer_flips(const ssm2d_config *config, int r)
-{
-    if (config->directions == 2 && r == 1) return config->pair == SSM2D_PAIR_BOTH ? FLIP_ROWS | FLIP_COLS : FLIP_COLS;
-    return r; /* none, rows, columns, both */
-}
-
 const char *layer_field_text(const ssm2d_config *config, const char *field, char *text, size_t size)
 {
     size_t count;
