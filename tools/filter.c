@@ -220,7 +220,7 @@ static const char about[] =
     "\n"
     "--config takes the fields below, init and seed from a JSON file, such as\n"
     "\n"
-    "  {\"directions\": 2, \"pair\": \"columns\", \"init\": \"authors\", \"seed\": 3}\n"
+    "  {\"directions\": 2, \"pair\": \"columns\", \"norm\": \"relaxed\", \"seed\": 3}\n"
     "\n"
     "One pass over the rows serves the directions that look up: directions 1, and 2 with pair columns. Others need "
     "--in-memory.";

@@ -78,7 +78,13 @@ static ssm2d_status kernels_of(ssm2d_context *context, const ssm2d_config *confi
 
 static heat_panel kernel_panel(const values *o, const double *kernel)
 {
-    return (heat_panel){.values = kernel, .rows = (int)o->rows, .cols = (int)o->cols, .from_below = 1, .map = COLOUR_DIVERGING};
+    return (heat_panel){.values = kernel,
+                        .rows = (int)o->rows,
+                        .cols = (int)o->cols,
+                        .from_below = 1,
+                        .map = COLOUR_DIVERGING,
+                        .row_label = "row i",
+                        .col_label = "column j"};
 }
 
 static const char *scale_note(const values *o)
@@ -139,8 +145,6 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
                           .panels = panels,
                           .row_titles = row_titles,
                           .col_titles = col_titles,
-                          .row_label = "row i",
-                          .col_label = "column j",
                           .shared_scale = !strcmp(o->scale, "shared")};
     if (!status) status = heatmap_draw(context, o->output, &figure, error);
     memory_give(context, params);
@@ -181,9 +185,9 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
 {
     char norm[32], kind[32];
     snprintf(note, size,
-             "%d channels, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] is at the bottom left.\n%s\n"
+             "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] is at the bottom left.\n%s\n"
              "Receptive field: |dy/du| by offset from the output's place, averaged over channels%s; logarithmic scale.",
-             s->config.channels, layer_field_text(&s->config, "norm", norm, sizeof norm),
+             s->config.channels, s->config.channels == 1 ? "" : "s", layer_field_text(&s->config, "norm", norm, sizeof norm),
              layer_field_text(&s->config, "values", kind, sizeof kind), s->config.n_ssm, s->config.d_state,
              layer_init_name((int)s->init), (unsigned long long)s->seed, scale_note(o),
              s->config.layer_norm ? ", before the LayerNorm" : "");
@@ -235,7 +239,9 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
                         .row_first = 1 - (int)o->rows,
                         .col_first = 1 - (int)o->cols,
                         .map = COLOUR_SEQUENTIAL,
-                        .logarithmic = 1};
+                        .logarithmic = 1,
+                        .row_label = "row offset",
+                        .col_label = "column offset"};
     heat_figure figure = {.title = "Kernels and effective receptive field of a 2-D SSM layer",
                           .note = note,
                           .grid_rows = directions,
@@ -243,8 +249,6 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
                           .panels = panels,
                           .row_titles = row_titles,
                           .col_titles = col_titles,
-                          .row_label = "row i",
-                          .col_label = "column j",
                           .shared_scale = !strcmp(o->scale, "shared"),
                           .aside = &aside,
                           .aside_title = "effective receptive field"};
