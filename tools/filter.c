@@ -28,8 +28,7 @@ static const option options[] = {
      "where the trail goes, in degrees: 0 right, 90 down, 180 left (45 when not given)", .low = 0, .high = 180},
     {"length", OPTION_DOUBLE, offsetof(values, length), "mean length of the trail in pixels (40 when not given)", .low = 1,
      .high = 100000},
-    {"mix", OPTION_DOUBLE, offsetof(values, mix), "share of the trail in the result (0.7 when not given)", .low = 0,
-     .high = 1},
+    {"mix", OPTION_DOUBLE, offsetof(values, mix), "share of the trail in the result (0.7 when not given)", .low = 0, .high = 1},
     {"config", OPTION_STRING, offsetof(values, config), "a layer from a JSON file instead of the trail", .value = "FILE"},
     {"init", OPTION_CHOICE, offsetof(values, init), "with --config: initial parameters", .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed), "with --config: of the parameters; instead of the one in FILE", .low = 0,
@@ -96,8 +95,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
 {
     const values *o = j->options;
     if (!o->config) {
-        filter_trail trail = {isnan(o->angle) ? 45 : o->angle, isnan(o->length) ? 40 : o->length,
-                              isnan(o->mix) ? 0.7 : o->mix};
+        filter_trail trail = {isnan(o->angle) ? 45 : o->angle, isnan(o->length) ? 40 : o->length, isnan(o->mix) ? 0.7 : o->mix};
         j->coverage = 1;
         return filter_trail_layer(j->context, &trail, j->info.channels + 1, &j->config, &j->params, error);
     }
@@ -107,7 +105,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
     if (status) return status;
     layer_setup_override(&setup, o->seed, o->init);
     if (setup.config.channels && setup.config.channels != j->info.channels)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: channels=%d, but %s has %d; leave channels out", text_path(o->config),
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"channels\" is %d, but %s has %d: leave it out", text_path(o->config),
                     setup.config.channels, text_path(o->image), j->info.channels);
     setup.config.channels = j->info.channels;
     if ((status = layer_setup_params(j->context, &setup, &j->params, &why)))
@@ -128,7 +126,7 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
         if (config_flip(&j->config, r).rows)
             return fail(
                 error, SSM2D_ERROR_UNSUPPORTED,
-                "%s: with directions=%d direction %d looks at rows below, which one pass has not read yet; use --in-memory, or "
+                "%s: with %d directions, number %d looks at rows below, which one pass has not read yet; use --in-memory, or "
                 "directions 1, or 2 with pair columns",
                 text_path(j->options->config), j->config.directions, r + 1);
     double *u = memory_take(j->context, numbers * sizeof *u), *y = memory_take(j->context, numbers * sizeof *y);
