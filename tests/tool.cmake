@@ -9,5 +9,6 @@ foreach(name test_tool_frame test_tool_layer test_tool_kernels test_tool_filter 
   add_dependencies(${name} ssm2d_tool)
   string(REGEX REPLACE "^test_" "" short ${name})
   add_test(NAME ${short} COMMAND ${name})
-  set_tests_properties(${short} PROPERTIES LABELS tool TIMEOUT 900)
+  set_tests_properties(${short} PROPERTIES LABELS tool TIMEOUT 900
+    ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp:print_suppressions=0")
 endforeach()

@@ -85,7 +85,7 @@ static ssm2d_status write_row(const job *j, const double *y, size_t row, ssm2d_e
             double value = j->coverage ? y[c] / y[j->info.channels] : y[c];
             if (!isfinite(value))
                 return fail(error, SSM2D_ERROR_ARGUMENT,
-                            "row %zu: the layer's output grew beyond all numbers; norm relaxed cannot", row);
+                            "row %zu: the layer's output grew beyond all numbers: use norm relaxed", row);
             *to++ = (uint8_t)lround(255 * (value < 0 ? 0 : value > 1 ? 1 : value));
         }
     return image_write_row(j->writer, j->bytes, error);
@@ -121,22 +121,24 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
     size_t numbers = j->info.cols * (size_t)j->config.channels;
     progress p = progress_start("ssm2d filter: row", j->info.rows);
     ssm2d_stream *stream = NULL;
+    ssm2d_error why;
     ssm2d_status status;
     for (int r = 0; r < j->config.directions; r++)
         if (config_flip(&j->config, r).rows)
-            return fail(
-                error, SSM2D_ERROR_UNSUPPORTED,
-                "%s: with %d directions, number %d looks at rows below, which one pass has not read yet; use --in-memory, or "
-                "directions 1, or 2 with pair columns",
-                text_path(j->options->config), j->config.directions, r + 1);
+            return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                        "%s: direction %d of %d looks at rows below, not read yet: use --in-memory, or directions 1, or 2 with "
+                        "pair columns",
+                        text_path(j->options->config), r + 1, j->config.directions);
     double *u = memory_take(j->context, numbers * sizeof *u), *y = memory_take(j->context, numbers * sizeof *y);
     if (!u || !y) {
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row of %zu pixels", text_path(j->options->image),
                       j->info.cols);
         goto done;
     }
-    if ((status = ssm2d_stream_create(j->context, &j->config, 1, j->info.cols, SSM2D_DOUBLE, j->params, &stream, error)))
+    if ((status = ssm2d_stream_create(j->context, &j->config, 1, j->info.cols, SSM2D_DOUBLE, j->params, &stream, &why))) {
+        fail(error, status, "%.220s%s", why.line, status == SSM2D_ERROR_UNSUPPORTED ? "; or use --in-memory" : "");
         goto done;
+    }
     if ((status = image_create(j->context, j->options->output, &j->info, &j->writer, error))) goto done;
     for (size_t row = 0; row < j->info.rows && !status; row++) {
         progress_show(&p, row);

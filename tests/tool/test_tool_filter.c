@@ -157,6 +157,12 @@ static void test_rows_below(void **state)
         assert_done();
         remove(in_folder("a.png"));
     }
+    put_text(in_folder("c.json"), "{\"directions\": 1, \"trunc\": [3, 3]}");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_refused(1, "filter", "trunc");
+    assert_non_null(strstr(tool.err, "or use --in-memory"));
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"), "--in-memory");
+    assert_done();
 }
 
 static void test_bad_input(void **state)
@@ -189,11 +195,15 @@ static void test_bad_input(void **state)
 static void test_output_beyond_numbers(void **state)
 {
     (void)state;
-    put_picture(in_folder("in.png"), 6000, 4, 1);
-    put_text(in_folder("c.json"), "{\"directions\": 1, \"norm\": \"none\", \"d_state\": 64}");
+    put_picture(in_folder("in.png"), 900, 900, 1);
+    put_text(in_folder("c.json"),
+             "{\"directions\": 1, \"norm\": \"none\", \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
-    if (tool.code) assert_refused(1, "filter", "beyond all numbers");
-    assert_int_equal(count_files(in_folder(".")), tool.code ? 2 : 3);
+    assert_refused(1, "filter", "the layer's output grew beyond all numbers: use norm relaxed");
+    assert_int_equal(count_files(in_folder(".")), 2);
+    put_text(in_folder("c.json"), "{\"directions\": 1, \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_done();
 }
 
 static void test_unwritable(void **state)
