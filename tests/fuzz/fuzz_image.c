@@ -1,3 +1,4 @@
+/* fuzz_image - any bytes as an image, read row by row. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* fuzz_json - any bytes as JSON, and as a layer configuration. */
 #include "fuzz.h"
 
 #include "io/json.h"

@@ -1,3 +1,4 @@
+/* fuzz_npy - any bytes as an array file: refused with a line, or read as what they say. */
 #include "fuzz.h"
 
 #include "io/npy.h"
