@@ -85,6 +85,14 @@ static ssm2d_status set_value(const option *o, const char *text, void *place, ss
     return status;
 }
 
+static ssm2d_status set_default(const option *o, void *place, ssm2d_error *error)
+{
+    if (o->standard) return set_value(o, o->standard, place, error);
+    if (o->kind == OPTION_INT) *(long *)place = OPTION_UNSET;
+    if (o->kind == OPTION_DOUBLE) *(double *)place = NAN;
+    return SSM2D_OK;
+}
+
 static const option *find(const option *table, const char *name, size_t length, char letter)
 {
     for (const option *o = table; o->name; o++)
@@ -157,7 +165,7 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
     *threads = 0;
     *help = 0;
     for (const option *o = c->options; o->name && !status; o++)
-        if (o->standard) status = set_value(o, o->standard, p.values + o->offset, error);
+        status = set_default(o, p.values + o->offset, error);
 
     int options_over = 0;
     for (int i = 0, used; i < argc && !status && !*help; i += used) {

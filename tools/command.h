@@ -24,11 +24,12 @@
 
 #include "ssm2d.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 typedef enum option_kind {
-    OPTION_INT,    /* long */
-    OPTION_DOUBLE, /* double, finite */
+    OPTION_INT,    /* long; OPTION_UNSET when not given and without a default */
+    OPTION_DOUBLE, /* double, finite; NAN when not given and without a default */
     OPTION_STRING, /* const char *; NULL when not given and without a default */
     OPTION_CHOICE, /* const char *, one of the names of `choice` */
     OPTION_FLAG    /* int, 1 when given; takes no value */
@@ -39,15 +40,16 @@ typedef struct option {
     option_kind kind;
     size_t offset; /* of the value in the subcommand's struct of values */
     const char *help;
-    const char *standard;           /* the default as text; NULL: 0 or NULL */
-    const char *value;              /* what the value is called in --help; NULL: N, X, TEXT, NAME */
-    double low, high;               /* bounds of a number, both included */
-    const char *(*choice)(int i);   /* the i-th name that is allowed, NULL past the last */
-    char letter;                    /* for the short form -o, or 0 */
-    int positional;                 /* an argument without a name; in the order of the table; required without a default */
-    int required;                   /* an option that must be given */
+    const char *standard;         /* the default as text, or NULL */
+    const char *value;            /* what the value is called in --help; NULL: N, X, TEXT, NAME */
+    double low, high;             /* bounds of a number, both included */
+    const char *(*choice)(int i); /* the i-th name that is allowed, NULL past the last */
+    char letter;                  /* for the short form -o, or 0 */
+    int positional;               /* an argument without a name; in the order of the table; required without a default */
+    int required;                 /* an option that must be given */
 } option;
 
+#define OPTION_UNSET LONG_MIN
 enum { COMMAND_VALUES = 512 }; /* bytes that a struct of values may have */
 
 typedef struct command {
@@ -62,7 +64,7 @@ typedef struct command {
 /* The whole tool: commands is a NULL-ended list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);
 
-/* Parses what follows the command's name into values (zeroed, then defaults). *help is set when --help was met. */
+/* Parses what follows the command's name into values (a struct of zeros before). *help is set when --help was met. */
 ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads, int *help, ssm2d_error *error);
 
 #endif
