@@ -32,26 +32,29 @@ static const char *precision_name(int i) { return i == 0 ? "float" : i == 1 ? "d
 static const char *algo_name(int i) { return i == 0 ? "auto" : i == 1 ? "all" : ssm2d_algorithm_name(i - 2); }
 
 static const option options[] = {
-    {"WHAT", OPTION_CHOICE, offsetof(values, what), "what to measure: layer", .choice = what_name, .positional = 1},
+    {"WHAT", OPTION_CHOICE, offsetof(values, what), "what to measure", .choice = what_name, .positional = 1},
     {"json", OPTION_FLAG, offsetof(values, json), "print JSON instead of a table"},
     {"quick", OPTION_FLAG, offsetof(values, quick), "some ten seconds in all, less steady"},
-    {"rows", OPTION_INT, offsetof(values, rows), "measure one case of your own: rows of the grid", .low = 1, .high = 1e5},
+    {"rows", OPTION_INT, offsetof(values, rows), "a case of your own: rows of the grid", .low = 1, .high = 1e5},
     {"cols", OPTION_INT, offsetof(values, cols), "columns of the grid", .low = 1, .high = 1e5},
     {"channels", OPTION_INT, offsetof(values, channels), "channels", .low = 1, .high = 1e5},
-    {"batch", OPTION_INT, offsetof(values, batch), "images at a time", .low = 1, .high = 1e6},
+    {"batch", OPTION_INT, offsetof(values, batch), "images at a time; 1 when not given", .low = 1, .high = 1e6},
     {"directions", OPTION_INT, offsetof(values, directions), "1, 2 or 4", .low = 1, .high = 4, .standard = "2"},
     {"complex", OPTION_FLAG, offsetof(values, complex), "complex (polar) instead of real systems"},
-    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute; all: one after the other", .choice = algo_name,
+    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute; all of them, one after the other", .choice = algo_name,
      .standard = "auto"},
     {"precision", OPTION_CHOICE, offsetof(values, precision), "of the numbers; double has no Linear to compare with",
      .choice = precision_name, .standard = "float"},
     {0}};
 
+static int given(long value) { return value != OPTION_UNSET; }
+
 static ssm2d_status check(const void *v, ssm2d_error *error)
 {
     const values *o = v;
     if (o->directions == 3) return fail(error, SSM2D_ERROR_ARGUMENT, "--directions=3: use 1, 2 or 4");
-    if ((o->rows || o->cols || o->channels || o->batch) && !(o->rows && o->cols && o->channels))
+    if ((given(o->rows) || given(o->cols) || given(o->channels) || given(o->batch))
+        && !(given(o->rows) && given(o->cols) && given(o->channels)))
         return fail(error, SSM2D_ERROR_ARGUMENT, "a case of your own takes all of --rows, --cols and --channels");
     return SSM2D_OK;
 }
@@ -67,18 +70,26 @@ static void print_head(ssm2d_context *context, const values *o)
                o->precision, o->directions, o->complex ? "true" : "false");
         return;
     }
-    printf("threads %d, %s, %s, directions %ld, %s; n_ssm 8, d_state 16. Milliseconds; ratio: to the Linear (goal in brackets).\n",
+    printf("threads %d, %s, %s, directions %ld, %s; n_ssm 8, d_state 16. Milliseconds; ratio to the Linear (and its goal).\n",
            threads, isa, o->precision, o->directions, o->complex ? "complex" : "real");
     printf("%-22s %-7s %s   %s   %s\n", "", "", "---------- forward ----------", "----- forward + backward ----", "----- kernels ----");
     printf("%-22s %-7s %8s %8s %11s   %8s %8s %11s   %8s %9s %8s\n", "case", "algo", "layer", "Linear", "ratio", "layer", "Linear",
            "ratio", "alone", "+ adjoint", "memcpy");
 }
 
+static void print_time(double milliseconds)
+{
+    if (milliseconds > 0)
+        printf(" %8.3f", milliseconds);
+    else
+        printf(" %8s", "-");
+}
+
 static void print_ratio(double ratio, double goal)
 {
     char text[32] = "-";
     if (goal > 0)
-        snprintf(text, sizeof text, "%.2f (%g)%c", ratio, goal, ratio <= goal ? ' ' : '!');
+        snprintf(text, sizeof text, "%.2f (%.1f)%c", ratio, goal, ratio <= goal ? ' ' : '!');
     else if (ratio > 0)
         snprintf(text, sizeof text, "%.2f", ratio);
     printf(" %11s  ", text);
@@ -93,11 +104,17 @@ static void print_row(const watched *w, const char *algo, const bench_result *r,
         printf(" refused: %s\n", refusal);
         return;
     }
-    printf(" %8.3f %8.3f", r->forward, r->linear_forward);
+    print_time(r->forward);
+    print_time(r->linear_forward);
     print_ratio(r->forward_ratio, w->forward_goal);
-    printf(" %8.3f %8.3f", r->train, r->linear_train);
+    print_time(r->train);
+    print_time(r->linear_train);
     print_ratio(r->train_ratio, w->train_goal);
-    printf(" %8.3f %9.3f %8.3f\n", r->kernel, r->kernel_train, r->memory);
+    print_time(r->kernel);
+    printf(" ");
+    print_time(r->kernel_train);
+    print_time(r->memory);
+    printf("\n");
 }
 
 /* What has no value (a Linear in double) is null. */
@@ -160,15 +177,15 @@ static ssm2d_status run_one(ssm2d_context *context, const values *o, const watch
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    watched own = {o->batch ? (size_t)o->batch : 1, (size_t)o->rows, (size_t)o->cols, (int)o->channels, 0, 0};
-    int all = !strcmp(o->algo, "all"), lines = 0;
-    int goals = !o->rows && !o->complex && o->directions == 2 && !strcmp(o->algo, "auto") && !strcmp(o->precision, "float")
+    watched own = {given(o->batch) ? (size_t)o->batch : 1, (size_t)o->rows, (size_t)o->cols, (int)o->channels, 0, 0};
+    int all = !strcmp(o->algo, "all"), lines = 0, standard = !given(o->rows);
+    int goals = standard && !o->complex && o->directions == 2 && !strcmp(o->algo, "auto") && !strcmp(o->precision, "float")
                 && ssm2d_context_threads(context) == 2 && strcmp(ssm2d_context_cpu(context), "baseline") != 0;
     double exponent = 0, share = 0, seconds = o->quick ? 1 : 9;
     ssm2d_status status = SSM2D_OK;
     print_head(context, o);
-    for (int i = 0; i < (o->rows ? 1 : STANDARD_CASES) && !status; i++) {
-        watched w = o->rows ? own : standard_cases[i];
+    for (int i = 0; i < (standard ? STANDARD_CASES : 1) && !status; i++) {
+        watched w = standard ? standard_cases[i] : own;
         if (!goals) w.forward_goal = w.train_goal = 0;
         for (int k = 0; !status && (all ? ssm2d_algorithm_name(k) != NULL : k == 0); k++) {
             bench_result result = {{0}};
@@ -177,13 +194,13 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
             if (i == 0) share = result.kernel_train / result.train;
         }
     }
-    if (!status && !o->rows) status = bench_kernel_exponent(context, seconds, &exponent, error);
+    if (!status && standard) status = bench_kernel_exponent(context, seconds, &exponent, error);
     if (status) return status;
     if (o->json) {
         printf("\n]");
-        if (!o->rows) print_number("kernel_exponent", exponent);
+        if (standard) print_number("kernel_exponent", exponent);
         printf("}\n");
-    } else if (!o->rows) {
+    } else if (standard) {
         printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with the power %.2f of the number\n"
                "of cells from 16x16 to 1024x1024 (goal: %g).\n", 100 * share, exponent, exponent_goal);
     }
