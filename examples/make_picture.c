@@ -44,10 +44,10 @@ static colour land_and_sky(double x, double y)
 {
     const colour zenith = {38, 70, 130}, horizon = {250, 196, 140}, sun = {255, 244, 214};
     const colour far_hill = {128, 122, 158}, near_hill = {30, 46, 52};
-    double away = hypot(x - 0.68, y - 0.46);
-    colour c = mix(zenith, horizon, y * y * 1.2);
+    double away = hypot(x - 0.68, 0.72 * (y - 0.44));
+    colour c = mix(zenith, horizon, 1.7 * y * y);
     c = mix(c, sun, 0.75 * exp(-away * 9));
-    if (away < 0.085) c = sun;
+    if (away < 0.07) c = sun;
     for (int range = 0; range < 3; range++) {
         double top = 0.42 + 0.17 * range + 0.38 * (0.5 - outline(x + range, range));
         if (y > top) c = mix(mix(far_hill, near_hill, range / 2.0), horizon, 0.35 * (y - top) * (3 - range));
