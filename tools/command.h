@@ -9,7 +9,7 @@
  *         {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .choice = algo_name, .standard = "auto"},
  *         {"seed", OPTION_INT, offsetof(values, seed), "of the parameters", .low = 0, .high = 1e9, .standard = "0"},
  *         {"scale", OPTION_DOUBLE, offsetof(values, scale), "of the picture", .low = 0.1, .high = 10, .standard = "1"},
- *         {"json", OPTION_FLAG, offsetof(values, json), "print JSON"},
+ *         {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
  *         {0}};
  *
  *     static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error) { const values *o = v; ... }

@@ -9,7 +9,7 @@
 
 enum {
     MARGIN = 18, TITLE_HEIGHT = 30, COLUMN_TITLE = 20, ROW_TITLE = 22, Y_AXIS = 42, X_AXIS = 32, ROW_GAP = 18,
-    BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16, PANEL_GAP = 14, ASIDE_GAP = 26, NOTE_LINE = 15,
+    TEXT_GAP = 10, BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16, PANEL_GAP = 14, ASIDE_GAP = 26, NOTE_LINE = 15,
     PANEL_SIDE = 132, ASIDE_SIDE = 280, LEAST_SIDE = 14, DECADES = 4
 };
 
@@ -169,7 +169,8 @@ static void colour_bar(canvas *c, const heat_panel *p, limits l, box b)
     frame(canvas_cairo(c), b);
 
     if (p->logarithmic) {
-        for (int i = 0; i <= DECADES; i++)
+        int step = b.height > DECADES * 10 ? 1 : DECADES;
+        for (int i = 0; i <= DECADES; i += step)
             bar_tick(c, b, (double)i / DECADES, number_text(l.high * pow(10, i - DECADES), text, sizeof text));
         return;
     }
@@ -229,6 +230,8 @@ static layout lay_out(const heat_figure *f)
     panel_size(f->panels, PANEL_SIDE, &l.panel_width, &l.panel_height);
     l.step_x = l.panel_width + (f->shared_scale ? 0 : bar) + PANEL_GAP;
     l.step_y = l.panel_height + ROW_GAP;
+    for (int i = 0; i < f->grid_cols; i++) l.step_x = fmax(l.step_x, canvas_text_width(style_head, f->col_titles[i]) + TEXT_GAP);
+    for (int i = 0; i < f->grid_rows; i++) l.step_y = fmax(l.step_y, canvas_text_width(style_head, f->row_titles[i]) + TEXT_GAP);
     l.grid_x = MARGIN + ROW_TITLE + Y_AXIS;
     l.grid_y = MARGIN + TITLE_HEIGHT + COLUMN_TITLE;
     l.grid_width = f->grid_cols * l.step_x - PANEL_GAP;
