@@ -40,11 +40,11 @@ else
 fi
 
 say "Installing:$missing"
-apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get "$@" < /dev/null; }
+apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" < /dev/null; }
 install() { apt install -y --no-install-recommends $missing; }
 
 # Package lists may be missing altogether (containers), or be too old for what they name to be there still.
-if apt install --simulate --no-install-recommends $missing > /dev/null 2>&1 && install; then
+if apt-get install --simulate --no-install-recommends $missing > /dev/null 2>&1 && install; then
     exit 0
 fi
 say "Fetching the package lists first."
