@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "help.h"
 #include "io/layer_config.h"
+#include "io/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MOST_NAMES = 64 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MOST_NAMES = 64, SAID = 64 };
 
 const option common_options[] = {
     {"threads", OPTION_INT, 0, "threads to use; 0: one per processor", .low = 0, .high = 1024, .standard = "0"},
@@ -26,6 +27,9 @@ typedef struct parsing {
     unsigned char given[MOST_NAMES]; /* by place in the table */
 } parsing;
 
+/* A word of the command line, for a message. */
+static const char *say(const char *word, char *said) { return text_show(word, strlen(word), said, SAID); }
+
 /* How the user knows it: --out, or CASE_DIR. */
 static const char *shown(const option *o, char *text, size_t size)
 {
@@ -35,19 +39,19 @@ static const char *shown(const option *o, char *text, size_t size)
 
 static ssm2d_status parse_number(const option *o, const char *name, const char *text, double *number, ssm2d_error *error)
 {
-    char *end;
+    char *end, said[SAID];
     int whole = o->kind == OPTION_INT;
     errno = 0;
     *number = whole ? (double)strtoll(text, &end, 10) : strtod(text, &end);
     if (end == text || *end || (errno == ERANGE && whole) || !isfinite(*number) || *number < o->low || *number > o->high)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use a %s from %.15g to %.15g", name, text,
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use a %s from %.15g to %.15g", name, say(text, said),
                     whole ? "whole number" : "number", o->low, o->high);
     return SSM2D_OK;
 }
 
 static ssm2d_status parse_choice(const option *o, const char *name, const char *text, const char **value, ssm2d_error *error)
 {
-    char list[160] = "";
+    char list[160] = "", said[SAID];
     for (int i = 0; o->choice(i); i++) {
         if (!strcmp(o->choice(i), text)) {
             *value = o->choice(i);
@@ -56,7 +60,7 @@ static ssm2d_status parse_choice(const option *o, const char *name, const char *
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", o->choice(i));
     }
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use one of %s", name, text, list);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use one of %s", name, say(text, said), list);
 }
 
 /* Checks the text and puts its value where the table says. */
@@ -135,9 +139,8 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
     const option *o = find(p->command->options, name, length, letter);
     if (!o) o = find(common_options, name, length, letter);
     if (!o) {
-        char bare[64], whole[68];
-        snprintf(bare, sizeof bare, "%.*s", (int)(length < 60 ? length : 60), name);
-        snprintf(whole, sizeof whole, "%s%s", is_long ? "--" : "-", bare);
+        char bare[SAID], whole[SAID + 2];
+        snprintf(whole, sizeof whole, "%s%s", is_long ? "--" : "-", text_show(name, length, bare, sizeof bare));
         return unknown_option(p->command, whole, bare, error);
     }
     *used = 1;
@@ -153,9 +156,10 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
 
 static ssm2d_status parse_positional(parsing *p, const char *word, ssm2d_error *error)
 {
+    char said[SAID];
     for (const option *o = p->command->options; o->name; o++)
         if (o->positional && !p->given[o - p->command->options]) return set_value(o, word, place_of(p, o), error);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s; see ssm2d %s --help", word, p->command->name);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s; see ssm2d %s --help", say(word, said), p->command->name);
 }
 
 ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads, int *help, ssm2d_error *error)
@@ -164,8 +168,7 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
     ssm2d_status status = SSM2D_OK;
     *threads = 0;
     *help = 0;
-    for (const option *o = c->options; o->name && !status; o++)
-        status = set_default(o, p.values + o->offset, error);
+    for (const option *o = c->options; o->name && !status; o++) status = set_default(o, p.values + o->offset, error);
 
     int options_over = 0;
     for (int i = 0, used; i < argc && !status && !*help; i += used) {
@@ -181,7 +184,8 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
     for (const option *o = c->options; o->name && !status; o++) {
         char name[64];
         if ((o->required || (o->positional && !o->standard)) && !p.given[o - c->options])
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s is missing; see ssm2d %s --help", shown(o, name, sizeof name), c->name);
+            status =
+                fail(error, SSM2D_ERROR_ARGUMENT, "%s is missing; see ssm2d %s --help", shown(o, name, sizeof name), c->name);
     }
     if (!status && c->check) status = c->check(values, error);
     return status;
@@ -217,15 +221,16 @@ static int run_command(const command *c, int argc, char **argv)
 static int unknown_command(const command *const *commands, const char *word)
 {
     const char *names[MOST_NAMES];
+    char said[SAID];
     ssm2d_error error;
     int n = 0;
     while (commands[n]) names[n] = commands[n]->name, n++;
     names[n] = NULL;
     const char *near = closest_name(word, names);
     if (near)
-        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; did you mean %s?", word, near);
+        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; did you mean %s?", say(word, said), near);
     else
-        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; see ssm2d --help", word);
+        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; see ssm2d --help", say(word, said));
     return complain(NULL, &error, EXIT_USAGE);
 }
 

@@ -61,7 +61,7 @@ typedef struct command {
     ssm2d_status (*run)(ssm2d_context *context, const void *values, ssm2d_error *error);
 } command;
 
-extern const command command_bench;
+extern const command command_layer, command_kernels, command_filter, command_bench;
 
 /* The whole tool: commands is a NULL-ended list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);

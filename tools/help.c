@@ -60,8 +60,9 @@ static void option_line(FILE *out, const option *o)
     if (o->positional)
         snprintf(left, sizeof left, "  %s", o->name);
     else
-        snprintf(left, sizeof left, "  %c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? ", " : "  ",
-                 o->name, o->kind == OPTION_FLAG ? "" : " ", o->kind == OPTION_FLAG ? "" : value_name(o));
+        snprintf(left, sizeof left, "  %c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+                 o->letter ? ", " : "  ", o->name, o->kind == OPTION_FLAG ? "" : " ",
+                 o->kind == OPTION_FLAG ? "" : value_name(o));
     int column = fprintf(out, "%s", left);
     if (column > HELP_COLUMN - 2) {
         fputc('\n', out);
@@ -117,7 +118,8 @@ void help_command(FILE *out, const command *c)
     }
     for (const option *o = c->options; o->name; o++) {
         if (!o->required) continue;
-        snprintf(word, sizeof word, "%s%s %s", o->letter ? "-" : "--", o->letter ? (char[]){o->letter, 0} : o->name, value_name(o));
+        snprintf(word, sizeof word, "%s%s %s", o->letter ? "-" : "--", o->letter ? (char[]){o->letter, 0} : o->name,
+                 value_name(o));
         usage_word(out, word, indent, &column);
     }
     usage_word(out, "[options]", indent, &column);
@@ -134,10 +136,12 @@ void help_command(FILE *out, const command *c)
 
 void help_overall(FILE *out, const command *const *commands)
 {
-    fprintf(out, "ssm2d %s: the 2-D state-space layer on ordinary processors\n\n"
-                 "usage: ssm2d COMMAND [options]\n"
-                 "       ssm2d COMMAND --help\n"
-                 "       ssm2d --help | --version\n\ncommands:\n", ssm2d_version());
+    fprintf(out,
+            "ssm2d %s: the 2-D state-space layer on ordinary processors\n\n"
+            "usage: ssm2d COMMAND [options]\n"
+            "       ssm2d COMMAND --help\n"
+            "       ssm2d --help | --version\n\ncommands:\n",
+            ssm2d_version());
     for (; *commands; commands++) fprintf(out, "  %-14s%s\n", (*commands)->name, (*commands)->summary);
     fputs("\noptions of every command:\n", out);
     option_table(out, common_options, 0);
@@ -145,5 +149,6 @@ void help_overall(FILE *out, const command *const *commands)
           "Exit codes: 0 done, 1 failed, 2 wrong usage.\n\n"
           "environment:\n"
           "  SSM2D_CPU     the instruction set to use: baseline, avx2 or avx512\n"
-          "                (default: the best the machine has)\n", out);
+          "                (default: the best the machine has)\n",
+          out);
 }

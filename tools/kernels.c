@@ -31,15 +31,15 @@ static const option options[] = {
     {"draws", OPTION_INT, offsetof(values, draws), "Figure 2: how many draws of parameters, one column each (5 when not given)",
      .low = 1, .high = MOST_PANELS},
     {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file", .value = "FILE"},
-    {"channels", OPTION_INT, offsetof(values, channels), "layer: how many channels to show (the first 6 when not given)", .low = 1,
-     .high = MOST_PANELS},
+    {"channels", OPTION_INT, offsetof(values, channels), "layer: how many channels to show (the first 6 when not given)",
+     .low = 1, .high = MOST_PANELS},
     {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters", .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed), "of the parameters; instead of the one in FILE, else 0", .low = 0,
      .high = INT_MAX},
     {"rows", OPTION_INT, offsetof(values, rows), "of a kernel", .standard = "20", .low = 1, .high = 1024},
     {"cols", OPTION_INT, offsetof(values, cols), "of a kernel", .standard = "20", .low = 1, .high = 1024},
-    {"scale", OPTION_CHOICE, offsetof(values, scale), "of the colours: each panel its own, or one for all kernels", .standard = "panel",
-     .choice = scale_at},
+    {"scale", OPTION_CHOICE, offsetof(values, scale), "of the colours: each panel its own, or one for all kernels",
+     .standard = "panel", .choice = scale_at},
     {0}};
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -49,7 +49,9 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (status) return status;
     if (o->figure2 && (o->config || o->init || o->channels != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--%s is about a layer and does not go with --figure2",
-                    o->config ? "config" : o->init ? "init" : "channels");
+                    o->config ? "config"
+                    : o->init ? "init"
+                              : "channels");
     if (!o->figure2 && o->draws != OPTION_UNSET) return fail(error, SSM2D_ERROR_ARGUMENT, "--draws goes only with --figure2");
     return SSM2D_OK;
 }
@@ -129,9 +131,16 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     snprintf(note, sizeof note,
              "Each column has the same random A1..A4, B1, B2, C1, C2 (d_state 2, seed %llu). K[0,0] is at the bottom left.\n%s",
              (unsigned long long)setup.seed, scale_note(o));
-    heat_figure figure = {.title = "2-D SSM kernels before and after the relaxation", .note = note, .grid_rows = 2, .grid_cols = draws,
-                          .panels = panels, .row_titles = row_titles, .col_titles = col_titles, .row_label = "row i",
-                          .col_label = "column j", .shared_scale = !strcmp(o->scale, "shared")};
+    heat_figure figure = {.title = "2-D SSM kernels before and after the relaxation",
+                          .note = note,
+                          .grid_rows = 2,
+                          .grid_cols = draws,
+                          .panels = panels,
+                          .row_titles = row_titles,
+                          .col_titles = col_titles,
+                          .row_label = "row i",
+                          .col_label = "column j",
+                          .shared_scale = !strcmp(o->scale, "shared")};
     if (!status) status = heatmap_draw(context, o->output, &figure, error);
     memory_give(context, params);
     memory_give(context, kernel);
@@ -173,13 +182,16 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
              "%d channels, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] is at the bottom left.\n%s\n"
              "Receptive field: |dy/du| by offset from the output's place, averaged over channels%s; logarithmic scale.",
              s->config.channels, layer_field_text(&s->config, "norm", norm, sizeof norm),
-             layer_field_text(&s->config, "values", kind, sizeof kind), s->config.n_ssm, s->config.d_state, layer_init_name((int)s->init),
-             (unsigned long long)s->seed, scale_note(o), s->config.layer_norm ? ", before the LayerNorm" : "");
+             layer_field_text(&s->config, "values", kind, sizeof kind), s->config.n_ssm, s->config.d_state,
+             layer_init_name((int)s->init), (unsigned long long)s->seed, scale_note(o),
+             s->config.layer_norm ? ", before the LayerNorm" : "");
 }
 
 static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
-    static const char *const flip_titles[] = {[0] = "not flipped", [FLIP_ROWS] = "rows flipped", [FLIP_COLS] = "cols flipped",
+    static const char *const flip_titles[] = {[0] = "not flipped",
+                                              [FLIP_ROWS] = "rows flipped",
+                                              [FLIP_COLS] = "cols flipped",
                                               [FLIP_ROWS | FLIP_COLS] = "both flipped"};
     layer_setup setup = layer_setup_default();
     size_t cells = (size_t)o->rows * (size_t)o->cols;
@@ -200,7 +212,8 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     kernel = memory_take(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
     field = memory_take(context, field_cells * sizeof *field);
     if (!kernel || !field) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %d kernels of %ld x %ld", directions * channels, o->rows, o->cols);
+        status =
+            fail(error, SSM2D_ERROR_MEMORY, "no memory for %d kernels of %ld x %ld", directions * channels, o->rows, o->cols);
         goto done;
     }
     if ((status = kernels_of(context, &setup.config, o, params, kernel, error))) goto done;
@@ -215,11 +228,24 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
         col_titles[h] = titles[h];
     }
     describe(&setup, o, note, sizeof note);
-    heat_panel aside = {.values = field, .rows = 2 * (int)o->rows - 1, .cols = 2 * (int)o->cols - 1, .row_first = 1 - (int)o->rows,
-                        .col_first = 1 - (int)o->cols, .map = COLOUR_SEQUENTIAL, .logarithmic = 1};
-    heat_figure figure = {.title = "Kernels and effective receptive field of a 2-D SSM layer", .note = note, .grid_rows = directions,
-                          .grid_cols = shown, .panels = panels, .row_titles = row_titles, .col_titles = col_titles, .row_label = "row",
-                          .col_label = "column", .shared_scale = !strcmp(o->scale, "shared"), .aside = &aside,
+    heat_panel aside = {.values = field,
+                        .rows = 2 * (int)o->rows - 1,
+                        .cols = 2 * (int)o->cols - 1,
+                        .row_first = 1 - (int)o->rows,
+                        .col_first = 1 - (int)o->cols,
+                        .map = COLOUR_SEQUENTIAL,
+                        .logarithmic = 1};
+    heat_figure figure = {.title = "Kernels and effective receptive field of a 2-D SSM layer",
+                          .note = note,
+                          .grid_rows = directions,
+                          .grid_cols = shown,
+                          .panels = panels,
+                          .row_titles = row_titles,
+                          .col_titles = col_titles,
+                          .row_label = "row",
+                          .col_label = "column",
+                          .shared_scale = !strcmp(o->scale, "shared"),
+                          .aside = &aside,
                           .aside_title = "effective receptive field"};
     status = heatmap_draw(context, o->output, &figure, error);
 done:
@@ -235,13 +261,14 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     return o->figure2 ? draw_figure2(context, o, error) : draw_layer(context, o, error);
 }
 
-const command command_kernels = {
-    "kernels", "draw kernels and receptive fields as heat maps",
-    "Draws the kernels of a layer, one row per direction and one column per channel, and beside them its effective receptive field: how "
-    "much each place of the input moves an output. The layer is the library's default, or the one in --config: a JSON object with any of "
-    "the layer's fields, init and seed, such as\n"
+static const char about[] =
+    "Draws the kernels of a layer, one row per direction and one column per channel, and beside them its effective "
+    "receptive field: how much each place of the input moves an output. The layer is the library's default, or the "
+    "one in --config: a JSON object with any of the layer's fields, init and seed, such as\n"
     "\n"
     "  {\"channels\": 8, \"directions\": 4, \"norm\": \"relaxed\", \"seed\": 1}\n"
     "\n"
-    "--figure2 draws kernels of the same random parameters before the relaxation (norm half, above) and after it (norm paper, below).",
-    options, check_values, run};
+    "--figure2 draws kernels of the same random parameters before the relaxation (norm half, above) and after it "
+    "(norm paper, below).";
+
+const command command_kernels = {"kernels", "draw kernels and receptive fields as heat maps", about, options, check_values, run};

@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
+#include "io/text.h"
 #include "layer_case.h"
 
 #include <math.h>
@@ -27,8 +28,8 @@ static const option options[] = {
     {"out", OPTION_STRING, offsetof(values, out), "folder to write the results to; made when it is not there", .value = "DIR",
      .letter = 'o'},
     {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .standard = "auto", .choice = algorithm_at},
-    {"precision", OPTION_CHOICE, offsetof(values, precision), "numbers to compute in", .standard = "double",
-     .value = "TYPE", .choice = precision_at},
+    {"precision", OPTION_CHOICE, offsetof(values, precision), "numbers to compute in", .standard = "double", .value = "TYPE",
+     .choice = precision_at},
     {"check", OPTION_FLAG, offsetof(values, check), .help = "compare with the expected arrays in CASE_DIR"},
     {0}};
 
@@ -107,11 +108,11 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     void *y = add_result(j, "", "y", 4, grid_shape, typed(j, NULL, c->grid_count))->data;
     void *du = add_result(j, "", "du", 4, grid_shape, typed(j, NULL, c->grid_count))->data;
     if (!j->params || !j->u || !j->dy || !j->dparams || !dkernel || !kernel || !y || !du) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", c->folder);
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", text_path(c->folder));
         goto done;
     }
     if ((status = ssm2d_params_check(&c->config, j->type, j->params, &why))) {
-        fail(error, status, "%s: %s", c->folder, why.line);
+        fail(error, status, "%s: %s", text_path(c->folder), why.line);
         goto done;
     }
     plan_options.batch = c->batch;
@@ -128,7 +129,7 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
 
     if ((status = layer_case_dkernel(j->context, c, dkernel, error))) goto done;
     if (!add_result(j, "d", "K", 4, kernel_shape, typed(j, dkernel, kernel_count))->data) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", c->folder);
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", text_path(c->folder));
         goto done;
     }
     for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++)
@@ -147,8 +148,9 @@ static ssm2d_status write_results(const job *j, ssm2d_error *error)
     for (int i = 0; i < j->count && !status; i++) {
         const result *r = &j->results[i];
         if (snprintf(path, sizeof path, "%s/%s.npy", j->options->out, r->name) >= (int)sizeof path)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%.200s..: the name is too long", j->options->out);
-        status = npy_write(j->context, path, j->type == SSM2D_DOUBLE ? NPY_FLOAT64 : NPY_FLOAT32, r->rank, r->shape, r->data, error);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long", text_path(j->options->out));
+        status =
+            npy_write(j->context, path, j->type == SSM2D_DOUBLE ? NPY_FLOAT64 : NPY_FLOAT32, r->rank, r->shape, r->data, error);
     }
     return status;
 }
@@ -164,7 +166,7 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     double *reference = memory_take(j->context, r->count * sizeof *reference);
     if (!reference) {
         npy_free(j->context, &expected);
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare %s", j->input.folder, r->name);
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare %s", text_path(j->input.folder), r->name);
     }
     npy_to_double(&expected, reference);
     npy_free(j->context, &expected);
@@ -187,7 +189,8 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    if (!o->out && !o->check) return fail(error, SSM2D_ERROR_ARGUMENT, "give --out DIR to write the results, or --check, or both");
+    if (!o->out && !o->check)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "give --out DIR to write the results, or --check, or both");
     return SSM2D_OK;
 }
 
@@ -202,7 +205,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && j.options->out) status = write_results(&j, error);
     for (int i = 0; i < j.count && !status && j.options->check; i++) status = check_result(&j, &j.results[i], &beyond, error);
     if (!status && beyond)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance", j.options->folder, beyond, j.count);
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance", text_path(j.options->folder),
+                      beyond, j.count);
     for (int i = 0; i < j.count && i < 4; i++) memory_give(context, j.results[i].data); /* the others are parts of dparams */
     memory_give(context, j.params);
     memory_give(context, j.u);
@@ -212,14 +216,14 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     return status;
 }
 
-const command command_layer = {
-    "layer", "run the bare layer on arrays in files: results, gradients",
-    "Runs one case of the layer: CASE_DIR/case.json is the configuration, one .npy per parameter (D is omega.npy), u.npy the input "
-    "and dy.npy the loss's gradient for the output, both (batch, channels, rows, columns).\n"
+static const char about[] =
+    "Runs one case of the layer: CASE_DIR/case.json is the configuration, one .npy per parameter (D is omega.npy), "
+    "u.npy the input and dy.npy the loss's gradient for the output, both (batch, channels, rows, columns).\n"
     "\n"
-    "Writes to DIR: K, the kernels (directions, channels, rows, columns); y, the output; and the gradients dK, du and d<name> for every "
-    "parameter.\n"
+    "Writes to DIR: K, the kernels (directions, channels, rows, columns); y, the output; and the gradients dK, du and "
+    "d<name> for every parameter.\n"
     "\n"
-    "--check prints one line per array and fails when one is farther from the expected array in CASE_DIR than 1e-11 (double) or 3e-5 "
-    "(float) of its largest value.",
-    options, check_values, run};
+    "--check prints one line per array and fails when one is farther from the expected array in CASE_DIR than 1e-11 "
+    "(double) or 3e-5 (float) of its largest value.";
+
+const command command_layer = {"layer", "run the bare layer on arrays in files: results, gradients", about, options, check_values, run};

@@ -5,6 +5,7 @@
  * g is the gradient at the output of the convolution: dy, after the LayerNorm's backward when there is one. */
 #include "core/context.h"
 #include "core/status.h"
+#include "io/text.h"
 #include "layer_case.h"
 #include "layer_setup.h"
 
@@ -97,7 +98,7 @@ ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, dou
         z = memory_take(context, c->grid_count * sizeof *z);
         g = memory_take(context, c->grid_count * sizeof *g);
         if (!z || !g) {
-            status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for dK", c->folder);
+            status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for dK", text_path(c->folder));
             goto done;
         }
         if ((status = before_norm(context, c, z, error))) goto done;

@@ -5,6 +5,7 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "io/layer_config.h"
+#include "io/text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ ssm2d_status layer_setup_read(const ssm2d_context *context, const char *path, la
 {
     static const char *const others[] = {"init", "seed", NULL};
     const char *init = init_names[setup->init];
+    char shown[40];
     int seed = (int)setup->seed;
     cJSON *root = NULL;
     ssm2d_status status = json_read(context, path, &root, error);
@@ -35,7 +37,8 @@ ssm2d_status layer_setup_read(const ssm2d_context *context, const char *path, la
     if ((status = json_get_int(path, root, "seed", JSON_OPTIONAL, 0, INT_MAX, &seed, error))) goto done;
     if ((status = json_get_string(path, root, "init", JSON_OPTIONAL, &init, error))) goto done;
     if (init_by_name(init) < 0) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: init=%s: use identity or authors", path, init);
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: init=%s: use identity or authors", text_path(path),
+                      text_show(init, strlen(init), shown, sizeof shown));
         goto done;
     }
     setup->init = (ssm2d_init)init_by_name(init);

@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "io/text.h"
 
 #include <cairo-svg.h>
 #include <math.h>
@@ -30,7 +31,7 @@ ssm2d_status canvas_check(const char *path, ssm2d_error *error)
 {
     const char *extension = extension_of(path);
     if (strcasecmp(extension, ".png") && strcasecmp(extension, ".svg"))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .png or .svg", path);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .png or .svg", text_path(path));
     return SSM2D_OK;
 }
 
@@ -50,10 +51,10 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
     int svg = !strcasecmp(extension_of(path), ".svg");
     double scale = svg ? 1 : PIXELS_PER_POINT;
     if (width * scale > MOST_PIXELS || height * scale > MOST_PIXELS)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: a picture of %.0f x %.0f is too large; draw fewer panels", path, width * scale,
-                    height * scale);
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: a picture of %.0f x %.0f is too large; draw fewer panels",
+                    text_path(path), width * scale, height * scale);
     canvas *c = memory_take(context, sizeof *c);
-    if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", path);
+    if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
     c->context = context;
     c->svg = svg;
     status = atomic_open(context, path, &c->file, error);
@@ -90,7 +91,7 @@ ssm2d_status canvas_finish(canvas *c, ssm2d_error *error)
     if (status)
         fail(error, status, "%s", c->error.line);
     else if (drawn)
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot draw: %s", c->file.path, cairo_status_to_string(drawn));
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot draw: %s", text_path(c->file.path), cairo_status_to_string(drawn));
     if (status)
         atomic_cancel(&c->file);
     else
@@ -109,7 +110,8 @@ void canvas_abandon(canvas *c)
 
 static void set_style(cairo_t *cr, text_style style)
 {
-    cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(cr, style.size);
     cairo_set_source_rgb(cr, style.grey, style.grey, style.grey);
 }

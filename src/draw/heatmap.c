@@ -1,4 +1,4 @@
-/* All lengths are points. A panel's cells are whole half-points (pixels of a PNG) where they fit, so that they are all alike. */
+/* All lengths are points. A panel's cells are whole half-points, the pixels of a PNG, where they fit: all are alike then. */
 #include "draw/heatmap.h"
 
 #include "draw/canvas.h"
@@ -7,14 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 enum {
     MARGIN = 18, TITLE_HEIGHT = 30, COLUMN_TITLE = 20, ROW_TITLE = 22, Y_AXIS = 42, X_AXIS = 32, ROW_GAP = 18,
-    TEXT_GAP = 10, BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16, PANEL_GAP = 14, ASIDE_GAP = 26, NOTE_LINE = 15,
-    PANEL_SIDE = 132, ASIDE_SIDE = 280, LEAST_SIDE = 14, DECADES = 4
+    TEXT_GAP = 10, BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16, PANEL_GAP = 14, ASIDE_GAP = 26,
+    NOTE_LINE = 15, PANEL_SIDE = 132, ASIDE_SIDE = 280, LEAST_SIDE = 14, DECADES = 4
 };
+/* clang-format on */
 
-static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15}, style_label = {10, 0, 0.2}, style_tick = {8.5, 0, 0.3},
-                        style_note = {10, 0, 0.35};
+static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15}, style_label = {10, 0, 0.2},
+                        style_tick = {8.5, 0, 0.3}, style_note = {10, 0, 0.35};
 
 typedef struct box {
     double x, y, width, height;
@@ -230,8 +232,10 @@ static layout lay_out(const heat_figure *f)
     panel_size(f->panels, PANEL_SIDE, &l.panel_width, &l.panel_height);
     l.step_x = l.panel_width + (f->shared_scale ? 0 : bar) + PANEL_GAP;
     l.step_y = l.panel_height + ROW_GAP;
-    for (int i = 0; i < f->grid_cols; i++) l.step_x = fmax(l.step_x, canvas_text_width(style_head, f->col_titles[i]) + TEXT_GAP);
-    for (int i = 0; i < f->grid_rows; i++) l.step_y = fmax(l.step_y, canvas_text_width(style_head, f->row_titles[i]) + TEXT_GAP);
+    for (int i = 0; i < f->grid_cols; i++)
+        l.step_x = fmax(l.step_x, canvas_text_width(style_head, f->col_titles[i]) + TEXT_GAP);
+    for (int i = 0; i < f->grid_rows; i++)
+        l.step_y = fmax(l.step_y, canvas_text_width(style_head, f->row_titles[i]) + TEXT_GAP);
     l.grid_x = MARGIN + ROW_TITLE + Y_AXIS;
     l.grid_y = MARGIN + TITLE_HEIGHT + COLUMN_TITLE;
     l.grid_width = f->grid_cols * l.step_x - PANEL_GAP;
