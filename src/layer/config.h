@@ -1,0 +1,16 @@
+/* config - numbers that follow from a configuration. */
+#ifndef SSM2D_LAYER_CONFIG_H
+#define SSM2D_LAYER_CONFIG_H
+
+#include "ssm2d.h"
+
+int config_systems(const ssm2d_config *config); /* K */
+int config_c_rows(const ssm2d_config *config);  /* rows of C */
+
+/* Whether direction r looks at the grid mirrored in rows, in columns. */
+typedef struct flip {
+    int rows, cols;
+} flip;
+flip config_flip(const ssm2d_config *config, int r);
+
+#endif

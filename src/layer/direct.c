@@ -1,0 +1,275 @@
+/* direct - the convolution as it is written, for small grids: SIMD over channels, blocks of A images x C columns in registers.
+ *
+ * All three convolutions of a training step are the same loop (correlate in kernels/simd.h):
+ *     y[i][j]    = sum K[i-p][j-q] * u[p][q]       kernel mirrored, cells of A images
+ *     du[p][q]   = sum K[i-p][j-q] * dy[i][j]      kernel as it is
+ *     dK[d][o]   = sum dy[i][j] * u[i-d][j-o]      cells of one image, A row offsets
+ * Only offsets that some direction reaches are visited. */
+#include "layer/parts.h"
+#include "layer/two_sided.h"
+
+#include <string.h>
+
+/* own[]: what planning decides */
+enum { IMAGES, CHUNKS, LINE, GRADIENT_CHUNKS };
+/* at.own[]: the mirrored kernel, tiles of each worker, partial kernel gradients */
+enum { MIRRORED, TILES, PARTIAL };
+
+/* Tasks beyond this are not worth their overhead; fewer leave threads idle at the end. Fixed, so that sums do not depend on
+ * the number of threads. */
+enum { TASKS_WANTED = 16 };
+
+static const NAME(simd) *simd(const ssm2d_plan *p) { return p->simd; }
+static int least(int a, int b) { return a < b ? a : b; }
+static int most(int a, int b) { return a > b ? a : b; }
+static int ceiling(int a, int b) { return (a + b - 1) / b; }
+
+/* The widest block of columns for A rows, and the largest A. */
+static int widest(const ssm2d_plan *p, int A)
+{
+    int C = CORRELATE_MOST_C;
+    while (!simd(p)->correlate[A][C]) C--;
+    return C;
+}
+
+static int most_a(const ssm2d_plan *p) { return simd(p)->correlate[CORRELATE_MOST_A][1] ? CORRELATE_MOST_A : 3; }
+
+/* Size of part k when `total` is cut into the fewest nearly equal parts of at most `limit`. */
+static int part(int total, int limit, int *done)
+{
+    int left = total - *done, size = ceiling(left, ceiling(left, limit));
+    *done += size;
+    return size;
+}
+
+/* Numbers in a worker's tiles: A images of cells in and out; or one image with SIDE columns around it, and its gradient with
+ * A-1 rows around it. */
+static size_t tile_numbers(const ssm2d_plan *p)
+{
+    size_t cells = (size_t)p->rows * (size_t)p->cols, A = (size_t)most_a(p);
+    size_t convolve = 2 * A * cells;
+    size_t gradient = SIDE + (size_t)p->rows * ((size_t)p->cols + SIDE) + ((size_t)p->rows + 2 * (A - 1)) * (size_t)p->cols;
+    return (convolve > gradient ? convolve : gradient) * (size_t)p->lanes;
+}
+
+static double cost(const ssm2d_plan *p)
+{
+    double pairs = 0; /* of an output and an input cell that some direction joins */
+    for (int d = 1 - p->trunc_rows; d < p->trunc_rows; d++) {
+        reach c = NAME(two_sided_reach)(p, d);
+        double rows = p->rows - (d < 0 ? -d : d), columns = 0;
+        if (c.low > c.high) continue;
+        for (int j = 0; j < p->cols; j++) columns += least(c.high, j) - most(c.low, j - p->cols + 1) + 1;
+        pairs += rows * columns;
+    }
+    return 1.4 * pairs * (double)p->options.batch * p->vectors * p->lanes; /* blocks overlap the edges of what is reached */
+}
+
+static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
+{
+    (void)error;
+    int lines, A = most_a(p), batch = (int)p->options.batch;
+    p->own[LINE] = most(1, 64 / (p->lanes * (int)sizeof(real))); /* vectors of a cache line: one task, no line shared by two */
+    lines = ceiling(p->vectors, p->own[LINE]);
+    p->own[IMAGES] = least(A, batch);
+    p->own[CHUNKS] = least(ceiling(TASKS_WANTED, lines), ceiling(batch, p->own[IMAGES]));
+    p->own[GRADIENT_CHUNKS] = least(ceiling(TASKS_WANTED, lines), batch);
+    size_t kernel = two_sided_size(p) * (size_t)p->vectors, threads = (size_t)pool_threads(p->context->pool);
+    p->at.own[MIRRORED] = plan_reserve(p, kernel, sizeof(real));
+    p->at.own[TILES] = plan_reserve(p, threads * tile_numbers(p), sizeof(real));
+    if (!p->options.inference && p->own[GRADIENT_CHUNKS] > 1)
+        p->at.own[PARTIAL] = plan_reserve(p, (size_t)p->own[GRADIENT_CHUNKS] * kernel, sizeof(real));
+    return SSM2D_OK;
+}
+
+typedef struct job {
+    const ssm2d_plan *plan;
+    ssm2d_workspace *ws;
+    const real *in;
+    ssm2d_strides in_strides;
+    real *out;
+    ssm2d_strides out_strides;
+    const real *kernel; /* [vectors]: out[i][j] = sum kernel[p-i][q-j] * in[p][q] */
+    int mirrored, add;
+} job;
+
+static void mirror_vector(void *arg, size_t vector, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const ssm2d_plan *p = t->plan;
+    const real *k2 = REGION(real, t->ws, k2) + vector * two_sided_size(p);
+    real *to = REGION(real, t->ws, own[MIRRORED]) + vector * two_sided_size(p);
+    for (int d = 1 - p->trunc_rows; d < p->trunc_rows; d++)
+        for (int o = 1 - p->trunc_cols; o < p->trunc_cols; o++)
+            memcpy(to + two_sided_at(p, -d, -o), k2 + two_sided_at(p, d, o), (size_t)p->lanes * sizeof(real));
+}
+
+static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws)
+{
+    job t = {.plan = p, .ws = ws};
+    pool_run(p->context->pool, (size_t)p->vectors, mirror_vector, &t);
+}
+
+/* The input's row offsets e = p-i (in the job's kernel) at which an output row sees columns; a run of rows with one reach. */
+static reach job_reach(const job *t, int e)
+{
+    if (!t->mirrored) return NAME(two_sided_reach)(t->plan, e);
+    reach c = NAME(two_sided_reach)(t->plan, -e);
+    return (reach){-c.high, -c.low};
+}
+
+static int same(reach a, reach b) { return a.low == b.low && a.high == b.high; }
+
+/* One vector of channels of A images: tiles in -> out. */
+static void convolve_tile(const job *t, const real *kernel, const real *in, real *out, int A)
+{
+    const ssm2d_plan *p = t->plan;
+    const int rows = p->rows, cols = p->cols;
+    const ptrdiff_t lanes = p->lanes, image = (ptrdiff_t)rows * cols * lanes, row = cols * lanes;
+    const reach reaches[3] = {job_reach(t, -1), job_reach(t, 0), job_reach(t, 1)};
+    memset(out, 0, (size_t)A * (size_t)image * sizeof(real));
+    for (int i = 0; i < rows; i++) {
+        const int top = most(0, i - p->trunc_rows + 1), end = least(rows, i + p->trunc_rows);
+        const int starts[4] = {top, i, i + 1, end};
+        for (int done = 0; done < cols;) {
+            const int j = done, C = part(cols, widest(p, A), &done);
+            NAME(correlate) *correlate = simd(p)->correlate[A][C];
+            for (int s = 0; s < 3;) {
+                reach c = reaches[s];
+                int first = starts[s], last = starts[++s];
+                while (s < 3 && same(reaches[s], c)) last = starts[++s];
+                int q = most(0, j + c.low), q_end = least(cols, j + C + c.high);
+                if (c.low > c.high || first >= last || q >= q_end) continue;
+                correlate(out + i * row + j * lanes, image, kernel + two_sided_at(p, first - i, q - j), two_sided_row(p),
+                          in + first * row + q * lanes, row, image, last - first, q_end - q);
+            }
+        }
+    }
+}
+
+static void move_image(const job *t, size_t b, int vector, real *tile, int out)
+{
+    const ssm2d_plan *p = t->plan;
+    const ssm2d_strides s = out ? t->out_strides : t->in_strides;
+    const int first = vector * p->lanes, count = least(p->lanes, p->config.channels - first);
+    const ptrdiff_t at = (ptrdiff_t)b * s.batch + first * s.channel;
+    const int dense = s.row == s.col * p->cols;
+    for (int i = 0; i < (dense ? 1 : p->rows); i++) {
+        size_t cells = (size_t)p->cols * (dense ? (size_t)p->rows : 1);
+        real *part_of_tile = tile + (size_t)i * (size_t)p->cols * (size_t)p->lanes;
+        if (out)
+            simd(p)->scatter(t->out + at + i * s.row, part_of_tile, cells, s.col, s.channel, count, t->add);
+        else
+            simd(p)->gather(part_of_tile, t->in + at + i * s.row, cells, s.col, s.channel, count);
+    }
+}
+
+/* A cache line's worth of vectors, and a chunk of the images. */
+static void convolve_task(void *arg, size_t task, int worker)
+{
+    const job *t = arg;
+    const ssm2d_plan *p = t->plan;
+    const int A = p->own[IMAGES], line = (int)task / p->own[CHUNKS], chunk = (int)task % p->own[CHUNKS];
+    const size_t batch = p->options.batch, groups = (batch + (size_t)A - 1) / (size_t)A, chunks = (size_t)p->own[CHUNKS];
+    const size_t cells = (size_t)p->rows * (size_t)p->cols * (size_t)p->lanes;
+    real *in = REGION(real, t->ws, own[TILES]) + (size_t)worker * tile_numbers(p), *out = in + (size_t)A * cells;
+    for (size_t g = groups * (size_t)chunk / chunks; g < groups * ((size_t)chunk + 1) / chunks; g++) {
+        size_t b = g * (size_t)A;
+        int images = batch - b < (size_t)A ? (int)(batch - b) : A;
+        for (int v = line * p->own[LINE]; v < least(p->vectors, (line + 1) * p->own[LINE]); v++) {
+            for (int a = 0; a < images; a++) move_image(t, b + (size_t)a, v, in + (size_t)a * cells, 0);
+            convolve_tile(t, t->kernel + (size_t)v * two_sided_size(p), in, out, images);
+            for (int a = 0; a < images; a++) move_image(t, b + (size_t)a, v, out + (size_t)a * cells, 1);
+        }
+    }
+}
+
+static size_t lines(const ssm2d_plan *p) { return (size_t)ceiling(p->vectors, p->own[LINE]); }
+
+static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void *y)
+{
+    job t = {p, ws, u, p->options.in, y, p->conv_out, REGION(real, ws, own[MIRRORED]), 1, 0};
+    pool_run(p->context->pool, lines(p) * (size_t)p->own[CHUNKS], convolve_task, &t);
+}
+
+/* Adds the kernel gradient of one image: u with SIDE zero columns between rows, dy with A-1 zero rows around it. */
+static void gradient_tile(const ssm2d_plan *p, real *dk, const real *u, ptrdiff_t u_row, const real *dy)
+{
+    const ptrdiff_t lanes = p->lanes, row = p->cols * lanes;
+    const int T = p->trunc_rows;
+    const int starts[4] = {1 - T, 0, 1, T}; /* row offsets of one sign have one reach */
+    const reach reaches[3] = {NAME(two_sided_reach)(p, -1), NAME(two_sided_reach)(p, 0), NAME(two_sided_reach)(p, 1)};
+    for (int s = 0; s < 3;) {
+        reach c = reaches[s];
+        int first = starts[s], last = starts[++s];
+        while (s < 3 && same(reaches[s], c)) last = starts[++s];
+        if (c.low > c.high) continue;
+        for (int ds = 0; ds < last - first;) {
+            const int d = first + ds, A = part(last - first, most_a(p), &ds);
+            const int p0 = most(0, 1 - A - d), p1 = least(p->rows, p->rows - d); /* rows of u that meet a row of dy */
+            for (int os = 0; os < c.high - c.low + 1 && p0 < p1;) {
+                const int o = c.low + os, C = part(c.high - c.low + 1, widest(p, A), &os);
+                const int t0 = most(0, o), t1 = least(p->cols, p->cols + o + C - 1);
+                if (t0 < t1)
+                    simd(p)->correlate[A][C](dk + two_sided_at(p, d, o), two_sided_row(p), u + p0 * u_row + (t0 - o) * lanes, u_row,
+                                             dy + (p0 + d) * row + t0 * lanes, row, row, p1 - p0, t1 - t0);
+            }
+        }
+    }
+}
+
+static void gradient_task(void *arg, size_t task, int worker)
+{
+    const job *t = arg;
+    const ssm2d_plan *p = t->plan;
+    const size_t chunks = (size_t)p->own[GRADIENT_CHUNKS], chunk = task % chunks, batch = p->options.batch;
+    const int line = (int)(task / chunks), border = most_a(p) - 1;
+    const ptrdiff_t lanes = p->lanes, u_row = (p->cols + SIDE) * lanes;
+    real *tile = REGION(real, t->ws, own[TILES]) + (size_t)worker * tile_numbers(p);
+    real *u = tile + SIDE * lanes, *dy = u + p->rows * u_row + (ptrdiff_t)border * p->cols * lanes;
+    real *dk = REGION(real, t->ws, dk2);
+    if (chunks > 1) dk = REGION(real, t->ws, own[PARTIAL]) + chunk * two_sided_size(p) * (size_t)p->vectors;
+    memset(tile, 0, tile_numbers(p) * sizeof(real));
+    for (int v = line * p->own[LINE]; v < least(p->vectors, (line + 1) * p->own[LINE]); v++) {
+        real *dkv = dk + (size_t)v * two_sided_size(p);
+        const int first = v * p->lanes, count = least(p->lanes, p->config.channels - first);
+        memset(dkv, 0, two_sided_size(p) * sizeof(real));
+        for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++) {
+            const ssm2d_strides s = t->in_strides;
+            for (int i = 0; i < p->rows; i++)
+                simd(p)->gather(u + i * u_row, t->in + (ptrdiff_t)b * s.batch + i * s.row + first * s.channel, (size_t)p->cols,
+                                s.col, s.channel, count);
+            job out = {.plan = p, .in = t->out, .in_strides = t->out_strides};
+            move_image(&out, b, v, dy, 0);
+            gradient_tile(p, dkv, u, u_row, dy);
+        }
+    }
+}
+
+static void sum_task(void *arg, size_t vector, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const ssm2d_plan *p = t->plan;
+    const size_t size = two_sided_size(p), all = size * (size_t)p->vectors;
+    real *dk = REGION(real, t->ws, dk2) + vector * size;
+    const real *partial = REGION(real, t->ws, own[PARTIAL]) + vector * size;
+    memcpy(dk, partial, size * sizeof(real));
+    for (int c = 1; c < p->own[GRADIENT_CHUNKS]; c++)
+        for (size_t i = 0; i < size; i++) dk[i] += partial[(size_t)c * all + i];
+}
+
+static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy, void *du, int want_params)
+{
+    if (du) {
+        job t = {p, ws, dy, p->conv_out, du, p->options.in, REGION(real, ws, k2), 0, 1};
+        pool_run(p->context->pool, lines(p) * (size_t)p->own[CHUNKS], convolve_task, &t);
+    }
+    if (!want_params) return;
+    job t = {.plan = p, .ws = ws, .in = u, .in_strides = p->options.in, .out = (real *)dy, .out_strides = p->conv_out};
+    pool_run(p->context->pool, lines(p) * (size_t)p->own[GRADIENT_CHUNKS], gradient_task, &t);
+    if (p->own[GRADIENT_CHUNKS] > 1) pool_run(p->context->pool, (size_t)p->vectors, sum_task, &t);
+}
+
+const algorithm NAME(algorithm_direct) = {"direct", 1, cost, plan, prepare, apply, backward};

@@ -1,0 +1,137 @@
+/* engine - a forward and a backward pass from parameters to output, in the order of parts.h, for one number type. */
+#include "layer/parts.h"
+#include "layer/scan.h"
+#include "layer/stream.h"
+
+#include <string.h>
+
+/* Every algorithm there is: one file, one line. */
+static const algorithm *const algorithms[] = {&NAME(algorithm_direct), &NAME(algorithm_scan), NULL};
+
+static const void *simd_table(cpu_level level, int *lanes)
+{
+    const NAME(simd) *simd = NAME(simd_for)(level);
+    *lanes = simd->lanes;
+    return simd;
+}
+
+static void plan_regions(ssm2d_plan *p)
+{
+    const size_t W = (size_t)p->wide, K = (size_t)p->systems, C = (size_t)p->c_rows, H = (size_t)p->config.channels;
+    const size_t cells = (size_t)p->rows * (size_t)p->cols, size = sizeof(real);
+    const int training = !p->options.inference;
+    p->at.coef = plan_reserve(p, K * COEFS * W, size);
+    p->at.c = plan_reserve(p, C * 2 * W, size);
+    p->at.centre = plan_reserve(p, C, size);
+    p->at.d = plan_reserve(p, H, size);
+    p->states_per_worker = NAME(kernel_states)(p, p->options.inference);
+    p->at.states = plan_reserve(p, p->states_per_worker * (size_t)pool_threads(p->context->pool), size);
+    if (training) {
+        p->at.dcoef = plan_reserve(p, K * COEFS * W, size);
+        p->at.dc = plan_reserve(p, C * 2 * W, size);
+        p->at.dcentre = plan_reserve(p, C, size);
+        p->at.dd = plan_reserve(p, H, size);
+    }
+    p->conv_out = p->options.out;
+    if (p->config.layer_norm) {
+        const ptrdiff_t h = p->config.channels;
+        p->conv_out = (ssm2d_strides){h * p->rows * p->cols, h * p->cols, h, 1};
+        p->at.norm = plan_reserve(p, 2 * H, size);
+        p->at.z = plan_reserve(p, p->options.batch * cells, H * size);
+        if (training) p->at.dz = plan_reserve(p, p->options.batch * cells, H * size);
+        if (training) p->at.norm_sums = plan_reserve(p, NAME(layer_norm_sums)(p), size);
+    }
+    if (p->algorithm->uses_kernel) NAME(two_sided_plan)(p);
+}
+
+static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params)
+{
+    NAME(system_prepare)(p, ws, params);
+    if (p->algorithm->uses_kernel) {
+        const ptrdiff_t T2 = p->trunc_cols, cells = p->trunc_rows * T2;
+        NAME(kernel_generate)(p, ws, (NAME(kernel_view)){REGION(real, ws, krows), cells, T2, 1, p->c_rows});
+        NAME(two_sided_prepare)(p, ws);
+    }
+    if (p->algorithm->prepare) p->algorithm->prepare(p, ws);
+}
+
+static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void *y)
+{
+    p->algorithm->apply(p, ws, u, p->config.layer_norm ? REGION(void, ws, z) : y);
+    if (p->config.layer_norm) NAME(layer_norm_apply)(p, ws, y);
+}
+
+static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, const void *u, const void *dy, void *du,
+                     void *dparams)
+{
+    if (p->config.layer_norm) {
+        NAME(layer_norm_backward)(p, ws, dy, dparams);
+        dy = REGION(void, ws, dz);
+    }
+    p->algorithm->backward(p, ws, u, dy, du, dparams != NULL);
+    if (!dparams) return;
+    if (p->algorithm->uses_kernel) {
+        NAME(two_sided_adjoint)(p, ws);
+        NAME(kernel_adjoint)(p, ws, NAME(two_sided_fetch), REGION(real, ws, ktable));
+    }
+    NAME(system_adjoint)(p, ws, params, dparams);
+}
+
+/* How many channels of how many directions have a kernel of their own index; see two_sided.c. */
+static size_t indices(const ssm2d_plan *p)
+{
+    return (size_t)p->config.channels * (p->config.share_directions ? 1 : (size_t)p->config.directions);
+}
+
+/* Cuts the averaging out again: kernels are those of the single directions. */
+static void kernel(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, void *out)
+{
+    const size_t cells = (size_t)p->rows * (size_t)p->cols, used = indices(p), C = (size_t)p->c_rows;
+    const size_t all = (size_t)p->config.channels * (size_t)p->config.directions;
+    const size_t emitted = C < used ? C : used;
+    real *k = out;
+    NAME(system_prepare)(p, ws, params);
+    memset(k, 0, emitted * cells * sizeof(real));
+    NAME(kernel_generate)(p, ws, (NAME(kernel_view)){k, (ptrdiff_t)cells, p->cols, 1, (int)emitted});
+    for (size_t i = 0; p->config.average && i < emitted * cells; i++) k[i] *= (real)p->config.directions;
+    for (size_t i = emitted; i < all; i++) {
+        size_t from = i < used ? i % C : i % used;
+        memcpy(k + i * cells, k + from * cells, cells * sizeof(real));
+    }
+}
+
+static void fetch_kernel(const ssm2d_plan *p, const real *dkernel, int c, int i, real *row)
+{
+    const size_t cells = (size_t)p->rows * (size_t)p->cols, used = indices(p);
+    const size_t all = (size_t)p->config.channels * (size_t)p->config.directions;
+    const real scale = p->config.average ? (real)p->config.directions : 1;
+    memset(row, 0, (size_t)p->trunc_cols * sizeof(real));
+    for (size_t first = (size_t)c; first < used; first += (size_t)p->c_rows)
+        for (size_t index = first; index < all; index += used) {
+            const real *from = dkernel + index * cells + (size_t)i * (size_t)p->cols;
+            for (int j = 0; j < p->trunc_cols; j++) row[j] += scale * from[j];
+        }
+}
+
+static void kernel_backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, const void *dkernel, void *dparams)
+{
+    NAME(system_prepare)(p, ws, params);
+    NAME(kernel_adjoint)(p, ws, fetch_kernel, dkernel);
+    memset(REGION(real, ws, dd), 0, (size_t)p->config.channels * sizeof(real));
+    NAME(system_adjoint)(p, ws, params, dparams);
+}
+
+static void stream_push(ssm2d_stream *s, const void *u, void *y)
+{
+    const ssm2d_plan *p = s->plan;
+    NAME(scan_push)(p, s->workspace, s->states, u, p->config.layer_norm ? REGION(void, s->workspace, z) : y);
+    if (p->config.layer_norm) NAME(layer_norm_apply)(p, s->workspace, y);
+}
+
+static size_t stream_numbers(const ssm2d_plan *p)
+{
+    return p->options.batch * (size_t)p->config.channels * (size_t)p->config.directions * scan_state(p);
+}
+
+const engine NAME(engine) = {sizeof(real), algorithms,      simd_table,  plan_regions,   prepare, apply, backward,
+                             kernel,       kernel_backward, stream_push, stream_numbers};

@@ -1,0 +1,274 @@
+/* plan - checks a request, lets algorithms reserve their memory, and chooses among them. */
+#include "layer/plan.h"
+
+#include "core/status.h"
+
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_SIDE = 1 << 20, MOST_BATCH = 1 << 24, ALIGNMENT = 64 };
+
+static const engine *engine_of(ssm2d_type type) { return type == SSM2D_DOUBLE ? &engine_f64 : &engine_f32; }
+
+size_t plan_reserve(ssm2d_plan *p, size_t count, size_t size)
+{
+    size_t bytes, at = p->bytes;
+    if (at == SIZE_MAX || __builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX - ALIGNMENT
+        || __builtin_add_overflow(at, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, &p->bytes)) {
+        p->bytes = SIZE_MAX;
+        return ALIGNMENT;
+    }
+    return at;
+}
+
+ssm2d_plan_options ssm2d_plan_options_default(void) { return (ssm2d_plan_options){.batch = 1}; }
+
+const char *ssm2d_algorithm_name(int i)
+{
+    for (int k = 0; i >= 0 && engine_f32.algorithms[k]; k++)
+        if (k == i) return engine_f32.algorithms[k]->name;
+    return NULL;
+}
+
+/* Fills in dense strides; refuses arrays in which two cells would share a number. */
+static ssm2d_status check_strides(const char *name, const ssm2d_config *c, const ssm2d_plan_options *o, ssm2d_strides *s,
+                                  ssm2d_error *error)
+{
+    if (!s->batch && !s->row && !s->col && !s->channel) {
+        size_t row, image;
+        if (__builtin_mul_overflow(o->cols, (size_t)c->channels, &row) || __builtin_mul_overflow(o->rows, row, &image)
+            || image > PTRDIFF_MAX / sizeof(double) / o->batch)
+            return fail(error, SSM2D_ERROR_UNSUPPORTED, "batch=%zu, rows=%zu, cols=%zu, channels=%d: too large for this machine",
+                        o->batch, o->rows, o->cols, c->channels);
+        *s = (ssm2d_strides){(ptrdiff_t)image, (ptrdiff_t)row, c->channels, 1};
+        return SSM2D_OK;
+    }
+    const char *what = o->batch > 1 && !s->batch        ? "batch"
+                       : o->rows > 1 && !s->row         ? "row"
+                       : o->cols > 1 && !s->col         ? "col"
+                       : c->channels > 1 && !s->channel ? "channel"
+                                                        : NULL;
+    if (what) return fail(error, SSM2D_ERROR_ARGUMENT, "%s.%s=0: cells must not share a number; give all strides or none", name, what);
+    return SSM2D_OK;
+}
+
+static ssm2d_status check(const ssm2d_context *context, const ssm2d_config *config, ssm2d_plan_options *o, ssm2d_error *error)
+{
+    if (!context) return fail(error, SSM2D_ERROR_ARGUMENT, "context=NULL: make one with ssm2d_context_create");
+    ssm2d_status status = ssm2d_config_check(config, error);
+    if (status) return status;
+    if (!o->batch || o->batch > MOST_BATCH)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: use 1 to %d", o->batch, MOST_BATCH);
+    if (!o->rows || o->rows > MOST_SIDE) return fail(error, SSM2D_ERROR_ARGUMENT, "rows=%zu: use 1 to %d", o->rows, MOST_SIDE);
+    if (!o->cols || o->cols > MOST_SIDE) return fail(error, SSM2D_ERROR_ARGUMENT, "cols=%zu: use 1 to %d", o->cols, MOST_SIDE);
+    if (o->type != SSM2D_FLOAT && o->type != SSM2D_DOUBLE)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "type=%d: use float (0) or double (1)", (int)o->type);
+    status = check_strides("in", config, o, &o->in, error);
+    return status ? status : check_strides("out", config, o, &o->out, error);
+}
+
+/* The plan with one given algorithm; the context's memory is not touched. */
+static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config, const ssm2d_plan_options *o, const algorithm *a,
+                          ssm2d_plan *p, ssm2d_error *error)
+{
+    memset(p, 0, sizeof *p);
+    p->context = context;
+    p->config = *config;
+    p->options = *o;
+    p->params = params_offsets(config);
+    p->engine = engine_of(o->type);
+    p->algorithm = a;
+    p->simd = p->engine->simd(context->cpu, &p->lanes);
+    p->vectors = (config->channels + p->lanes - 1) / p->lanes;
+    p->systems = config_systems(config);
+    p->c_rows = config_c_rows(config);
+    p->width = (config->d_state + p->lanes - 1) / p->lanes * p->lanes;
+    p->wide = config->values == SSM2D_REAL ? p->width : 2 * p->width;
+    p->rows = (int)o->rows;
+    p->cols = (int)o->cols;
+    p->trunc_rows = config->trunc_rows && config->trunc_rows < p->rows ? config->trunc_rows : p->rows;
+    p->trunc_cols = config->trunc_cols && config->trunc_cols < p->cols ? config->trunc_cols : p->cols;
+    p->bytes = ALIGNMENT; /* so that no region is at 0, which is NOWHERE */
+    p->engine->plan_regions(p);
+    ssm2d_status status = a->plan(p, error);
+    if (status) return status;
+    if (p->bytes == SIZE_MAX)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "rows=%d, cols=%d: algorithm %s needs more memory than can be counted", p->rows,
+                    p->cols, a->name);
+    if (o->max_bytes && p->bytes > o->max_bytes)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "max_bytes=%zu: algorithm %s needs a workspace of %zu bytes", o->max_bytes, a->name,
+                    p->bytes);
+    return SSM2D_OK;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Largest index that strides reach, plus one. */
+static size_t extent(const ssm2d_plan *p, ssm2d_strides s)
+{
+    size_t last = 0;
+    const ptrdiff_t strides[4] = {s.batch, s.row, s.col, s.channel};
+    const size_t sizes[4] = {p->options.batch, p->options.rows, p->options.cols, (size_t)p->config.channels};
+    for (int i = 0; i < 4; i++) last += (sizes[i] - 1) * (size_t)(strides[i] < 0 ? -strides[i] : strides[i]);
+    return last + 1;
+}
+
+/* Seconds of one forward (and backward, if it will be asked for), the best of three. Negative strides would need another
+ * origin, so that dense ones stand in for them. */
+static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d_error *error)
+{
+    ssm2d_plan plan = *draft_plan;
+    ssm2d_workspace *ws = NULL;
+    const size_t size = plan.engine->size, total = plan.params.total;
+    const ssm2d_strides in = plan.options.in, out = plan.options.out;
+    if (in.batch < 0 || in.row < 0 || in.col < 0 || in.channel < 0 || out.batch < 0 || out.row < 0 || out.col < 0 || out.channel < 0)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "measure=1: not with negative strides");
+    ssm2d_status status = ssm2d_workspace_create(&plan, &ws, error);
+    if (status) return status;
+    size_t n_in = extent(&plan, in), n_out = extent(&plan, out);
+    char *memory = memory_take(plan.context, size * (2 * total + 2 * n_in + 2 * n_out));
+    if (!memory) {
+        ssm2d_workspace_destroy(ws);
+        return fail(error, SSM2D_ERROR_MEMORY, "measure=1: no memory for the arrays to measure with");
+    }
+    char *params = memory, *dparams = params + total * size, *u = dparams + total * size, *du = u + n_in * size;
+    char *y = du + n_in * size, *dy = y + n_out * size;
+    status = ssm2d_params_init(&plan.config, SSM2D_INIT_IDENTITY, 1, plan.options.type, params, error);
+    *seconds = 1e300;
+    for (int round = 0; round < 3 && !status; round++) {
+        double start = now();
+        ssm2d_forward(&plan, ws, params, u, y);
+        if (!plan.options.inference) ssm2d_backward(&plan, ws, params, u, dy, du, dparams);
+        double time = now() - start;
+        if (time < *seconds) *seconds = time;
+    }
+    memory_give(plan.context, memory);
+    ssm2d_workspace_destroy(ws);
+    return status;
+}
+
+/* The candidate with the least estimated, or measured, cost. */
+static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, const ssm2d_plan_options *o, ssm2d_plan *best,
+                           ssm2d_error *error)
+{
+    double least = 1e300;
+    ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
+    for (const algorithm *const *a = engine_of(o->type)->algorithms; *a; a++) {
+        ssm2d_plan one;
+        ssm2d_status refused = draft(context, config, o, *a, &one, least < 1e300 ? NULL : error);
+        if (refused) continue;
+        double cost = (*a)->cost(&one);
+        if (o->measure) {
+            refused = measure(&one, &cost, error);
+            if (refused) return refused;
+        }
+        if (cost >= least) continue;
+        least = cost;
+        *best = one;
+        status = SSM2D_OK;
+    }
+    return status;
+}
+
+static ssm2d_status find_algorithm(const ssm2d_plan_options *o, const algorithm **found, ssm2d_error *error)
+{
+    char names[128] = "auto";
+    for (const algorithm *const *a = engine_of(o->type)->algorithms; *a; a++) {
+        if (!strcmp((*a)->name, o->algorithm)) {
+            *found = *a;
+            return SSM2D_OK;
+        }
+        strncat(names, ", ", sizeof names - strlen(names) - 1);
+        strncat(names, (*a)->name, sizeof names - strlen(names) - 1);
+    }
+    return fail(error, SSM2D_ERROR_ARGUMENT, "algorithm=%s: use one of %s", o->algorithm, names);
+}
+
+ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config, const ssm2d_plan_options *options, ssm2d_plan **out,
+                               ssm2d_error *error)
+{
+    if (!out) return fail(error, SSM2D_ERROR_ARGUMENT, "plan=NULL: there is nowhere to put the result");
+    *out = NULL;
+    if (!options) return fail(error, SSM2D_ERROR_ARGUMENT, "options=NULL: rows and cols are needed");
+    ssm2d_plan_options o = *options;
+    ssm2d_plan plan;
+    const algorithm *wanted = NULL;
+    ssm2d_status status = check(context, config, &o, error);
+    if (status) return status;
+    if (o.algorithm && strcmp(o.algorithm, "auto")) {
+        status = find_algorithm(&o, &wanted, error);
+        if (!status) status = draft(context, config, &o, wanted, &plan, error);
+    } else {
+        status = choose(context, config, &o, &plan, error);
+    }
+    if (status) return status;
+    plan.options.algorithm = plan.algorithm->name; /* the caller's string need not live on */
+    ssm2d_plan *p = memory_take(context, sizeof *p);
+    if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a plan");
+    *p = plan;
+    *out = p;
+    return SSM2D_OK;
+}
+
+void ssm2d_plan_destroy(ssm2d_plan *plan)
+{
+    if (plan) memory_give(plan->context, plan);
+}
+
+const char *ssm2d_plan_algorithm(const ssm2d_plan *plan) { return plan->algorithm->name; }
+size_t ssm2d_plan_bytes(const ssm2d_plan *plan) { return plan->bytes; }
+
+ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **out, ssm2d_error *error)
+{
+    if (!out) return fail(error, SSM2D_ERROR_ARGUMENT, "workspace=NULL: there is nowhere to put the result");
+    *out = NULL;
+    if (!plan) return fail(error, SSM2D_ERROR_ARGUMENT, "plan=NULL: make one with ssm2d_plan_create");
+    ssm2d_workspace *ws = memory_take(plan->context, sizeof *ws);
+    char *memory = ws ? memory_take(plan->context, plan->bytes) : NULL;
+    if (!memory) {
+        memory_give(plan->context, ws);
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a workspace of %zu bytes", plan->bytes);
+    }
+    *ws = (ssm2d_workspace){plan, memory};
+    *out = ws;
+    return SSM2D_OK;
+}
+
+void ssm2d_workspace_destroy(ssm2d_workspace *ws)
+{
+    if (!ws) return;
+    memory_give(ws->plan->context, ws->memory);
+    memory_give(ws->plan->context, ws);
+}
+
+void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params) { plan->engine->prepare(plan, ws, params); }
+
+void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *u, void *y) { plan->engine->apply(plan, ws, u, y); }
+
+void ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *u, void *y)
+{
+    plan->engine->prepare(plan, ws, params);
+    plan->engine->apply(plan, ws, u, y);
+}
+
+void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *u, const void *dy, void *du,
+                    void *dparams)
+{
+    plan->engine->backward(plan, ws, params, u, dy, du, dparams);
+}
+
+void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, void *kernel)
+{
+    plan->engine->kernel(plan, ws, params, kernel);
+}
+
+void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *dkernel, void *dparams)
+{
+    plan->engine->kernel_backward(plan, ws, params, dkernel, dparams);
+}

@@ -1,0 +1,255 @@
+/* scan - the layer as a recurrence (SPEC 3): cost grows with cells x d_state, not with the size of the kernel.
+ *
+ * Vectorised over the coordinates of a state, parallel over images and channels. The adjoint runs rows backwards; it keeps the
+ * states at the start of one row in every `block` and computes the others anew, so that memory grows with sqrt(rows). */
+#include "layer/scan.h"
+
+#include "core/status.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHANNELS, BLOCK, CHUNKS }; /* own[]: channels of a task, rows of a block, chunks of the batch in backward */
+enum { SCRATCH, SUMS };           /* at.own[]: of each worker; gradients of [chunk][direction][channel] */
+
+enum { TASKS_WANTED = 16, LINE_BYTES = 64, SMALL_STATES = 256 << 10 };
+
+static const NAME(state_functions) *functions(const ssm2d_plan *p)
+{
+    return &((const NAME(simd) *)p->simd)->state[p->config.values != SSM2D_REAL];
+}
+
+static size_t gradient_numbers(const ssm2d_plan *p) { return (size_t)(COEFS + 2) * (size_t)p->wide + 1; }
+
+static int blocks(const ssm2d_plan *p) { return (p->rows + p->own[BLOCK] - 1) / p->own[BLOCK]; }
+
+/* [states][sums]; backward: [states of a block][kept states][drow][left][sums][a row nobody reads] */
+static size_t scratch_numbers(const ssm2d_plan *p)
+{
+    size_t rows = p->options.inference ? 1 : (size_t)p->own[BLOCK] + (size_t)blocks(p) + 2;
+    return rows * scan_state(p) + (size_t)p->cols * ((size_t)p->lanes + 1);
+}
+
+static double cost(const ssm2d_plan *p)
+{
+    double products = p->config.values == SSM2D_REAL ? 12 : 44; /* of one coordinate at one cell */
+    double cells = (double)p->options.batch * p->rows * p->cols * p->config.channels;
+    return 2.5 * cells * p->config.directions * (products * p->width + 2 * p->lanes);
+}
+
+static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
+{
+    if (p->trunc_rows < p->rows || p->trunc_cols < p->cols)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "algorithm=scan: a recurrence has no end, so trunc %dx%d is for direct or fft",
+                    p->trunc_rows, p->trunc_cols);
+    size_t H = (size_t)p->config.channels, batch = p->options.batch, line = LINE_BYTES / sizeof(real);
+    size_t groups = (H + line - 1) / line;
+    p->own[CHANNELS] = batch * groups >= TASKS_WANTED ? (int)line : 1; /* a cache line of channels, if that leaves enough tasks */
+    size_t tasks = (H + (size_t)p->own[CHANNELS] - 1) / (size_t)p->own[CHANNELS];
+    size_t chunks = (TASKS_WANTED + tasks - 1) / tasks;
+    p->own[CHUNKS] = (int)(chunks < batch ? chunks : batch);
+    p->own[BLOCK] = p->rows;
+    if ((size_t)p->rows * scan_state(p) * sizeof(real) > SMALL_STATES) p->own[BLOCK] = (int)ceil(sqrt(p->rows));
+    p->at.own[SCRATCH] = plan_reserve(p, (size_t)pool_threads(p->context->pool) * scratch_numbers(p), sizeof(real));
+    if (!p->options.inference)
+        p->at.own[SUMS] = plan_reserve(p, (size_t)p->own[CHUNKS] * (size_t)p->config.directions * H * gradient_numbers(p), sizeof(real));
+    return SSM2D_OK;
+}
+
+typedef struct job {
+    const ssm2d_plan *plan;
+    ssm2d_workspace *ws;
+    const real *u, *dy;
+    real *y, *du, *states;
+} job;
+
+/* A direction of one channel: its coefficients, and how it walks over the rows of an array. */
+typedef struct walk {
+    const real *coef, *c;
+    real centre, border;
+    flip flip;
+    int system, c_row;
+} walk;
+
+static walk walk_of(const ssm2d_plan *p, ssm2d_workspace *ws, int r, int h)
+{
+    int index = (p->config.share_directions ? 0 : r * p->config.channels) + h;
+    walk w = {.flip = config_flip(&p->config, r), .system = index % p->systems, .c_row = index % p->c_rows};
+    w.coef = REGION(real, ws, coef) + (size_t)w.system * COEFS * (size_t)p->wide;
+    w.c = REGION(real, ws, c) + (size_t)w.c_row * 2 * (size_t)p->wide;
+    w.centre = REGION(real, ws, centre)[w.c_row] + (r == 0 && p->config.skip ? REGION(real, ws, d)[h] : 0);
+    w.border = (real)NAME(system_border)(p);
+    return w;
+}
+
+/* Where the walk's row i of image b, channel h begins, and its step from cell to cell. */
+static ptrdiff_t begin(const ssm2d_plan *p, const walk *w, ssm2d_strides s, size_t b, int h, int i)
+{
+    return (ptrdiff_t)b * s.batch + h * s.channel + (w->flip.rows ? p->rows - 1 - i : i) * s.row
+           + (w->flip.cols ? p->cols - 1 : 0) * s.col;
+}
+static ptrdiff_t step(const walk *w, ssm2d_strides s) { return w->flip.cols ? -s.col : s.col; }
+
+static void scan_one(const job *t, const walk *w, size_t b, int h, int i, real *row, real *sums)
+{
+    const ssm2d_plan *p = t->plan;
+    const ssm2d_strides in = p->options.in, out = p->conv_out;
+    functions(p)->scan_row(t->y + begin(p, w, out, b, h, i), step(w, out), t->u + begin(p, w, in, b, h, i), step(w, in), row,
+                           w->coef, w->c, w->centre, w->border, p->cols, p->width, sums);
+}
+
+static void clear_row(const ssm2d_plan *p, real *y, size_t b, int h, int i)
+{
+    const ssm2d_strides s = p->conv_out;
+    real *row = y + (ptrdiff_t)b * s.batch + h * s.channel + i * s.row;
+    for (int j = 0; j < p->cols; j++) row[j * s.col] = 0;
+}
+
+static size_t tasks_per_image(const ssm2d_plan *p)
+{
+    return ((size_t)p->config.channels + (size_t)p->own[CHANNELS] - 1) / (size_t)p->own[CHANNELS];
+}
+
+static void apply_task(void *arg, size_t task, int worker)
+{
+    const job *t = arg;
+    const ssm2d_plan *p = t->plan;
+    const size_t b = task / tasks_per_image(p);
+    const int first = (int)(task % tasks_per_image(p)) * p->own[CHANNELS];
+    real *row = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p), *sums = row + scan_state(p);
+    for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++) {
+        for (int i = 0; i < p->rows; i++) clear_row(p, t->y, b, h, i);
+        for (int r = 0; r < p->config.directions; r++) {
+            walk w = walk_of(p, t->ws, r, h);
+            memset(row, 0, scan_state(p) * sizeof(real));
+            for (int i = 0; i < p->rows; i++) scan_one(t, &w, b, h, i, row, sums);
+        }
+    }
+}
+
+static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void *y)
+{
+    job t = {.plan = p, .ws = ws, .u = u, .y = y};
+    pool_run(p->context->pool, p->options.batch * tasks_per_image(p), apply_task, &t);
+}
+
+static void push_task(void *arg, size_t task, int worker)
+{
+    const job *t = arg;
+    const ssm2d_plan *p = t->plan;
+    const size_t b = task / tasks_per_image(p), R = (size_t)p->config.directions, H = (size_t)p->config.channels;
+    const int first = (int)(task % tasks_per_image(p)) * p->own[CHANNELS];
+    real *sums = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p);
+    for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++) {
+        clear_row(p, t->y, b, h, 0);
+        for (size_t r = 0; r < R; r++) {
+            walk w = walk_of(p, t->ws, (int)r, h);
+            scan_one(t, &w, b, h, 0, t->states + ((b * H + (size_t)h) * R + r) * scan_state(p), sums);
+        }
+    }
+}
+
+void NAME(scan_push)(const ssm2d_plan *p, ssm2d_workspace *ws, real *states, const real *u, real *y)
+{
+    job t = {.plan = p, .ws = ws, .u = u, .y = y, .states = states};
+    pool_run(p->context->pool, p->options.batch * tasks_per_image(p), push_task, &t);
+}
+
+/* The adjoint of one direction of one channel of one image; adds to `gradient` = [dcoef][dc][dcentre]. */
+static void back_one(const job *t, const walk *w, size_t b, int h, real *gradient, real *scratch)
+{
+    const ssm2d_plan *p = t->plan;
+    const NAME(state_functions) *f = functions(p);
+    const ssm2d_strides in = p->options.in, out = p->conv_out;
+    const size_t state = scan_state(p);
+    const int m = p->own[BLOCK];
+    real *block = scratch, *kept = block + (size_t)m * state; /* kept[k]: the states before row k*m */
+    real *drow = kept + (size_t)blocks(p) * state, *left = drow + state, *sums = left + state;
+    real *unread = sums + (size_t)p->cols * (size_t)p->lanes;
+    real *dcoef = gradient, *dc = dcoef + COEFS * (size_t)p->wide, *dcentre = dc + 2 * (size_t)p->wide;
+
+    memset(kept, 0, state * sizeof(real));
+    for (int k = 1; k < blocks(p); k++) {
+        memcpy(kept + (size_t)k * state, kept + (size_t)(k - 1) * state, state * sizeof(real));
+        for (int i = (k - 1) * m; i < k * m; i++)
+            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), kept + (size_t)k * state, w->coef, w->c, w->centre,
+                        w->border, p->cols, p->width, sums);
+    }
+    memset(drow, 0, state * sizeof(real));
+    for (int k = blocks(p) - 1; k >= 0; k--) {
+        int first = k * m, end = first + m < p->rows ? first + m : p->rows;
+        memcpy(block, kept + (size_t)k * state, state * sizeof(real));
+        for (int i = first; i + 1 < end; i++) {
+            real *next = block + (size_t)(i + 1 - first) * state;
+            memcpy(next, next - state, state * sizeof(real));
+            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), next, w->coef, w->c, w->centre, w->border, p->cols,
+                        p->width, sums);
+        }
+        for (int i = end - 1; i >= first; i--)
+            f->scan_row_back(t->du ? t->du + begin(p, w, in, b, h, i) : NULL, step(w, in), dcoef, dc, dcentre,
+                             t->dy + begin(p, w, out, b, h, i), step(w, out), t->u + begin(p, w, in, b, h, i), step(w, in),
+                             block + (size_t)(i - first) * state, drow, w->coef, w->c, w->centre, w->border, p->cols, p->width, left,
+                             sums);
+    }
+}
+
+static void back_task(void *arg, size_t task, int worker)
+{
+    const job *t = arg;
+    const ssm2d_plan *p = t->plan;
+    const size_t chunks = (size_t)p->own[CHUNKS], chunk = task % chunks, batch = p->options.batch;
+    const size_t H = (size_t)p->config.channels, R = (size_t)p->config.directions;
+    const int first = (int)(task / chunks) * p->own[CHANNELS];
+    real *scratch = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p);
+    for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++)
+        for (size_t r = 0; r < R; r++) {
+            walk w = walk_of(p, t->ws, (int)r, h);
+            real *gradient = REGION(real, t->ws, own[SUMS]) + ((chunk * R + r) * H + (size_t)h) * gradient_numbers(p);
+            memset(gradient, 0, gradient_numbers(p) * sizeof(real));
+            for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++) back_one(t, &w, b, h, gradient, scratch);
+        }
+}
+
+/* Sums what chunks, directions and channels say of system k and its rows of C, in a fixed order. */
+static void sum_task(void *arg, size_t k, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const ssm2d_plan *p = t->plan;
+    const size_t W = (size_t)p->wide, H = (size_t)p->config.channels, R = (size_t)p->config.directions, numbers = gradient_numbers(p);
+    real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
+    memset(dcoef, 0, COEFS * W * sizeof(real));
+    for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {
+        memset(REGION(real, t->ws, dc) + 2 * c * W, 0, 2 * W * sizeof(real));
+        REGION(real, t->ws, dcentre)[c] = 0;
+    }
+    for (size_t chunk = 0; chunk < (size_t)p->own[CHUNKS]; chunk++)
+        for (size_t r = 0; r < R; r++)
+            for (size_t h = 0; h < H; h++) {
+                size_t index = (p->config.share_directions ? 0 : r * H) + h, c = index % (size_t)p->c_rows;
+                if (index % (size_t)p->systems != k) continue;
+                const real *from = REGION(real, t->ws, own[SUMS]) + ((chunk * R + r) * H + h) * numbers;
+                for (size_t i = 0; i < COEFS * W; i++) dcoef[i] += from[i];
+                from += COEFS * W;
+                for (size_t i = 0; i < 2 * W; i++) REGION(real, t->ws, dc)[2 * c * W + i] += from[i];
+                REGION(real, t->ws, dcentre)[c] += from[2 * W];
+            }
+}
+
+static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy, void *du, int want_params)
+{
+    job t = {.plan = p, .ws = ws, .u = u, .dy = dy, .du = du};
+    pool_run(p->context->pool, tasks_per_image(p) * (size_t)p->own[CHUNKS], back_task, &t);
+    if (!want_params) return;
+    pool_run(p->context->pool, (size_t)p->systems, sum_task, &t);
+    if (!p->config.skip) return;
+    const size_t H = (size_t)p->config.channels, R = (size_t)p->config.directions, numbers = gradient_numbers(p);
+    for (size_t h = 0; h < H; h++) {
+        real sum = 0;
+        for (size_t chunk = 0; chunk < (size_t)p->own[CHUNKS]; chunk++)
+            sum += REGION(real, ws, own[SUMS])[(chunk * R * H + h) * numbers + numbers - 1];
+        REGION(real, ws, dd)[h] = sum;
+    }
+}
+
+const algorithm NAME(algorithm_scan) = {"scan", 0, cost, plan, NULL, apply, backward};
