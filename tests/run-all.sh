@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run-all.sh [STAGE..] - builds in every way and runs every test; the last line is `N passed, N failed`.
 #
-#   release   the release build, all tests
+#   release   the release build, all tests; gcc, warnings are errors
 #   library   the library alone, for which a C compiler has to suffice; warnings are errors
 #   asan      address and undefined-behaviour sanitizers, all tests; gcc, warnings are errors
 #   tsan      thread sanitizer, the tests labelled `threads`
@@ -62,7 +62,7 @@ run() {
 plain_addresses=()
 if setarch -R true 2> /dev/null; then plain_addresses=(setarch -R); fi
 
-stage_release() { build release --preset release && run release ctest; }
+stage_release() { build release --preset release -DSSM2D_WERROR=ON && run release ctest; }
 stage_dev() { build dev --preset dev && run dev ctest; }
 stage_asan() { build asan --preset asan && run asan ctest; }
 stage_tsan() { build tsan --preset tsan && run tsan "${plain_addresses[@]}" ctest -L '^threads$'; }
