@@ -33,14 +33,16 @@ static ssm2d_status fail_png(image_reader *reader, int code, ssm2d_error *error)
 /* Interlaced: all passes, each row where it belongs. */
 static ssm2d_status read_whole(image_reader *reader, decoder *d, ssm2d_error *error)
 {
-    struct spng_row_info row;
+    struct spng_row_info row = {0};
     int code;
     do {
         code = spng_get_row_info(d->png, &row);
         if (!code) code = spng_decode_row(d->png, d->pixels + row.row_num * d->row_bytes, d->row_bytes);
     } while (!code);
     if (code == SPNG_EOI) code = spng_decode_chunks(d->png);
-    return code ? fail_png(reader, code, error) : SSM2D_OK;
+    if (!code) return SSM2D_OK;
+    reader->next = row.row_num; /* of the pass it failed in */
+    return fail_png(reader, code, error);
 }
 
 static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
@@ -64,11 +66,11 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
     d->pixels = memory_take(reader->context, d->row_bytes * (d->interlaced ? header.height : 1));
     if (!d->pixels)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %u columns", text_path(reader->path), header.width);
+    int grey = header.color_type == SPNG_COLOR_TYPE_GRAYSCALE || header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+    reader->info = (image_info){header.height, header.width, grey ? 1 : 3};
     code = spng_decode_image(d->png, NULL, 0, d->deep ? SPNG_FMT_RGBA16 : SPNG_FMT_RGBA8,
                              SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE);
     if (code) return fail_png(reader, code, error);
-    int grey = header.color_type == SPNG_COLOR_TYPE_GRAYSCALE || header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
-    reader->info = (image_info){header.height, header.width, grey ? 1 : 3};
     return d->interlaced ? read_whole(reader, d, error) : SSM2D_OK;
 }
 
