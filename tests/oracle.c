@@ -1,8 +1,14 @@
 #include "oracle.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* One coordinate of the state: the numbers behind the raw parameters. */
+typedef struct scalars {
+    double complex a[4], b[2], c[2];
+} scalars;
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
@@ -20,7 +26,21 @@ const double *oracle_param(const ssm2d_config *config, const double *params, con
     return NULL;
 }
 
-scalars oracle_scalars(const ssm2d_config *config, const double *params, int direction, int channel, int n)
+/* The parameter arrays behind the kernel; those the configuration does not have are NULL. */
+typedef struct arrays {
+    const double *A, *A_angle, *A_radius, *B, *B_angle, *B_radius, *C, *C_angle, *C_radius;
+} arrays;
+
+static arrays find_arrays(const ssm2d_config *config, const double *params)
+{
+    return (arrays){
+        oracle_param(config, params, "A"), oracle_param(config, params, "A_angle"), oracle_param(config, params, "A_radius"),
+        oracle_param(config, params, "B"), oracle_param(config, params, "B_angle"), oracle_param(config, params, "B_radius"),
+        oracle_param(config, params, "C"), oracle_param(config, params, "C_angle"), oracle_param(config, params, "C_radius"),
+    };
+}
+
+static scalars scalars_of(const ssm2d_config *config, const arrays *raw, int direction, int channel, int n)
 {
     int H = config->channels, N = config->d_state, S = config->n_ssm, shared = config->share_directions;
     int K = shared ? S : config->directions * S;
@@ -30,27 +50,23 @@ scalars oracle_scalars(const ssm2d_config *config, const double *params, int dir
 
     scalars s;
     for (int m = 0; m < 4; m++) {
-        size_t at = ((size_t)m * K + system) * N + n;
-        if (config->values == SSM2D_REAL)
-            s.a[m] = sigmoid(oracle_param(config, params, "A")[at]);
-        else
-            s.a[m] = polar(sigmoid(oracle_param(config, params, "A_radius")[at]), oracle_param(config, params, "A_angle")[at]);
+        size_t a = ((size_t)m * K + system) * N + n;
+        s.a[m] = config->values == SSM2D_REAL ? sigmoid(raw->A[a]) : polar(sigmoid(raw->A_radius[a]), raw->A_angle[a]);
     }
     for (int m = 0; m < 2; m++) {
         size_t b = ((size_t)m * K + system) * N + n, c = ((size_t)m * rows + row) * N + n;
-        const double *B = oracle_param(config, params, "B"), *C = oracle_param(config, params, "C");
         switch (config->values) {
         case SSM2D_REAL:
-            s.b[m] = sigmoid(B[b]);
-            s.c[m] = C[c];
+            s.b[m] = sigmoid(raw->B[b]);
+            s.c[m] = raw->C[c];
             break;
         case SSM2D_CARTESIAN:
-            s.b[m] = sigmoid(B[2 * b]) + sigmoid(B[2 * b + 1]) * I;
-            s.c[m] = C[2 * c] + C[2 * c + 1] * I;
+            s.b[m] = sigmoid(raw->B[2 * b]) + sigmoid(raw->B[2 * b + 1]) * I;
+            s.c[m] = raw->C[2 * c] + raw->C[2 * c + 1] * I;
             break;
         case SSM2D_POLAR:
-            s.b[m] = polar(sigmoid(oracle_param(config, params, "B_radius")[b]), oracle_param(config, params, "B_angle")[b]);
-            s.c[m] = polar(oracle_param(config, params, "C_radius")[c], oracle_param(config, params, "C_angle")[c]);
+            s.b[m] = polar(sigmoid(raw->B_radius[b]), raw->B_angle[b]);
+            s.c[m] = polar(raw->C_radius[c], raw->C_angle[c]);
             break;
         }
     }
@@ -69,7 +85,8 @@ static double cell_factor(ssm2d_norm norm, size_t i, size_t j)
     return norm == SSM2D_NORM_PAPER && (i == 0 || j == 0) ? 2 : 1;
 }
 
-void oracle_recursion(ssm2d_norm norm, const scalars *s, size_t rows, size_t cols, double *taps)
+/* Adds Re(c1 h + c2 v), cell by cell. */
+static void recursion(ssm2d_norm norm, const scalars *s, size_t rows, size_t cols, double *taps)
 {
     double complex *h = calloc(rows * cols, sizeof *h), *v = calloc(rows * cols, sizeof *v);
     for (size_t i = 0; i < rows; i++)
@@ -89,8 +106,8 @@ void oracle_recursion(ssm2d_norm norm, const scalars *s, size_t rows, size_t col
 }
 
 /* A path is a word of i downs and j rights. A step right arrives in the horizontal state, a step down in the vertical one;
- * its factor depends on the state it comes from. The first state is h with weight b1 or v with weight b2. */
-double oracle_path_sum(ssm2d_norm norm, const scalars *s, size_t i, size_t j)
+ * its factor depends on the state it comes from. The first state is h with weight b1 or v with weight b2. 2^(i+j) words. */
+static double path_sum(ssm2d_norm norm, const scalars *s, size_t i, size_t j)
 {
     double complex sum = 0;
     for (unsigned long word = 0; word < 1ul << (i + j); word++) {
@@ -117,16 +134,17 @@ void oracle_kernel(const ssm2d_config *config, const double *params, oracle_meth
 {
     size_t cells = rows * cols;
     double scale = sqrt(1.0 / config->d_state);
+    arrays raw = find_arrays(config, params);
     for (int r = 0; r < config->directions; r++)
         for (int ch = 0; ch < config->channels; ch++) {
             double *taps = kernel + ((size_t)r * config->channels + ch) * cells;
             memset(taps, 0, cells * sizeof *taps);
             for (int n = 0; n < config->d_state; n++) {
-                scalars s = oracle_scalars(config, params, r, ch, n);
+                scalars s = scalars_of(config, &raw, r, ch, n);
                 if (method == BY_RECURSION)
-                    oracle_recursion(config->norm, &s, rows, cols, taps);
+                    recursion(config->norm, &s, rows, cols, taps);
                 else
-                    for (size_t at = 0; at < cells; at++) taps[at] += oracle_path_sum(config->norm, &s, at / cols, at % cols);
+                    for (size_t at = 0; at < cells; at++) taps[at] += path_sum(config->norm, &s, at / cols, at % cols);
             }
             for (size_t at = 0; at < cells; at++) {
                 int cut = (config->trunc_rows && at / cols >= (size_t)config->trunc_rows)

@@ -109,6 +109,15 @@ void skip_without_cpu(void)
     ssm2d_context_destroy(context);
 }
 
+const char *serves(const problem *p, int *k)
+{
+    int cut = (p->config.trunc_rows && (size_t)p->config.trunc_rows < p->rows)
+              || (p->config.trunc_cols && (size_t)p->config.trunc_cols < p->cols);
+    const char *name = ssm2d_algorithm_name(*k);
+    if (name && cut && strcmp(name, "scan") == 0) name = ssm2d_algorithm_name(++*k);
+    return name;
+}
+
 static ssm2d_plan *plan_with(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm, ssm2d_strides in,
                              ssm2d_strides out)
 {

@@ -46,6 +46,9 @@ ssm2d_context *context_of(int threads); /* fails the test when there is none */
 /* Exits with SKIPPED when the machine lacks what SSM2D_CPU asks for: the first thing each main does. */
 void skip_without_cpu(void);
 
+/* The first algorithm from number *k on that serves the problem (and its number): all of them, but that a recurrence has no
+ * end, so that `scan` cannot cut a kernel. */
+const char *serves(const problem *p, int *k);
 ssm2d_plan *plan_of(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm);
 ssm2d_workspace *workspace_of(const ssm2d_plan *plan);
 

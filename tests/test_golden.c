@@ -73,7 +73,7 @@ static void check_case(const char *folder, void *arg)
     const problem *p = &c.problem;
     const char *algorithm;
     for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
-        for (int i = 0; (algorithm = ssm2d_algorithm_name(i)); i++)
+        for (int i = 0; (algorithm = serves(p, &i)); i++)
             for (layout l = DENSE; l <= CHANNEL_FIRST; l++) {
                 char what[256], part[300];
                 snprintf(what, sizeof what, "%s %s %s%s", folder, type_names[type], algorithm, l ? " channel-first" : "");

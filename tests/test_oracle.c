@@ -49,7 +49,7 @@ static void kernel_is_the_recursion(void **state)
         oracle_kernel(&config, p.params, BY_RECURSION, p.rows, p.cols, want);
         const char *algorithm;
         for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
-            for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
+            for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 ssm2d_plan *plan = plan_of(context, &p, (ssm2d_type)type, algorithm);
                 ssm2d_workspace *workspace = workspace_of(plan);
                 void *params = convert((ssm2d_type)type, p.params, p.total), *kernel = convert((ssm2d_type)type, got, p.taps);
@@ -77,7 +77,7 @@ static int check_layer(ssm2d_context *context, const problem *p, layout in, layo
     answer first = {0};
     const char *algorithm;
     int wrong = 0;
-    for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++)
+    for (int k = 0; (algorithm = serves(p, &k)); k++)
         for (int type = SSM2D_DOUBLE; type >= SSM2D_FLOAT; type--) {
             char what[480], part[500];
             snprintf(what, sizeof what, "%s %s layouts %d, %d %s", algorithm, type_names[type], in, out, problem_text(p));

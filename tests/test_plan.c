@@ -66,6 +66,15 @@ static void bad_plans(void **state)
         o.max_bytes = 1;
         refuse(context, &c, o, "max_bytes", "1");
     }
+    /* A recurrence cannot cut its kernel; a cut beyond the grid is none, and auto finds what can. */
+    c.trunc_cols = 5;
+    o = standard, o.algorithm = "scan";
+    refuse(context, &c, o, "scan", "trunc");
+    ssm2d_plan *plan;
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
+    c.trunc_cols = 6;
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+    ssm2d_plan_destroy(plan);
     ssm2d_plan_destroy(NULL);
     ssm2d_workspace_destroy(NULL);
     ssm2d_context_destroy(context);

@@ -50,7 +50,7 @@ static void thread_count_changes_nothing(void **state)
         }
         problem p = problem_make(config, 1 + (size_t)below(&r, 6), 1 + (size_t)below(&r, 20), 1 + (size_t)below(&r, 20), &r);
         for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
-            for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
+            for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 answer one = run(contexts[0], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
                 for (int t = 1; t < 4; t++) {
                     char what[400];
