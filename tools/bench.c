@@ -154,6 +154,21 @@ static void print_json(const watched *w, const char *algo, const bench_result *r
     printf(",\"workspace_bytes\":%zu,\"rounds\":%d}", r->bytes, r->rounds);
 }
 
+static void print_growth(const bench_growth *g, double share, int json)
+{
+    if (json) {
+        print_number("kernel_exponent", g->exponent);
+        printf(",\"kernel_growth\":[");
+        for (int i = 0; i < BENCH_SIDES; i++) printf("%s{\"side\":%zu,\"ms\":%.5g}", i ? "," : "", g->side[i], g->time[i]);
+        printf("]");
+        return;
+    }
+    printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with the power %.2f (goal: %g) of the "
+           "number of cells:\n", 100 * share, g->exponent, exponent_goal);
+    for (int i = 0; i < BENCH_SIDES; i++) printf("%s%zux%zu %.3g", i ? ", " : "", g->side[i], g->side[i], g->time[i]);
+    printf(" ms (one direction, 8 channels).\n");
+}
+
 /* ---- running -------------------------------------------------------------------------------------------------------- */
 
 /* One line of the result. What a plan refuses is a result too when the user compares algorithms. */
@@ -181,7 +196,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     int all = !strcmp(o->algo, "all"), lines = 0, standard = !given(o->rows);
     int goals = standard && !o->complex && o->directions == 2 && !strcmp(o->algo, "auto") && !strcmp(o->precision, "float")
                 && ssm2d_context_threads(context) == 2 && strcmp(ssm2d_context_cpu(context), "baseline") != 0;
-    double exponent = 0, share = 0, seconds = o->quick ? 1 : 9;
+    bench_growth growth;
+    double share = 0, seconds = o->quick ? 1 : 9;
     ssm2d_status status = SSM2D_OK;
     print_head(context, o);
     for (int i = 0; i < (standard ? STANDARD_CASES : 1) && !status; i++) {
@@ -194,16 +210,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
             if (i == 0) share = result.kernel_train / result.train;
         }
     }
-    if (!status && standard) status = bench_kernel_exponent(context, seconds, &exponent, error);
+    if (!status && standard) status = bench_kernel_growth(context, seconds, &growth, error);
     if (status) return status;
-    if (o->json) {
-        printf("\n]");
-        if (standard) print_number("kernel_exponent", exponent);
-        printf("}\n");
-    } else if (standard) {
-        printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with the power %.2f of the number\n"
-               "of cells from 16x16 to 1024x1024 (goal: %g).\n", 100 * share, exponent, exponent_goal);
-    }
+    if (o->json) printf("\n]");
+    if (standard) print_growth(&growth, share, o->json);
+    if (o->json) printf("}\n");
     return SSM2D_OK;
 }
 

@@ -42,8 +42,14 @@ typedef struct bench_result {
 
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result, ssm2d_error *error);
 
-/* The exponent with which the time of the kernels and their adjoint grows with the number of cells, from 16x16 to 1024x1024:
- * the slope of a least-squares line through log(time) against log(cells). */
-ssm2d_status bench_kernel_exponent(ssm2d_context *context, double seconds, double *exponent, ssm2d_error *error);
+/* How the time of the kernels with their adjoint (one direction, 8 channels) grows with the number of cells: times of square
+ * grids of side 16 to 1024, and the slope of a least-squares line through log(time) against log(cells). */
+enum { BENCH_SIDES = 7 };
+typedef struct bench_growth {
+    size_t side[BENCH_SIDES];
+    double time[BENCH_SIDES], exponent;
+} bench_growth;
+
+ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_growth *growth, ssm2d_error *error);
 
 #endif

@@ -205,12 +205,11 @@ done:
     return status;
 }
 
-ssm2d_status bench_kernel_exponent(ssm2d_context *context, double seconds, double *exponent, ssm2d_error *error)
+ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_growth *growth, ssm2d_error *error)
 {
-    enum { SMALLEST = 16, SIZES = 7 };
-    double sx = 0, sy = 0, sxx = 0, sxy = 0;
-    for (int i = 0; i < SIZES; i++) {
-        size_t side = (size_t)SMALLEST << i;
+    double sx = 0, sy = 0, sxx = 0, sxy = 0, n = BENCH_SIDES;
+    for (int i = 0; i < BENCH_SIDES; i++) {
+        size_t side = (size_t)16 << i;
         bench_case c = {ssm2d_config_default(), 1, side, side, SSM2D_FLOAT, "scan", 0}; /* scan: no room for convolutions */
         double samples[MOST_ROUNDS];
         subject s;
@@ -219,16 +218,18 @@ ssm2d_status bench_kernel_exponent(ssm2d_context *context, double seconds, doubl
         c.config.directions = 1;
         ssm2d_status status = open_subject(context, &c, 1, &s, error);
         if (status) return status;
-        kernel_train(&s);
-        for (double start = now(); rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && now() - start < seconds * 1e3 / SIZES);)
-            samples[rounds++] = bench_time(kernel_train, &s, RUNS);
+        int runs = bench_time(kernel_train, &s, 1) < seconds * 1e3 / 100 ? RUNS : 1;
+        for (double start = now(); rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && now() - start < seconds * 1e3 / n);)
+            samples[rounds++] = bench_time(kernel_train, &s, runs);
         close_subject(&s);
-        double x = log((double)(side * side)), y = log(bench_median(samples, rounds));
+        growth->side[i] = side;
+        growth->time[i] = bench_median(samples, rounds);
+        double x = log((double)(side * side)), y = log(growth->time[i]);
         sx += x;
         sy += y;
         sxx += x * x;
         sxy += x * y;
     }
-    *exponent = (SIZES * sxy - sx * sy) / (SIZES * sxx - sx * sx);
+    growth->exponent = (n * sxy - sx * sy) / (n * sxx - sx * sx);
     return SSM2D_OK;
 }
