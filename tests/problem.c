@@ -160,25 +160,30 @@ ssm2d_strides layout_strides(layout l, const problem *p)
             .batch = (R + 1) * ((C + 2) * (H + 3) + 1), .row = (C + 2) * (H + 3) + 1, .col = H + 3, .channel = 1};
     case TRANSPOSED: return (ssm2d_strides){.batch = R * C * H, .row = H, .col = R * H, .channel = 1};
     case SPREAD: return (ssm2d_strides){.batch = R * C * H * 2, .row = C * H * 2, .col = H * 2, .channel = 2};
+    case BOTTOM_UP: return (ssm2d_strides){.batch = R * C * H, .row = -C * H, .col = H, .channel = 1};
     default: return (ssm2d_strides){0, 0, 0, 0};
     }
 }
 
-/* Where number `at` of the dense tensor lives; the tokens begin after one that is not part of the image. */
+/* Where the first number is: after a token that is not part of the image, or in the last row. */
+static size_t start(layout l, const problem *p)
+{
+    size_t H = (size_t)p->config.channels;
+    return l == TOKENS ? H : l == BOTTOM_UP ? (p->rows - 1) * p->cols * H : 0;
+}
+
+/* Where number `at` of the dense tensor lives. */
 static size_t place(layout l, const problem *p, size_t at)
 {
     size_t H = (size_t)p->config.channels, channel = at % H, col = at / H % p->cols, row = at / H / p->cols % p->rows;
     size_t batch = at / H / p->cols / p->rows;
     if (l == DENSE) return at;
-    ssm2d_strides s = layout_strides(l, p);
-    return (l == TOKENS ? H : 0) + batch * (size_t)s.batch + row * (size_t)s.row + col * (size_t)s.col
-           + channel * (size_t)s.channel;
+    ssm2d_strides s = layout_strides(l, p); /* a negative one wraps around, and back with the start */
+    return start(l, p) + batch * (size_t)s.batch + row * (size_t)s.row + col * (size_t)s.col + channel * (size_t)s.channel;
 }
 
 /* Exactly up to the last number, so that a sanitizer sees every step beyond it. */
-static size_t span(layout l, const problem *p) { return place(l, p, p->cells - 1) + 1; }
-
-static size_t start(layout l, const problem *p) { return place(l, p, 0); }
+static size_t span(layout l, const problem *p) { return l == BOTTOM_UP ? p->cells : place(l, p, p->cells - 1) + 1; }
 
 static void put(ssm2d_type type, void *memory, size_t at, double x)
 {

@@ -30,8 +30,8 @@ typedef struct answer {
 } answer;
 
 /* DENSE; [batch][channels][rows][cols]; a token in front of each image; gaps everywhere; rows and columns exchanged; every
- * other channel of a wider tensor. */
-typedef enum layout { DENSE, CHANNEL_FIRST, TOKENS, PADDED, TRANSPOSED, SPREAD, LAYOUTS } layout;
+ * other channel of a wider tensor; rows from the last to the first, as in a bottom-up bitmap. */
+typedef enum layout { DENSE, CHANNEL_FIRST, TOKENS, PADDED, TRANSPOSED, SPREAD, BOTTOM_UP, LAYOUTS } layout;
 
 extern const char *const type_names[2];
 

@@ -9,7 +9,7 @@
 
 enum { ROWS = 37, COLS = 29 };
 
-/* ---- making files --------------------------------------------------------------------------------------------------------- */
+/* ---- making files ----------------------------------------------------------------------------------------------------- */
 
 /* Sample c of a pixel, from 0 to most. */
 static unsigned sample(size_t row, size_t col, int c, unsigned most)
@@ -27,10 +27,10 @@ typedef struct png_kind {
 
 static const int every_kind[][3] = {
     /* colour type, bits, samples */
-    {SPNG_COLOR_TYPE_GRAYSCALE, 1, 1},       {SPNG_COLOR_TYPE_GRAYSCALE, 2, 1},  {SPNG_COLOR_TYPE_GRAYSCALE, 4, 1},
-    {SPNG_COLOR_TYPE_GRAYSCALE, 8, 1},       {SPNG_COLOR_TYPE_GRAYSCALE, 16, 1}, {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3},
-    {SPNG_COLOR_TYPE_TRUECOLOR, 16, 3},      {SPNG_COLOR_TYPE_INDEXED, 1, 1},    {SPNG_COLOR_TYPE_INDEXED, 2, 1},
-    {SPNG_COLOR_TYPE_INDEXED, 4, 1},         {SPNG_COLOR_TYPE_INDEXED, 8, 1},    {SPNG_COLOR_TYPE_GRAYSCALE_ALPHA, 8, 2},
+    {SPNG_COLOR_TYPE_GRAYSCALE, 1, 1},        {SPNG_COLOR_TYPE_GRAYSCALE, 2, 1},       {SPNG_COLOR_TYPE_GRAYSCALE, 4, 1},
+    {SPNG_COLOR_TYPE_GRAYSCALE, 8, 1},        {SPNG_COLOR_TYPE_GRAYSCALE, 16, 1},      {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3},
+    {SPNG_COLOR_TYPE_TRUECOLOR, 16, 3},       {SPNG_COLOR_TYPE_INDEXED, 1, 1},         {SPNG_COLOR_TYPE_INDEXED, 2, 1},
+    {SPNG_COLOR_TYPE_INDEXED, 4, 1},          {SPNG_COLOR_TYPE_INDEXED, 8, 1},         {SPNG_COLOR_TYPE_GRAYSCALE_ALPHA, 8, 2},
     {SPNG_COLOR_TYPE_GRAYSCALE_ALPHA, 16, 2}, {SPNG_COLOR_TYPE_TRUECOLOR_ALPHA, 8, 4}, {SPNG_COLOR_TYPE_TRUECOLOR_ALPHA, 16, 4},
 };
 enum { KINDS = sizeof every_kind / sizeof *every_kind };
@@ -194,7 +194,7 @@ static const char *make_jpeg(const char *name, const jpeg_kind *k, size_t rows, 
     return io_path(name);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------------------------------------- */
 
 /* Reads all rows into *pixels (to be freed, also on failure). */
 static ssm2d_status read_all(const char *path, image_info *info, uint8_t **pixels)
@@ -242,8 +242,8 @@ static void reads_every_png(void **state)
                         for (int s = 0; s < info.channels; s++) {
                             int got = pixels[(r * COLS + c) * (size_t)info.channels + (size_t)s];
                             if (got != expected_png(&k, r, c, s))
-                                fail_msg("colour %d depth %d trns %d interlaced %d: (%zu, %zu, %d) is %d, not %d", k.color, k.depth,
-                                         trns, interlaced, r, c, s, got, expected_png(&k, r, c, s));
+                                fail_msg("colour %d depth %d trns %d interlaced %d: (%zu, %zu, %d) is %d, not %d", k.color,
+                                         k.depth, trns, interlaced, r, c, s, got, expected_png(&k, r, c, s));
                         }
                 free(pixels);
             }
@@ -340,6 +340,21 @@ static void refuses_lying_headers(void **state)
     image_close(reader);
 }
 
+static void refuses_large_progressive_jpegs(void **state)
+{
+    (void)state;
+    jpeg_kind k = {3, 1, 0, 0};
+    image_info info;
+    uint8_t *pixels;
+    size_t size, frame = 0;
+    unsigned char *bytes = io_get(make_jpeg("a.jpg", &k, ROWS, COLS), &size);
+    while (frame < size - 9 && (bytes[frame] != 0xff || bytes[frame + 1] != 0xc2)) frame++;
+    memcpy(bytes + frame + 5, "\xff\xdc\xff\xdc", 4); /* 65500 x 65500 */
+    assert_int_equal(read_all(io_put("a.jpg", bytes, size), &info, &pixels), SSM2D_ERROR_UNSUPPORTED);
+    assert_line("/a.jpg: has 65500 x 65500 pixels and is progressive: save it as a baseline JPEG");
+    free(bytes);
+}
+
 /* Every beginning of a good file is refused somewhere, with the row. */
 static void refuses_truncated_files(void **state)
 {
@@ -391,7 +406,7 @@ static void refuses_damaged_pixels(void **state)
     free(bytes);
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ---------------------------------------------------------------------------------------------------------- */
 
 static ssm2d_status write_all(const char *path, size_t rows, size_t cols, int channels)
 {
@@ -461,7 +476,8 @@ static void refuses_what_it_cannot_write(void **state)
 {
     (void)state;
     image_writer *writer;
-    static const image_info bad[] = {{0, 1, 1}, {1, 0, 1}, {1, 1, 2}, {1, 1, 4}, {(size_t)1 << 31, 1, 1}, {1, (size_t)1 << 32, 1}};
+    static const image_info bad[] = {
+        {0, 1, 1}, {1, 0, 1}, {1, 1, 2}, {1, 1, 4}, {(size_t)1 << 31, 1, 1}, {1, (size_t)1 << 32, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(image_create(context, io_path("w.png"), &bad[i], &writer, &error), SSM2D_ERROR_ARGUMENT);
     image_info info = {1, 1, 1};
@@ -472,7 +488,7 @@ static void refuses_what_it_cannot_write(void **state)
     assert_int_equal(io_count_files(), 0);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
 
 /* The most that was in use while reading (or writing) row by row; 0 where the C library does not say. */
 static size_t in_use(void)
@@ -568,6 +584,7 @@ int main(void)
         TEST(refuses_cmyk),
         TEST(refuses_what_is_no_image),
         TEST(refuses_lying_headers),
+        TEST(refuses_large_progressive_jpegs),
         TEST(refuses_truncated_files),
         TEST(refuses_damaged_pixels),
         TEST(comes_back_as_written),

@@ -79,7 +79,8 @@ static void refuses_bad_headers(void **state)
         ssm2d_status status;
         const char *line;
     } cases[] = {
-        {"{'descr': '>f8', " REST, 16, SSM2D_ERROR_UNSUPPORTED, "a.npy: descr is '>f8', big-endian: use <f4, <f8, <i4, <i8 or |u1"},
+        {"{'descr': '>f8', " REST, 16, SSM2D_ERROR_UNSUPPORTED,
+         "a.npy: descr is '>f8', big-endian: use <f4, <f8, <i4, <i8 or |u1"},
         {"{'descr': '<c16', " REST, 32, SSM2D_ERROR_UNSUPPORTED, "descr is '<c16'"},
         {"{'descr': '<f2', " REST, 4, SSM2D_ERROR_UNSUPPORTED, "descr is '<f2'"},
         {"{'descr': '', " REST, 4, SSM2D_ERROR_UNSUPPORTED, "descr is ''"},
@@ -87,7 +88,8 @@ static void refuses_bad_headers(void **state)
         {"{'descr': [('a', '<f4')], " REST, 8, SSM2D_ERROR_ARGUMENT, "expected a plain type"},
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", 8, SSM2D_ERROR_UNSUPPORTED, "fortran_order is True"},
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", 8, SSM2D_ERROR_ARGUMENT, "expected True or False"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8, SSM2D_ERROR_ARGUMENT, "a size of 0 or more in shape at \"-2"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8, SSM2D_ERROR_ARGUMENT,
+         "a size of 0 or more in shape at \"-2"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2)}", 8, SSM2D_ERROR_ARGUMENT, "shape (n,) instead of (n)"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (,)}", 8, SSM2D_ERROR_ARGUMENT, "a size of 0 or more"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 2)}", 16, SSM2D_ERROR_ARGUMENT, ", or ) in shape"},
@@ -100,11 +102,13 @@ static void refuses_bad_headers(void **state)
          SSM2D_ERROR_ARGUMENT, "too large"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 1073741825)}", 16, SSM2D_ERROR_ARGUMENT,
          "shape (4294967296, 1073741825) is too large"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0)}", 0, SSM2D_ERROR_ARGUMENT, "too large"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0)}", 0, SSM2D_ERROR_ARGUMENT,
+         "too large"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,)}", 0, SSM2D_ERROR_ARGUMENT, "too large"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}", 8, SSM2D_ERROR_ARGUMENT,
          "shape (1000000000000,) of <f8 needs 8000000000000 bytes of data, but 8 follow the header"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", 4, SSM2D_ERROR_UNSUPPORTED, "more than 8 sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", 4, SSM2D_ERROR_UNSUPPORTED,
+         "more than 8 sizes"},
         {"{'descr': '<f4', " REST, 7, SSM2D_ERROR_ARGUMENT, "needs 8 bytes of data, but 7 follow"},
         {"{'descr': '<f4', " REST, 9, SSM2D_ERROR_ARGUMENT, "needs 8 bytes of data, but 9 follow"},
         {"{'descr': '<f4', 'shape': (2,)}", 8, SSM2D_ERROR_ARGUMENT, "fortran_order is missing"},
@@ -319,10 +323,17 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(reads_every_version_and_type), TEST(refuses_bad_headers),          TEST(refuses_bad_beginnings),
-        TEST(refuses_every_truncation),     TEST(refuses_what_is_no_file),      TEST(comes_back_as_written),
-        TEST(writes_what_numpy_writes),     TEST(refuses_what_it_cannot_write), TEST(converts),
-        TEST(shows_shapes),                 TEST(survives_failing_allocations),
+        TEST(reads_every_version_and_type),
+        TEST(refuses_bad_headers),
+        TEST(refuses_bad_beginnings),
+        TEST(refuses_every_truncation),
+        TEST(refuses_what_is_no_file),
+        TEST(comes_back_as_written),
+        TEST(writes_what_numpy_writes),
+        TEST(refuses_what_it_cannot_write),
+        TEST(converts),
+        TEST(shows_shapes),
+        TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("npy", tests, io_setup, io_teardown);
 }

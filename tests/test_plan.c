@@ -80,7 +80,7 @@ static void bad_plans(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* auto decides for something that exists, measured or not; a limit of memory is obeyed by choosing, when it can be. */
+/* auto decides for something that exists, measured or not. */
 static void automatic_plans(void **state)
 {
     (void)state;
@@ -118,6 +118,76 @@ static void automatic_plans(void **state)
     }
     ssm2d_context_destroy(context);
     assert_int_equal(wrong, 0);
+}
+
+/* auto stays within a limit that only some algorithms keep, and does not speak of those it passed over. */
+static void limited_memory(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    ssm2d_config c = config_of(8);
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.rows = o.cols = 40;
+    size_t least = SIZE_MAX;
+    const char *thrifty = NULL;
+    for (int k = 0; (o.algorithm = ssm2d_algorithm_name(k)); k++) {
+        ssm2d_plan *plan;
+        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+        if (ssm2d_plan_bytes(plan) < least) {
+            least = ssm2d_plan_bytes(plan);
+            thrifty = ssm2d_plan_algorithm(plan);
+        }
+        ssm2d_plan_destroy(plan);
+    }
+    o.algorithm = "auto";
+    o.max_bytes = least;
+    ssm2d_plan *plan;
+    ssm2d_error error = {"untouched"};
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, &error), SSM2D_OK);
+    assert_string_equal(ssm2d_plan_algorithm(plan), thrifty);
+    assert_string_equal(error.line, "untouched");
+    ssm2d_plan_destroy(plan);
+    o.max_bytes = least - 1;
+    refuse(context, &c, o, "max_bytes", "");
+    ssm2d_context_destroy(context);
+}
+
+/* Only the context must outlive what is made from it. */
+static void plan_may_go_first(void **state)
+{
+    (void)state;
+    rng r = rng_seed(44);
+    ssm2d_context *context = context_of(1);
+    problem p = problem_make(config_of(3), 1, 2, 2, &r);
+    ssm2d_plan *plan = plan_of(context, &p, SSM2D_FLOAT, NULL);
+    ssm2d_workspace *workspace = workspace_of(plan);
+    ssm2d_plan_destroy(plan);
+    ssm2d_workspace_destroy(workspace);
+    problem_free(&p);
+    ssm2d_context_destroy(context);
+}
+
+static void bad_strides(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    ssm2d_config c = config_of(8);
+    ssm2d_plan_options standard = ssm2d_plan_options_default(), o;
+    standard.batch = 2;
+    standard.rows = 4;
+    standard.cols = 5;
+    standard.in = standard.out = (ssm2d_strides){.batch = 160, .row = 40, .col = 8, .channel = 1};
+    o = standard, o.in.row = 0;
+    refuse(context, &c, o, "in", "row");
+    o = standard, o.out.channel = 0;
+    refuse(context, &c, o, "out", "channel");
+    o = standard, o.in.batch = 0;
+    refuse(context, &c, o, "in", "batch");
+    ssm2d_plan *plan;
+    o = standard, o.batch = 1, o.in.batch = 0; /* a stride that is never taken */
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+    ssm2d_plan_destroy(plan);
+    ssm2d_context_destroy(context);
 }
 
 /* A plan for inference needs no more memory and gives the same; prepared once, apply serves many inputs. */
@@ -168,8 +238,9 @@ static void inference(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_plans), cmocka_unit_test(automatic_plans),
-                                       cmocka_unit_test(inference)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_plans),         cmocka_unit_test(automatic_plans),
+                                       cmocka_unit_test(inference),         cmocka_unit_test(limited_memory),
+                                       cmocka_unit_test(plan_may_go_first), cmocka_unit_test(bad_strides)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

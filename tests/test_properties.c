@@ -288,6 +288,53 @@ static void large_grid(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* As large as is promised: the response to one impulse, whose first row and column have a closed form. */
+static void largest_grid(void **state)
+{
+    (void)state;
+    enum { SIDE = 4096 };
+    rng r = rng_seed(19);
+    ssm2d_context *context = context_of(2);
+    ssm2d_config config = small_config(1, 1, 1, 1);
+    config.skip = 0;
+    problem p = problem_make(config, 1, 1, 1, &r);
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.rows = o.cols = SIDE;
+    o.algorithm = "scan";
+    o.inference = 1;
+    ssm2d_plan *plan;
+    ssm2d_error error;
+    if (ssm2d_plan_create(context, &config, &o, &plan, &error)) fail_msg("%s", error.line);
+    assert_true(ssm2d_plan_bytes(plan) < 16 << 20); /* rows of state, not images of it */
+    ssm2d_workspace *workspace = workspace_of(plan);
+    const double raw[8] = {9, 1, -1, 8, 1, -0.5, 0.75, -0.5}; /* a1 and a4 near 1: a long memory */
+    float *params = convert(SSM2D_FLOAT, raw, 8), *u = calloc((size_t)SIDE * SIDE, sizeof *u),
+          *y = calloc((size_t)SIDE * SIDE, sizeof *y);
+    u[0] = 1;
+    ssm2d_forward(plan, workspace, params, u, y);
+    double a[6], across[SIDE], down[SIDE], first_row[SIDE], first_column[SIDE];
+    for (int i = 0; i < 6; i++) a[i] = 1 / (1 + exp(-raw[i]));
+    across[0] = down[0] = 0.75 * a[4] - 0.5 * a[5];
+    for (int i = 1; i < SIDE; i++) {
+        across[i] = i == 1 ? 0.75 * (a[0] * a[4] + a[1] * a[5]) : a[0] * across[i - 1];
+        down[i] = i == 1 ? -0.5 * (a[2] * a[4] + a[3] * a[5]) : a[3] * down[i - 1];
+    }
+    int wrong = 0;
+    for (size_t i = 0; i < SIDE; i++) {
+        first_row[i] = (double)y[i];
+        first_column[i] = (double)y[i * SIDE];
+    }
+    for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) wrong += !isfinite(y[i]);
+    wrong += differs("first row", first_row, across, SIDE, 1e-3); /* float, 4096 products */
+    wrong += differs("first column", first_column, down, SIDE, 1e-3);
+    free(params), free(u), free(y);
+    ssm2d_workspace_destroy(workspace);
+    ssm2d_plan_destroy(plan);
+    problem_free(&p);
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
 /* The same parameters serve any grid: the smaller kernel is the corner of the larger one. */
 static void small_kernel_is_a_corner(void **state)
 {
@@ -386,6 +433,7 @@ int main(void)
         cmocka_unit_test(small_kernel_is_a_corner),
         cmocka_unit_test(extreme_values_stay_finite),
         cmocka_unit_test(layer_norm_of_one_channel),
+        cmocka_unit_test(largest_grid),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include <jerror.h>
 #include <setjmp.h>
 
-enum { SCANS_MOST = 1000 }; /* a small file can ask for endless passes over a large image */
+enum { SCANS_MOST = 100 }; /* encoders make some ten; a small file can ask for endless passes over a large image */
 
 typedef struct decoder {
     struct jpeg_decompress_struct jpeg;
