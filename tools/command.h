@@ -14,7 +14,7 @@
  *
  *     static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error) { const values *o = v; ... }
  *
- *     const command command_NAME = {"NAME", "what it does in a few words", "What it does in full ...", options, NULL, run};
+ *     const command command_NAME = {"NAME", "what it does in a few words", "What it does in full ...", options, NULL, run, 0};
  *
  * declare command_NAME below, and add it to the list in main.c and the file to CMakeLists.txt. Results are printed to standard
  * output by `run`; an error it returns is printed by the frame as `ssm2d NAME: line` on standard error. Exit codes: 0 done,
@@ -59,6 +59,7 @@ typedef struct command {
     const option *options;
     ssm2d_status (*check)(const void *values, ssm2d_error *error); /* options that do not go together (exit 2); may be NULL */
     ssm2d_status (*run)(ssm2d_context *context, const void *values, ssm2d_error *error);
+    int lists_fields; /* --help ends with the fields of a layer's configuration */
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench;

@@ -5,6 +5,7 @@
 #include "filter_trail.h"
 #include "io/image.h"
 #include "io/text.h"
+#include "layer/config.h"
 #include "layer_setup.h"
 #include "progress.h"
 
@@ -27,8 +28,7 @@ static const option options[] = {
      "where the trail goes, in degrees: 0 right, 90 down, 180 left (45 when not given)", .low = 0, .high = 180},
     {"length", OPTION_DOUBLE, offsetof(values, length), "mean length of the trail in pixels (40 when not given)", .low = 1,
      .high = 100000},
-    {"mix", OPTION_DOUBLE, offsetof(values, mix), "share of the trail in the result (0.85 when not given)", .low = 0,
-     .high = 1},
+    {"mix", OPTION_DOUBLE, offsetof(values, mix), "share of the trail in the result (0.7 when not given)", .low = 0, .high = 1},
     {"config", OPTION_STRING, offsetof(values, config), "a layer from a JSON file instead of the trail", .value = "FILE"},
     {"init", OPTION_CHOICE, offsetof(values, init), "with --config: initial parameters", .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed), "with --config: of the parameters; instead of the one in FILE", .low = 0,
@@ -85,7 +85,7 @@ static ssm2d_status write_row(const job *j, const double *y, size_t row, ssm2d_e
             double value = j->coverage ? y[c] / y[j->info.channels] : y[c];
             if (!isfinite(value))
                 return fail(error, SSM2D_ERROR_ARGUMENT,
-                            "row %zu: the layer's output grew beyond all numbers; norm relaxed cannot", row);
+                            "row %zu: the layer's output grew beyond all numbers: use norm relaxed", row);
             *to++ = (uint8_t)lround(255 * (value < 0 ? 0 : value > 1 ? 1 : value));
         }
     return image_write_row(j->writer, j->bytes, error);
@@ -95,8 +95,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
 {
     const values *o = j->options;
     if (!o->config) {
-        filter_trail trail = {isnan(o->angle) ? 45 : o->angle, isnan(o->length) ? 40 : o->length,
-                              isnan(o->mix) ? 0.85 : o->mix};
+        filter_trail trail = {isnan(o->angle) ? 45 : o->angle, isnan(o->length) ? 40 : o->length, isnan(o->mix) ? 0.7 : o->mix};
         j->coverage = 1;
         return filter_trail_layer(j->context, &trail, j->info.channels + 1, &j->config, &j->params, error);
     }
@@ -106,7 +105,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
     if (status) return status;
     layer_setup_override(&setup, o->seed, o->init);
     if (setup.config.channels && setup.config.channels != j->info.channels)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: channels=%d, but %s has %d; leave channels out", text_path(o->config),
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"channels\" is %d, but %s has %d: leave it out", text_path(o->config),
                     setup.config.channels, text_path(o->image), j->info.channels);
     setup.config.channels = j->info.channels;
     if ((status = layer_setup_params(j->context, &setup, &j->params, &why)))
@@ -122,22 +121,24 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
     size_t numbers = j->info.cols * (size_t)j->config.channels;
     progress p = progress_start("ssm2d filter: row", j->info.rows);
     ssm2d_stream *stream = NULL;
+    ssm2d_error why;
     ssm2d_status status;
     for (int r = 0; r < j->config.directions; r++)
-        if (layer_flips(&j->config, r) & FLIP_ROWS)
-            return fail(
-                error, SSM2D_ERROR_UNSUPPORTED,
-                "%s: with directions=%d direction %d looks at rows below, which one pass has not read yet; use --in-memory, or "
-                "directions 1, or 2 with pair columns",
-                text_path(j->options->config), j->config.directions, r + 1);
+        if (config_flip(&j->config, r).rows)
+            return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                        "%s: direction %d of %d looks at rows below, not read yet: use --in-memory, or directions 1, or 2 with "
+                        "pair columns",
+                        text_path(j->options->config), r + 1, j->config.directions);
     double *u = memory_take(j->context, numbers * sizeof *u), *y = memory_take(j->context, numbers * sizeof *y);
     if (!u || !y) {
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row of %zu pixels", text_path(j->options->image),
                       j->info.cols);
         goto done;
     }
-    if ((status = ssm2d_stream_create(j->context, &j->config, 1, j->info.cols, SSM2D_DOUBLE, j->params, &stream, error)))
+    if ((status = ssm2d_stream_create(j->context, &j->config, 1, j->info.cols, SSM2D_DOUBLE, j->params, &stream, &why))) {
+        fail(error, status, "%.220s%s", why.line, status == SSM2D_ERROR_UNSUPPORTED ? "; or use --in-memory" : "");
         goto done;
+    }
     if ((status = image_create(j->context, j->options->output, &j->info, &j->writer, error))) goto done;
     for (size_t row = 0; row < j->info.rows && !status; row++) {
         progress_show(&p, row);
@@ -217,11 +218,12 @@ static const char about[] =
     "direction. Its weights are positive and their sum is 1, counted over what lies inside the picture, so that "
     "brightness stays and borders do not darken.\n"
     "\n"
-    "--config takes the layer's fields, init and seed from a JSON file, such as\n"
+    "--config takes the fields below, init and seed from a JSON file, such as\n"
     "\n"
-    "  {\"directions\": 2, \"pair\": \"columns\", \"init\": \"authors\", \"seed\": 3}\n"
+    "  {\"directions\": 2, \"pair\": \"columns\", \"norm\": \"relaxed\", \"seed\": 3}\n"
     "\n"
     "One pass over the rows serves the directions that look up: directions 1, and 2 with pair columns. Others need "
     "--in-memory.";
 
-const command command_filter = {"filter", "run a layer over a PNG or JPEG of any size", about, options, check_values, run};
+const command command_filter = {
+    "filter", "run a layer over a PNG or JPEG of any size", about, options, check_values, run, .lists_fields = 1};

@@ -4,6 +4,20 @@
 
 enum { WIDTH = 79, HELP_COLUMN = 24 };
 
+/* Prints a word after what is there, in a new line when this one is full. */
+static void put_word(FILE *out, const char *word, size_t length, int indent, int *column)
+{
+    if (*column > indent && *column + 1 + (int)length > WIDTH) {
+        fprintf(out, "\n%*s", indent, "");
+        *column = indent;
+    } else if (*column > indent) {
+        fputc(' ', out);
+        ++*column;
+    }
+    fwrite(word, 1, length, out);
+    *column += (int)length;
+}
+
 /* Prints words from column *column on, going on at `indent` when a line is full. */
 static void wrap(FILE *out, const char *text, size_t length, int indent, int *column)
 {
@@ -13,15 +27,7 @@ static void wrap(FILE *out, const char *text, size_t length, int indent, int *co
         size_t word = 0;
         while (text + word < end && text[word] != ' ') word++;
         if (!word) break;
-        if (*column > indent && *column + 1 + (int)word > WIDTH) {
-            fprintf(out, "\n%*s", indent, "");
-            *column = indent;
-        } else if (*column > indent) {
-            fputc(' ', out);
-            ++*column;
-        }
-        fwrite(text, 1, word, out);
-        *column += (int)word;
+        put_word(out, text, word, indent, column);
         text += word;
     }
 }
@@ -54,6 +60,19 @@ static const char *value_name(const option *o)
     return NULL;
 }
 
+/* A name, and from the help column on, what it is. Leaves *column after the text. */
+static void entry(FILE *out, const char *left, const char *help, int *column)
+{
+    *column = fprintf(out, "%s", left);
+    if (*column > HELP_COLUMN - 2) {
+        fputc('\n', out);
+        *column = 0;
+    }
+    fprintf(out, "%*s", HELP_COLUMN - *column, "");
+    *column = HELP_COLUMN;
+    wrap(out, help, strlen(help), HELP_COLUMN, column);
+}
+
 static void option_line(FILE *out, const option *o)
 {
     char left[64], text[512];
@@ -63,15 +82,8 @@ static void option_line(FILE *out, const option *o)
         snprintf(left, sizeof left, "  %c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
                  o->letter ? ", " : "  ", o->name, o->kind == OPTION_FLAG ? "" : " ",
                  o->kind == OPTION_FLAG ? "" : value_name(o));
-    int column = fprintf(out, "%s", left);
-    if (column > HELP_COLUMN - 2) {
-        fputc('\n', out);
-        column = 0;
-    }
-    fprintf(out, "%*s", HELP_COLUMN - column, "");
-    column = HELP_COLUMN;
-
-    wrap(out, o->help, strlen(o->help), HELP_COLUMN, &column);
+    int column;
+    entry(out, left, o->help, &column);
     text[0] = 0;
     if (o->choice) {
         for (int i = 0; o->choice(i); i++) {
@@ -84,9 +96,9 @@ static void option_line(FILE *out, const option *o)
     }
     if (o->standard) {
         snprintf(text, sizeof text, "(default: %s)", o->standard);
-        wrap(out, text, strlen(text), HELP_COLUMN, &column);
+        put_word(out, text, strlen(text), HELP_COLUMN, &column);
     } else if (o->required) {
-        wrap(out, "(required)", 10, HELP_COLUMN, &column);
+        put_word(out, "(required)", 10, HELP_COLUMN, &column);
     }
     fputc('\n', out);
 }
@@ -95,6 +107,31 @@ static void option_table(FILE *out, const option *table, int positional)
 {
     for (const option *o = table; o->name; o++)
         if (!o->positional == !positional) option_line(out, o);
+}
+
+/* The fields of ssm2d_config, as the library describes them. */
+static void field_table(FILE *out)
+{
+    size_t count;
+    const ssm2d_field *fields = ssm2d_config_fields(&count);
+    for (size_t i = 0; i < count; i++) {
+        const ssm2d_field *f = &fields[i];
+        char text[256];
+        int column;
+        snprintf(text, sizeof text, "  %s", f->name);
+        entry(out, text, f->help, &column);
+        for (int v = f->minimum; f->names && f->maximum - f->minimum > 1 && v <= f->maximum; v++) {
+            snprintf(text, sizeof text, "%s%s%s", v == f->minimum ? "(" : "", f->names[v - f->minimum],
+                     v == f->maximum ? ")" : ",");
+            wrap(out, text, strlen(text), HELP_COLUMN, &column);
+        }
+        if (f->names)
+            snprintf(text, sizeof text, "(default: %s)", f->names[f->standard - f->minimum]);
+        else
+            snprintf(text, sizeof text, "(default: %d)", f->standard);
+        if (f->standard >= f->minimum) put_word(out, text, strlen(text), HELP_COLUMN, &column);
+        fputc('\n', out);
+    }
 }
 
 static void usage_word(FILE *out, const char *word, int indent, int *column)
@@ -132,6 +169,10 @@ void help_command(FILE *out, const command *c)
     fputs("\noptions:\n", out);
     option_table(out, c->options, 0);
     option_table(out, common_options, 0);
+    if (c->lists_fields) {
+        fputs("\nfields of a layer in --config:\n", out);
+        field_table(out);
+    }
 }
 
 void help_overall(FILE *out, const command *const *commands)

@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "draw/canvas.h"
 #include "draw/heatmap.h"
+#include "layer/config.h"
 #include "layer_setup.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ static const option options[] = {
     {"draws", OPTION_INT, offsetof(values, draws), "Figure 2: how many draws of parameters, one column each (5 when not given)",
      .low = 1, .high = MOST_PANELS},
     {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file", .value = "FILE"},
-    {"channels", OPTION_INT, offsetof(values, channels), "layer: how many channels to show (the first 6 when not given)",
+    {"channels", OPTION_INT, offsetof(values, channels), "layer: how many channels to show (the first 4 when not given)",
      .low = 1, .high = MOST_PANELS},
     {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters", .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed), "of the parameters; instead of the one in FILE, else 0", .low = 0,
@@ -77,7 +78,13 @@ static ssm2d_status kernels_of(ssm2d_context *context, const ssm2d_config *confi
 
 static heat_panel kernel_panel(const values *o, const double *kernel)
 {
-    return (heat_panel){.values = kernel, .rows = (int)o->rows, .cols = (int)o->cols, .from_below = 1, .map = COLOUR_DIVERGING};
+    return (heat_panel){.values = kernel,
+                        .rows = (int)o->rows,
+                        .cols = (int)o->cols,
+                        .from_below = 1,
+                        .map = COLOUR_DIVERGING,
+                        .row_label = "row i",
+                        .col_label = "column j"};
 }
 
 static const char *scale_note(const values *o)
@@ -138,8 +145,6 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
                           .panels = panels,
                           .row_titles = row_titles,
                           .col_titles = col_titles,
-                          .row_label = "row i",
-                          .col_label = "column j",
                           .shared_scale = !strcmp(o->scale, "shared")};
     if (!status) status = heatmap_draw(context, o->output, &figure, error);
     memory_give(context, params);
@@ -166,7 +171,8 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
                 double tap = skip && !di && !dj ? skip[h] : 0;
                 for (int r = 0; r < c->directions; r++) {
                     /* A direction sees what lies above and to the left; flipped, below or to the right. */
-                    int flips = layer_flips(c, r), p = flips & FLIP_ROWS ? di : -di, q = flips & FLIP_COLS ? dj : -dj;
+                    flip f = config_flip(c, r);
+                    int p = f.rows ? di : -di, q = f.cols ? dj : -dj;
                     if (p >= 0 && q >= 0) tap += scale * kernel[(size_t)(r * c->channels + h) * cells + (size_t)(p * cols + q)];
                 }
                 sum += fabs(tap);
@@ -179,9 +185,9 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
 {
     char norm[32], kind[32];
     snprintf(note, size,
-             "%d channels, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] is at the bottom left.\n%s\n"
+             "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] is at the bottom left.\n%s\n"
              "Receptive field: |dy/du| by offset from the output's place, averaged over channels%s; logarithmic scale.",
-             s->config.channels, layer_field_text(&s->config, "norm", norm, sizeof norm),
+             s->config.channels, s->config.channels == 1 ? "" : "s", layer_field_text(&s->config, "norm", norm, sizeof norm),
              layer_field_text(&s->config, "values", kind, sizeof kind), s->config.n_ssm, s->config.d_state,
              layer_init_name((int)s->init), (unsigned long long)s->seed, scale_note(o),
              s->config.layer_norm ? ", before the LayerNorm" : "");
@@ -189,10 +195,8 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
 
 static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
-    static const char *const flip_titles[] = {[0] = "not flipped",
-                                              [FLIP_ROWS] = "rows flipped",
-                                              [FLIP_COLS] = "cols flipped",
-                                              [FLIP_ROWS | FLIP_COLS] = "both flipped"};
+    /* by whether rows, columns are */
+    static const char *const flip_titles[2][2] = {{"not flipped", "cols flipped"}, {"rows flipped", "both flipped"}};
     layer_setup setup = layer_setup_default();
     size_t cells = (size_t)o->rows * (size_t)o->cols;
     size_t field_cells = (2 * (size_t)o->rows - 1) * (2 * (size_t)o->cols - 1);
@@ -207,7 +211,7 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     if (!setup.config.channels) setup.config.channels = setup.config.n_ssm; /* one for each system */
     if ((status = layer_setup_params(context, &setup, &params, error))) return status;
     int channels = setup.config.channels, directions = setup.config.directions;
-    int shown = o->channels != OPTION_UNSET ? (int)o->channels : 6;
+    int shown = o->channels != OPTION_UNSET ? (int)o->channels : 4;
     if (shown > channels) shown = channels;
     kernel = memory_take(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
     field = memory_take(context, field_cells * sizeof *field);
@@ -220,7 +224,8 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     receptive_field(&setup.config, o, params, kernel, field);
 
     for (int r = 0; r < directions; r++) {
-        row_titles[r] = flip_titles[layer_flips(&setup.config, r)];
+        flip f = config_flip(&setup.config, r);
+        row_titles[r] = flip_titles[f.rows][f.cols];
         for (int h = 0; h < shown; h++) panels[r * shown + h] = kernel_panel(o, kernel + (size_t)(r * channels + h) * cells);
     }
     for (int h = 0; h < shown; h++) {
@@ -234,7 +239,9 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
                         .row_first = 1 - (int)o->rows,
                         .col_first = 1 - (int)o->cols,
                         .map = COLOUR_SEQUENTIAL,
-                        .logarithmic = 1};
+                        .logarithmic = 1,
+                        .row_label = "row offset",
+                        .col_label = "column offset"};
     heat_figure figure = {.title = "Kernels and effective receptive field of a 2-D SSM layer",
                           .note = note,
                           .grid_rows = directions,
@@ -242,8 +249,6 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
                           .panels = panels,
                           .row_titles = row_titles,
                           .col_titles = col_titles,
-                          .row_label = "row",
-                          .col_label = "column",
                           .shared_scale = !strcmp(o->scale, "shared"),
                           .aside = &aside,
                           .aside_title = "effective receptive field"};
@@ -264,11 +269,12 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 static const char about[] =
     "Draws the kernels of a layer, one row per direction and one column per channel, and beside them its effective "
     "receptive field: how much each place of the input moves an output. The layer is the library's default, or the "
-    "one in --config: a JSON object with any of the layer's fields, init and seed, such as\n"
+    "one in --config: a JSON object with any of the fields below, init and seed, such as\n"
     "\n"
     "  {\"channels\": 8, \"directions\": 4, \"norm\": \"relaxed\", \"seed\": 1}\n"
     "\n"
     "--figure2 draws kernels of the same random parameters before the relaxation (norm half, above) and after it "
     "(norm paper, below).";
 
-const command command_kernels = {"kernels", "draw kernels and receptive fields as heat maps", about, options, check_values, run};
+const command command_kernels = {
+    "kernels", "draw kernels and receptive fields as heat maps", about, options, check_values, run, .lists_fields = 1};

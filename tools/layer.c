@@ -226,4 +226,5 @@ static const char about[] =
     "--check prints one line per array and fails when one is farther from the expected array in CASE_DIR than 1e-11 "
     "(double) or 3e-5 (float) of its largest value.";
 
-const command command_layer = {"layer", "run the bare layer on arrays in files: results, gradients", about, options, check_values, run};
+const command command_layer = {
+    "layer", "run the bare layer on arrays in files: results, gradients", about, options, check_values, run, 0};

@@ -43,12 +43,12 @@ static ssm2d_status read_config(const ssm2d_context *context, layer_case *c, ssm
     if ((status = json_read(context, path, &root, error))) return status;
     if ((status = json_get_string(path, root, "kind", JSON_REQUIRED, &kind, error))) goto done;
     if (!strcmp(kind, "s4nd") || !strcmp(kind, "ema")) {
-        status = fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: kind=%s is not supported yet; use a case of kind ssm2d",
+        status = fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: \"kind\" is \"%s\", which is not supported yet: use ssm2d",
                       text_path(path), kind);
         goto done;
     }
     if (strcmp(kind, "ssm2d")) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: kind=%s is not known; use ssm2d", text_path(path),
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"kind\" is \"%s\": use ssm2d", text_path(path),
                       text_show(kind, strlen(kind), shown, sizeof shown));
         goto done;
     }

@@ -6,8 +6,8 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
+#include "layer/config.h"
 #include "layer_case.h"
-#include "layer_setup.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,12 +25,12 @@ static void correlate(void *arg, size_t task, int worker)
     const layer_case *c = x->c;
     size_t channels = (size_t)c->config.channels, r = task / channels, h = task % channels, cells = c->rows * c->cols;
     double scale = c->config.average ? 1.0 / c->config.directions : 1;
-    int flips = layer_flips(&c->config, (int)r), flip_rows = flips & FLIP_ROWS, flip_cols = flips & FLIP_COLS;
+    flip f = config_flip(&c->config, (int)r);
     (void)worker;
     for (size_t p = 0; p < c->rows; p++)
         for (size_t q = 0; q < c->cols; q++) {
             /* Flipping both arrays is looking from the other side: the pair's places change, their distance does not. */
-            size_t g_row = flip_rows ? 0 : p, u_row = flip_rows ? p : 0, g_col = flip_cols ? 0 : q, u_col = flip_cols ? q : 0;
+            size_t g_row = f.rows ? 0 : p, u_row = f.rows ? p : 0, g_col = f.cols ? 0 : q, u_col = f.cols ? q : 0;
             double sum = 0;
             for (size_t b = 0; b < c->batch; b++) {
                 const double *g = x->g + (b * channels + h) * cells, *u = c->u + (b * channels + h) * cells;

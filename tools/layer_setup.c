@@ -37,7 +37,7 @@ ssm2d_status layer_setup_read(const ssm2d_context *context, const char *path, la
     if ((status = json_get_int(path, root, "seed", JSON_OPTIONAL, 0, INT_MAX, &seed, error))) goto done;
     if ((status = json_get_string(path, root, "init", JSON_OPTIONAL, &init, error))) goto done;
     if (init_by_name(init) < 0) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: init=%s: use identity or authors", text_path(path),
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"init\" is \"%s\": use identity or authors", text_path(path),
                       text_show(init, strlen(init), shown, sizeof shown));
         goto done;
     }
@@ -68,12 +68,6 @@ ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup 
     else
         *params = p;
     return status;
-}
-
-int layer_flips(const ssm2d_config *config, int r)
-{
-    if (config->directions == 2 && r == 1) return config->pair == SSM2D_PAIR_BOTH ? FLIP_ROWS | FLIP_COLS : FLIP_COLS;
-    return r; /* none, rows, columns, both */
 }
 
 const char *layer_field_text(const ssm2d_config *config, const char *field, char *text, size_t size)

@@ -21,10 +21,6 @@ void layer_setup_override(layer_setup *setup, long seed, const char *init);
 /* Checks the configuration and initialises its parameters in double; give them back with memory_give. */
 ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup *setup, double **params, ssm2d_error *error);
 
-/* Which axes direction r flips. */
-enum { FLIP_ROWS = 1, FLIP_COLS = 2 };
-int layer_flips(const ssm2d_config *config, int r);
-
 /* What the value of a field of the configuration is called: "relaxed", "16". */
 const char *layer_field_text(const ssm2d_config *config, const char *field, char *text, size_t size);
 

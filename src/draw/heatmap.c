@@ -170,18 +170,19 @@ static void colour_bar(canvas *c, const heat_panel *p, limits l, box b)
     cairo_surface_destroy(image);
     frame(canvas_cairo(c), b);
 
-    if (p->logarithmic) {
-        int step = b.height > DECADES * 10 ? 1 : DECADES;
-        for (int i = 0; i <= DECADES; i += step)
-            bar_tick(c, b, (double)i / DECADES, number_text(l.high * pow(10, i - DECADES), text, sizeof text));
-        return;
+    if (b.height < 3 * style_tick.size) {
+        bar_tick(c, b, 0, number_text(l.low, text, sizeof text));
+        bar_tick(c, b, 1, number_text(l.high, text, sizeof text));
+    } else if (p->logarithmic) {
+        for (double tick = pow(10, ceil(log10(l.low))); tick <= l.high * 1.0001; tick *= 10)
+            bar_tick(c, b, position(p, l, tick), number_text(tick, text, sizeof text));
+    } else {
+        for (int i = 0; i <= 2; i++)
+            bar_tick(c, b, i / 2.0, number_text(l.low + i / 2.0 * (l.high - l.low), text, sizeof text));
     }
-    bar_tick(c, b, 0, number_text(l.low, text, sizeof text));
-    if (b.height > 3 * style_tick.size) bar_tick(c, b, 0.5, number_text((l.low + l.high) / 2, text, sizeof text));
-    bar_tick(c, b, 1, number_text(l.high, text, sizeof text));
 }
 
-static void x_axis(canvas *c, const heat_panel *p, box b, const char *label)
+static void x_axis(canvas *c, const heat_panel *p, box b)
 {
     int step = tick_step(p->cols);
     char text[48];
@@ -191,10 +192,10 @@ static void x_axis(canvas *c, const heat_panel *p, box b, const char *label)
         line(canvas_cairo(c), x, b.y + b.height, 0, 2.5);
         canvas_text(c, x, b.y + b.height + 12, TEXT_CENTRE, style_tick, number_text(p->col_first + j, text, sizeof text));
     }
-    canvas_text(c, b.x + b.width / 2, b.y + b.height + 26, TEXT_CENTRE, style_label, label);
+    canvas_text(c, b.x + b.width / 2, b.y + b.height + 26, TEXT_CENTRE, style_label, p->col_label);
 }
 
-static void y_axis(canvas *c, const heat_panel *p, box b, const char *label)
+static void y_axis(canvas *c, const heat_panel *p, box b)
 {
     int step = tick_step(p->rows);
     char text[48];
@@ -204,7 +205,7 @@ static void y_axis(canvas *c, const heat_panel *p, box b, const char *label)
         line(canvas_cairo(c), b.x, y, -2.5, 0);
         canvas_text(c, b.x - 5, y + 3, TEXT_RIGHT, style_tick, number_text(p->row_first + i, text, sizeof text));
     }
-    canvas_text_upward(c, b.x - 30, b.y + b.height / 2, style_label, label);
+    canvas_text_upward(c, b.x - 30, b.y + b.height / 2, style_label, p->row_label);
 }
 
 /* ---- layout --------------------------------------------------------------------------------------------------------- */
@@ -238,8 +239,8 @@ static layout lay_out(const heat_figure *f)
         l.step_y = fmax(l.step_y, canvas_text_width(style_head, f->row_titles[i]) + TEXT_GAP);
     l.grid_x = MARGIN + ROW_TITLE + Y_AXIS;
     l.grid_y = MARGIN + TITLE_HEIGHT + COLUMN_TITLE;
-    l.grid_width = f->grid_cols * l.step_x - PANEL_GAP;
-    l.grid_height = f->grid_rows * l.step_y - ROW_GAP;
+    l.grid_width = (f->grid_cols - 1) * l.step_x + l.panel_width + (f->shared_scale ? 0 : bar);
+    l.grid_height = (f->grid_rows - 1) * l.step_y + l.panel_height;
     double right = l.grid_x + l.grid_width + (f->shared_scale ? SHARED_GAP + bar : 0), height = l.grid_height;
     if (f->aside) {
         panel_size(f->aside, ASIDE_SIDE, &l.aside.width, &l.aside.height);
@@ -284,8 +285,8 @@ static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
             paint_cells(canvas_cairo(c), p, range, b);
             if (!f->shared_scale) colour_bar(c, p, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
             if (i == 0) canvas_text(c, b.x + b.width / 2, b.y - 8, TEXT_CENTRE, style_head, f->col_titles[j]);
-            if (i == f->grid_rows - 1) x_axis(c, p, b, f->col_label);
-            if (j == 0) y_axis(c, p, b, f->row_label);
+            if (i == f->grid_rows - 1) x_axis(c, p, b);
+            if (j == 0) y_axis(c, p, b);
         }
         canvas_text_upward(c, MARGIN + 11, l->grid_y + i * l->step_y + l->panel_height / 2, style_head, f->row_titles[i]);
     }
@@ -307,8 +308,8 @@ ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const 
         box b = l.aside;
         paint_cells(canvas_cairo(c), f->aside, range, b);
         colour_bar(c, f->aside, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
-        x_axis(c, f->aside, b, f->col_label);
-        y_axis(c, f->aside, b, f->row_label);
+        x_axis(c, f->aside, b);
+        y_axis(c, f->aside, b);
         canvas_text(c, b.x + b.width / 2, b.y - 8, TEXT_CENTRE, style_head, f->aside_title);
     }
     for (int i = 0, n = lines_of(f->note); i < n; i++) {

@@ -12,6 +12,7 @@ typedef struct heat_panel {
     int from_below;           /* row_first is the lowest row, not the highest */
     colour_map map;           /* sequential: from 0 to the largest; diverging: around 0 */
     int logarithmic;          /* sequential only: the four decades below the largest */
+    const char *row_label, *col_label;
 } heat_panel;
 
 typedef struct heat_figure {
@@ -20,9 +21,8 @@ typedef struct heat_figure {
     int grid_rows, grid_cols;
     const heat_panel *panels; /* [grid_rows][grid_cols]; all of one size */
     const char *const *row_titles, *const *col_titles;
-    const char *row_label, *col_label; /* of the axes, all panels */
-    int shared_scale;                  /* one colour bar for the grid instead of one for each panel */
-    const heat_panel *aside;           /* the larger one, or NULL */
+    int shared_scale;        /* one colour bar for the grid instead of one for each panel */
+    const heat_panel *aside; /* the larger one, or NULL */
     const char *aside_title;
 } heat_figure;
 
