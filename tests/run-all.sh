@@ -12,7 +12,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
-export FUZZ_SECONDS=${FUZZ_SECONDS:-10}
+FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 passed=0 failed=0 skipped=0 failures=()
 
 say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*"; }
@@ -38,13 +38,13 @@ build() {
 # attribute FILE NAME: a number from the first testsuite element of ctest's report
 attribute() { tr '\n' ' ' < "$1" | sed -n "s/.*<testsuite [^>]*[[:space:]]$2=\"\([0-9]*\)\".*/\1/p"; }
 
-# run STAGE COMMAND..: COMMAND is ctest, with what has to stand before it, and its selection
+# run STAGE [BEFORE..]: ctest with the preset of that name; BEFORE are words to put before the command
 run() {
     local stage=$1 report=$PWD/build/$1.xml code=0 tests bad idle
     shift
     say "$stage: testing"
     rm -f "$report"
-    (cd "build/$stage" && "$@" --no-tests=error --output-on-failure --output-junit "$report" < /dev/null) || code=$?
+    "$@" ctest --preset "$stage" --no-tests=error --output-junit "$report" < /dev/null || code=$?
     if [ ! -s "$report" ]; then
         fault "$stage: ctest gave no report (exit code $code)"
         return
@@ -62,11 +62,11 @@ run() {
 plain_addresses=()
 if setarch -R true 2> /dev/null; then plain_addresses=(setarch -R); fi
 
-stage_release() { build release --preset release -DSSM2D_WERROR=ON && run release ctest; }
-stage_dev() { build dev --preset dev && run dev ctest; }
-stage_asan() { build asan --preset asan && run asan ctest; }
-stage_tsan() { build tsan --preset tsan && run tsan "${plain_addresses[@]}" ctest -L '^threads$'; }
-stage_fuzz() { build fuzz --preset fuzz && run fuzz ctest -L '^fuzz$'; }
+stage_release() { build release --preset release -DSSM2D_WERROR=ON && run release; }
+stage_dev() { build dev --preset dev && run dev; }
+stage_asan() { build asan --preset asan && run asan; }
+stage_tsan() { build tsan --preset tsan && run tsan "${plain_addresses[@]}"; }
+stage_fuzz() { build fuzz --preset fuzz -DSSM2D_FUZZ_SECONDS="$FUZZ_SECONDS" && run fuzz; }
 
 # No package may be looked for, let alone be needed.
 stage_library()
