@@ -102,25 +102,30 @@ INLINE void dft5(element *x, int s)
     x[4] = plus_si(a1, b1, -s);
 }
 
+/* Real parts first, then imaginary ones: either needs only half of the sums and differences, which then fit the registers. */
 INLINE void dft7(element *x, int s)
 {
     const real c1 = (real)0.62348980185873353053, c2 = (real)-0.22252093395631440429, c3 = (real)-0.90096886790241912624;
     const real s1 = (real)0.78183148246802980871, s2 = (real)0.97492791218182360702, s3 = (real)0.43388373911755812048;
-    element t1 = plus(x[1], x[6]), d1 = minus(x[1], x[6]), t2 = plus(x[2], x[5]), d2 = minus(x[2], x[5]);
-    element t3 = plus(x[3], x[4]), d3 = minus(x[3], x[4]), zero = x[0];
-    x[0] = plus(plus(zero, t1), plus(t2, t3));
-    element a = scale_plus(scale_plus(scale_plus(zero, c1, t1), c2, t2), c3, t3);
-    element b = scale_plus(scale_plus(scale(d1, s1), s2, d2), s3, d3);
-    x[1] = plus_si(a, b, s);
-    x[6] = plus_si(a, b, -s);
-    a = scale_plus(scale_plus(scale_plus(zero, c2, t1), c3, t2), c1, t3);
-    b = scale_plus(scale_plus(scale(d1, s2), -s3, d2), -s1, d3);
-    x[2] = plus_si(a, b, s);
-    x[5] = plus_si(a, b, -s);
-    a = scale_plus(scale_plus(scale_plus(zero, c3, t1), c1, t2), c2, t3);
-    b = scale_plus(scale_plus(scale(d1, s3), -s1, d2), s2, d3);
-    x[3] = plus_si(a, b, s);
-    x[4] = plus_si(a, b, -s);
+    const vec t1 = x[1].re + x[6].re, t2 = x[2].re + x[5].re, t3 = x[3].re + x[4].re, t0 = x[0].re;
+    const vec d1 = x[1].im - x[6].im, d2 = x[2].im - x[5].im, d3 = x[3].im - x[4].im;
+    const vec i1 = x[1].im + x[6].im, i2 = x[2].im + x[5].im, i3 = x[3].im + x[4].im, i0 = x[0].im;
+    const vec r1 = x[1].re - x[6].re, r2 = x[2].re - x[5].re, r3 = x[3].re - x[4].re;
+    vec a, b;
+    x[0].re = t0 + t1 + (t2 + t3);
+    a = t0 + c1 * t1 + c2 * t2 + c3 * t3, b = s * s1 * d1 + s * s2 * d2 + s * s3 * d3;
+    x[1].re = a - b, x[6].re = a + b;
+    a = t0 + c2 * t1 + c3 * t2 + c1 * t3, b = s * s2 * d1 - s * s3 * d2 - s * s1 * d3;
+    x[2].re = a - b, x[5].re = a + b;
+    a = t0 + c3 * t1 + c1 * t2 + c2 * t3, b = s * s3 * d1 - s * s1 * d2 + s * s2 * d3;
+    x[3].re = a - b, x[4].re = a + b;
+    x[0].im = i0 + i1 + (i2 + i3);
+    a = i0 + c1 * i1 + c2 * i2 + c3 * i3, b = s * s1 * r1 + s * s2 * r2 + s * s3 * r3;
+    x[1].im = a + b, x[6].im = a - b;
+    a = i0 + c2 * i1 + c3 * i2 + c1 * i3, b = s * s2 * r1 - s * s3 * r2 - s * s1 * r3;
+    x[2].im = a + b, x[5].im = a - b;
+    a = i0 + c3 * i1 + c1 * i2 + c2 * i3, b = s * s3 * r1 - s * s1 * r2 + s * s2 * r3;
+    x[3].im = a + b, x[4].im = a - b;
 }
 
 INLINE void dft8(element *x, int s)
@@ -137,28 +142,8 @@ INLINE void dft8(element *x, int s)
     x[3] = scale_plus(e3, -root, o3), x[7] = scale_plus(e3, root, o3);
 }
 
-INLINE void dft16(element *x, int s)
-{
-    const real c = (real)0.92387953251128675613, d = (real)0.38268343236508977173, root = (real)0.70710678118654752440;
-    dft4_of(x + 0, x + 4, x + 8, x + 12, s);
-    dft4_of(x + 1, x + 5, x + 9, x + 13, s);
-    dft4_of(x + 2, x + 6, x + 10, x + 14, s);
-    dft4_of(x + 3, x + 7, x + 11, x + 15, s);
-    dft4_of(x + 0, x + 1, x + 2, x + 3, s);
-    x[5] = turn(x[5], c, d, s), x[6] = turn(x[6], root, root, s), x[7] = turn(x[7], d, c, s);
-    dft4_of(x + 4, x + 5, x + 6, x + 7, s);
-    x[9] = turn(x[9], root, root, s), x[10] = turn(x[10], 0, 1, s), x[11] = turn(x[11], -root, root, s);
-    dft4_of(x + 8, x + 9, x + 10, x + 11, s);
-    x[13] = turn(x[13], d, c, s), x[14] = turn(x[14], -root, root, s), x[15] = turn(x[15], -c, -d, s);
-    dft4_of(x + 12, x + 13, x + 14, x + 15, s);
-    element t; /* x[4*a + b] is result a + 4*b */
-#define SWAP(a, b) t = x[a], x[a] = x[b], x[b] = t
-    SWAP(1, 4), SWAP(2, 8), SWAP(3, 12), SWAP(6, 9), SWAP(7, 13), SWAP(11, 14);
-#undef SWAP
-}
-
 /* Loops over j < r are written out by the compiler: r and `present` are constants wherever these are used. */
-#define FFT_EACH(from, end) _Pragma("GCC unroll 16") for (int j = from; j < (end); j++)
+#define FFT_EACH(from, end) _Pragma("GCC unroll 8") for (int j = from; j < (end); j++)
 #define PAIR (2 * LANES)
 
 typedef void fft_dft(element *x, int s);
@@ -168,7 +153,7 @@ INLINE void fft_first(fft_dft *dft, const int r, const int present, real *out, c
 {
     for (int k = from; k < to; k++) {
         const real *w = twiddles + (ptrdiff_t)k * 2 * (r - 1);
-        element x[FFT_FIRST];
+        element x[FFT_RADIX];
         FFT_EACH(0, r) x[j] = j < present ? fft_get(re + (k + j * m) * step, im + (k + j * m) * step) : fft_zero();
         dft(x, -1);
         fft_put(out + (ptrdiff_t)k * PAIR, x[0]);
@@ -181,7 +166,7 @@ INLINE void fft_first_back(fft_dft *dft, const int r, const int present, real *r
 {
     for (int k = from; k < to; k++) {
         const real *w = twiddles + (ptrdiff_t)k * 2 * (r - 1);
-        element x[FFT_FIRST];
+        element x[FFT_RADIX];
         FFT_EACH(0, r)
         {
             const real *p = in + (ptrdiff_t)(k + j * m) * PAIR;
@@ -289,7 +274,7 @@ static void fft_join(real *z, const real *a, const real *b, ptrdiff_t step, cons
         fft_first_back(dft##r, r, present, re, im, step, in, m, from, to, twiddles, add);                                        \
     }
 FIRST(1, 1) FIRST(4, 1) FIRST(4, 2) FIRST(4, 3) FIRST(4, 4) FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8, 6) FIRST(8, 7)
-FIRST(8, 8) FIRST(16, 8) FIRST(16, 16)
+FIRST(8, 8)
 
 #define MIDDLE(r)                                                                                                                \
     static void fft_middle_##r(real *x, int blocks, int m, const real *twiddles)                                                 \
@@ -316,7 +301,7 @@ PRODUCT(1) PRODUCT(2) PRODUCT(3) PRODUCT(4) PRODUCT(5) PRODUCT(7) PRODUCT(8)
 #define FFT_FIRSTS(f)                                                                                                            \
     {                                                                                                                            \
         [1] = {[1] = f##1_1}, [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4},                                                      \
-        [8] = {[3] = f##8_3, f##8_4, f##8_5, f##8_6, f##8_7, f##8_8}, [16] = {[8] = f##16_8, [16] = f##16_16},                   \
+        [8] = {[3] = f##8_3, f##8_4, f##8_5, f##8_6, f##8_7, f##8_8},                                                            \
     }
 #define FFT_MIDDLES(f) {[2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
 #define FFT_PRODUCTS(f) {[1] = f##1, [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}

@@ -2,11 +2,11 @@
 
 #include "kernels/fft_radix.h"
 
-#include <string.h>
-
-/* What a stage costs for each of the elements, as measured: the first stages with half of their elements present. */
-static double first_cost(int radix) { return radix == 1 ? 2 : radix == 4 ? 7 : radix == 8 ? 9 : 15; }
-static const double stage_cost[FFT_RADIX + 1] = {0, 0, 6, 9, 8, 12, 0, 15, 11};
+/* What a stage costs for each of the n elements, and in any case, as measured; the first ones with half of their elements. */
+static const double first_cost[FFT_RADIX + 1] = {[1] = 2, [4] = 5.3, [8] = 7.9};
+static const double middle_cost[FFT_RADIX + 1] = {[2] = 4, [3] = 5.3, [4] = 5, [5] = 7.4, [7] = 10.5, [8] = 7.9};
+static const double last_cost[FFT_RADIX + 1] = {[1] = 1.7, [2] = 3.4, [3] = 4.2, [4] = 3.7, [5] = 5.5, [7] = 8.7, [8] = 6.5};
+enum { STAGE_COST = 30 };
 
 /* Whether every butterfly of a first stage is offered for this number of elements; the last one may have one less present. */
 static int first_fits(int n, int radix, int count)
@@ -23,46 +23,39 @@ static int smooth(int n)
     return n == 1;
 }
 
-/* Fills radix[stage..] with the cheapest radices for `rest`, none larger than the one before; returns the cost of an element. */
-static double divide(int rest, int largest, int stage, int *radix, int *stages)
+/* Tries every way to go on from stages[0 .. stages-1], with middle radices that do not grow, for the `rest` of n. */
+static void divide(fft_length one, int rest, double cost, fft_length *best)
 {
-    if (rest == 1) return *stages = stage, 0;
-    double best = 0;
-    for (int r = largest; r > 1 && stage < FFT_STAGES; r--) {
-        int tail[FFT_STAGES] = {0}, count = 0;
-        if (!stage_cost[r] || rest % r) continue;
-        double cost = divide(rest / r, r, stage + 1, tail, &count);
-        if (!count || (best > 0 && cost + stage_cost[r] >= best)) continue; /* count 0: the rest has a larger prime factor */
-        best = cost + stage_cost[r];
-        memcpy(radix + stage, tail + stage, (size_t)(count - stage) * sizeof *radix);
-        radix[stage] = r;
-        *stages = count;
+    if (rest <= FFT_RADIX && last_cost[rest] > 0 && one.stages < FFT_STAGES) {
+        one.cost = (cost + last_cost[rest]) * one.n + STAGE_COST * (one.stages + 1);
+        if (best->cost == 0 || one.cost < best->cost) {
+            *best = one;
+            best->radix[best->stages++] = rest;
+        }
     }
-    return best;
+    const int largest = one.stages == 1 ? FFT_RADIX : one.radix[one.stages - 1];
+    for (int r = 2; r <= largest && one.stages + 1 < FFT_STAGES; r++) {
+        if (!middle_cost[r] || rest % r) continue;
+        fft_length more = one;
+        more.radix[more.stages++] = r;
+        divide(more, rest / r, cost + middle_cost[r], best);
+    }
 }
 
 fft_length fft_length_of(int n, int count)
 {
-    static const int firsts[] = {16, 8, 4, 1};
-    fft_length best = {.n = n};
-    if (!smooth(n)) return best;
-    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
-        fft_length one = {.n = n, .radix = {firsts[i]}};
-        if (!first_fits(n, firsts[i], count) || (firsts[i] == 1 && n > 1)) continue;
-        double cost = first_cost(firsts[i]) + divide(n / firsts[i], FFT_RADIX, 1, one.radix, &one.stages);
-        if (one.stages == 1) one.radix[one.stages++] = 1;
-        one.cost = cost * n;
-        if (best.cost == 0 || one.cost < best.cost) best = one;
-    }
+    fft_length best = {0};
+    for (int r = 1; smooth(n) && r <= FFT_RADIX; r++)
+        if (first_cost[r] > 0 && first_fits(n, r, count)) divide((fft_length){n, 1, {r}, 0}, n / r, first_cost[r], &best);
     return best;
 }
 
-fft_length fft_length_choose(int need, int count)
+fft_length fft_length_choose(int need, int count, double per_element)
 {
     fft_length best = {0};
     for (int n = need == 1 ? 1 : (need + 3) / 4 * 4; n <= need + need / 4 + 3; n += 4) {
         fft_length one = fft_length_of(n, count);
-        if (one.cost > 0 && (best.cost == 0 || one.cost < best.cost)) best = one;
+        if (one.cost > 0 && (best.cost == 0 || one.cost + per_element * one.n < best.cost + per_element * best.n)) best = one;
     }
     return best;
 }

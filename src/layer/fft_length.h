@@ -12,8 +12,9 @@ typedef struct fft_length {
     double cost;           /* of one transform, in multiply-adds that would take as long */
 } fft_length;
 
-/* The cheapest length that is not below `need`, for signals of `count` elements (need <= 2*count) and zeros after them. */
-fft_length fft_length_choose(int need, int count);
+/* The cheapest length that is not below `need`, for signals of `count` elements (need <= 2*count) and zeros after them, when
+ * every element costs something elsewhere, too. */
+fft_length fft_length_choose(int need, int count, double per_element);
 /* The cheapest way to transform n elements of which the first `count` are not zero; cost 0: there is none. */
 fft_length fft_length_of(int n, int count);
 size_t fft_length_twiddles(const fft_length *length);      /* how many numbers all its stages need */
