@@ -184,9 +184,9 @@ static void rows_forward(const work *w, real *tile, const real *image, const vie
         if (i + 1 < p->rows && whole(p, v)) {
             NAME(fft_line_forward)(&w->row, line, one, two, v->s.col, p->cols);
         } else {
-            gather(re, one, cols, v->s.col, v->s.channel, v->count);
+            gather(re, 0, one, cols, v->s.col, v->s.channel, v->count);
             if (i + 1 < p->rows)
-                gather(im, two, cols, v->s.col, v->s.channel, v->count);
+                gather(im, 0, two, cols, v->s.col, v->s.channel, v->count);
             else
                 memset(im, 0, cols * (size_t)lanes * sizeof(real));
             NAME(fft_line_forward)(&w->row, line, re, im, lanes, p->cols);
@@ -211,8 +211,8 @@ static void rows_backward(const work *w, real *image, const view *v, const real 
             continue;
         }
         NAME(fft_line_backward)(&w->row, re, im, lanes, p->cols, line, 0);
-        scatter(one, re, cols, v->s.col, v->s.channel, v->count, add);
-        if (i + 1 < p->rows) scatter(two, im, cols, v->s.col, v->s.channel, v->count, add);
+        scatter(one, re, 0, cols, v->s.col, v->s.channel, v->count, add);
+        if (i + 1 < p->rows) scatter(two, im, 0, cols, v->s.col, v->s.channel, v->count, add);
     }
 }
 
