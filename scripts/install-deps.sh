@@ -10,6 +10,7 @@ libdnnl-dev
 libcjson-dev
 libspng-dev libjpeg62-turbo-dev
 libcairo2-dev
+zlib1g-dev
 libcmocka-dev
 libfftw3-dev
 "
