@@ -66,15 +66,16 @@ static void print_head(ssm2d_context *context, const values *o)
     int threads = ssm2d_context_threads(context);
     const char *isa = ssm2d_context_cpu(context);
     if (o->json) {
-        printf("{\"threads\":%d,\"isa\":\"%s\",\"precision\":\"%s\",\"directions\":%ld,\"complex\":%s,\"cases\":[", threads, isa,
-               o->precision, o->directions, o->complex ? "true" : "false");
+        printf("{\"threads\":%d,\"isa\":\"%s\",\"precision\":\"%s\",\"directions\":%ld,\"complex\":%s,\"cases\":[", threads,
+               isa, o->precision, o->directions, o->complex ? "true" : "false");
         return;
     }
     printf("threads %d, %s, %s, directions %ld, %s; n_ssm 8, d_state 16. Milliseconds; ratio to the Linear (and its goal).\n",
            threads, isa, o->precision, o->directions, o->complex ? "complex" : "real");
-    printf("%-22s %-7s %s   %s   %s\n", "", "", "---------- forward ----------", "----- forward + backward ----", "----- kernels ----");
-    printf("%-22s %-7s %8s %8s %11s   %8s %8s %11s   %8s %9s %8s\n", "case", "algo", "layer", "Linear", "ratio", "layer", "Linear",
-           "ratio", "alone", "+ adjoint", "memcpy");
+    printf("%-22s %-7s %s   %s   %s\n", "", "", "---------- forward ----------", "----- forward + backward ----",
+           "----- kernels ----");
+    printf("%-22s %-7s %8s %8s %11s   %8s %8s %11s   %8s %9s %8s\n", "case", "algo", "layer", "Linear", "ratio", "layer",
+           "Linear", "ratio", "alone", "+ adjoint", "memcpy");
 }
 
 static void print_time(double milliseconds)
@@ -128,8 +129,8 @@ static void print_number(const char *key, double value)
 
 static void print_json(const watched *w, const char *algo, const bench_result *r, const char *refusal)
 {
-    printf("\n{\"batch\":%zu,\"rows\":%zu,\"cols\":%zu,\"channels\":%d,\"algo\":\"%s\"", w->batch, w->rows, w->cols, w->channels,
-           algo);
+    printf("\n{\"batch\":%zu,\"rows\":%zu,\"cols\":%zu,\"channels\":%d,\"algo\":\"%s\"", w->batch, w->rows, w->cols,
+           w->channels, algo);
     if (refusal) {
         printf(",\"refused\":\"");
         for (const char *c = refusal; *c; c++) printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
@@ -163,8 +164,9 @@ static void print_growth(const bench_growth *g, double share, int json)
         printf("]");
         return;
     }
-    printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with the power %.2f (goal: %g) of the "
-           "number of cells:\n", 100 * share, g->exponent, exponent_goal);
+    printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with the power %.2f (goal: %g) "
+           "of the number of cells:\n",
+           100 * share, g->exponent, exponent_goal);
     for (int i = 0; i < BENCH_SIDES; i++) printf("%s%zux%zu %.3g", i ? ", " : "", g->side[i], g->side[i], g->time[i]);
     printf(" ms (one direction, 8 channels).\n");
 }
@@ -219,9 +221,12 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 const command command_bench = {
-    "bench", "measure the layer against a Linear layer",
+    "bench",
+    "measure the layer against a Linear layer",
     "Measures the layer, forward and forward with backward, beside one Linear layer of as many channels on the same tokens "
     "(oneDNN, same threads and instruction set), beside copying the input, and the generation of the kernels alone. Ratios are "
     "what to look at: both are timed in turns, so that the speed of the machine cancels out.\n"
     "Without --rows, --cols and --channels, five standard cases are measured, in about a minute.\n",
-    options, check, run};
+    options,
+    check,
+    run};

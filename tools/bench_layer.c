@@ -144,8 +144,8 @@ static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, in
         enough = enough && s->u && s->y && s->dy && s->du;
     }
     if (!enough) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers", c->batch, c->rows, c->cols,
-                      channels);
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers", c->batch, c->rows,
+                      c->cols, channels);
         goto done;
     }
     status = ssm2d_params_init(&c->config, SSM2D_INIT_AUTHORS, 1, c->type, s->params, error);
@@ -160,7 +160,8 @@ done:
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result, ssm2d_error *error)
 {
     enum { FORWARD, TRAIN, LINEAR_FORWARD, LINEAR_TRAIN, COPY, KERNEL, KERNEL_TRAIN, WORKS };
-    static const bench_work works[WORKS] = {forward, train, bench_linear_forward, bench_linear_train, copy, kernel, kernel_train};
+    static const bench_work works[WORKS] = {forward, train,  bench_linear_forward, bench_linear_train,
+                                            copy,    kernel, kernel_train};
     double samples[WORKS][MOST_ROUNDS], forward_ratio[MOST_ROUNDS], train_ratio[MOST_ROUNDS], median[WORKS];
     subject s;
     bench_linear *linear = NULL;
