@@ -109,8 +109,9 @@ void NAME(graph_bind)(graph *g, real *params, real *grads);
 void NAME(graph_forward)(graph *g);
 /* Runs back from `out` whose grad the caller has filled (a loss: 1), adding to the parameters' gradients. */
 void NAME(graph_backward)(graph *g);
-/* The first node whose output holds a NaN or infinity, if that memory is still its own; for messages. */
-const char *NAME(graph_find_bad)(const graph *g);
+/* Runs the same step once more, looking at each value and gradient as it is made; the name of the first one that holds a NaN or
+ * an infinity, or NULL. The parameters' gradients are of no use afterwards. */
+const char *NAME(graph_find_bad)(graph *g);
 
 /* Seconds spent in each node's forward and backward are kept when times is not NULL: [node_count][2]. */
 void NAME(graph_time)(graph *g, double *times);
