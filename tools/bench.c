@@ -207,9 +207,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         if (!goals) w.forward_goal = w.train_goal = 0;
         for (int k = 0; !status && (all ? ssm2d_algorithm_name(k) != NULL : k == 0); k++) {
             bench_result result = {{0}};
-            if (o->json && lines++) printf(",");
+            if (o->json && lines) printf(",");
             status = run_one(context, o, &w, all ? ssm2d_algorithm_name(k) : o->algo, seconds, &result, error);
-            if (i == 0) share = result.kernel_train / result.train;
+            if (lines++ == 0) share = result.kernel_train / result.train;
         }
     }
     if (!status && standard) status = bench_kernel_growth(context, seconds, &growth, error);
