@@ -25,7 +25,7 @@ static const watched standard_cases[] = {
     {32, 32, 32, 96, 4.5, 5},   {8, 56, 56, 96, 4.5, 5},
 };
 enum { STANDARD_CASES = sizeof standard_cases / sizeof *standard_cases };
-static const double exponent_goal = 1.1;
+static const double exponent_goal = 1.1, calm_spread = 1.3;
 
 static const char *what_name(int i) { return i == 0 ? "layer" : NULL; }
 static const char *precision_name(int i) { return i == 0 ? "float" : i == 1 ? "double" : NULL; }
@@ -152,6 +152,7 @@ static void print_json(const watched *w, const char *algo, const bench_result *r
         print_number("train_goal", w->train_goal);
         printf(",\"met\":%s", r->forward_ratio <= w->forward_goal && r->train_ratio <= w->train_goal ? "true" : "false");
     }
+    print_number("spread", r->spread);
     printf(",\"workspace_bytes\":%zu,\"rounds\":%d}", r->bytes, r->rounds);
 }
 
@@ -199,7 +200,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     int goals = standard && !o->complex && o->directions == 2 && !strcmp(o->algo, "auto") && !strcmp(o->precision, "float")
                 && ssm2d_context_threads(context) == 2 && strcmp(ssm2d_context_cpu(context), "baseline") != 0;
     bench_growth growth;
-    double share = 0, seconds = o->quick ? 1 : 9;
+    double share = 0, spread = 0, seconds = o->quick ? 1 : 9;
     ssm2d_status status = SSM2D_OK;
     print_head(context, o);
     for (int i = 0; i < (standard ? STANDARD_CASES : 1) && !status; i++) {
@@ -209,6 +210,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
             bench_result result = {{0}};
             if (o->json && lines) printf(",");
             status = run_one(context, o, &w, all ? ssm2d_algorithm_name(k) : o->algo, seconds, &result, error);
+            if (result.spread > spread) spread = result.spread;
             if (lines++ == 0) share = result.kernel_train / result.train;
         }
     }
@@ -217,6 +219,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (o->json) printf("\n]");
     if (standard) print_growth(&growth, share, o->json);
     if (o->json) printf("}\n");
+    if (spread > calm_spread)
+        fprintf(stderr, "ssm2d bench: this machine is busy (times vary by a factor of %.1f); do not trust the ratios.\n",
+                spread);
     return SSM2D_OK;
 }
 

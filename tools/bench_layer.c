@@ -198,7 +198,8 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
                              .kernel = median[KERNEL],
                              .kernel_train = median[KERNEL_TRAIN],
                              .forward_ratio = bench_median(forward_ratio, rounds),
-                             .train_ratio = bench_median(train_ratio, rounds)};
+                             .train_ratio = bench_median(train_ratio, rounds),
+                             .spread = median[TRAIN] / samples[TRAIN][0]}; /* sorted by now */
     strncpy(result->algorithm, ssm2d_plan_algorithm(s.plan), sizeof result->algorithm - 1);
 done:
     bench_linear_destroy(linear);
