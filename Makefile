@@ -22,7 +22,9 @@ build: deps
 	cmake --preset release
 	cmake --build --preset release
 
-demo: build
+demo: deps
+	cmake --preset release
+	cmake --build --preset release --target ssm2d_tool make_picture
 	@examples/demo.sh build/release demo
 
 test: deps

@@ -193,7 +193,8 @@ static float *noise(rng *random, size_t count)
 
 int main(int argc, char **argv)
 {
-    static const size_t cases[][4] = {{128, 8, 8, 192}, {32, 14, 14, 192}, {128, 16, 16, 96}, {32, 32, 32, 96}, {8, 56, 56, 96}};
+    static const size_t cases[][4] = {
+        {128, 8, 8, 192}, {32, 14, 14, 192}, {128, 16, 16, 96}, {32, 32, 32, 96}, {8, 56, 56, 96}};
     ssm2d_context_options options = {.threads = argc > 1 ? atoi(argv[1]) : 0};
     ssm2d_context *context;
     ssm2d_error error;
@@ -201,7 +202,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "fftw_peer: %s\n", context ? "too many threads" : error.line);
         return 1;
     }
-    printf("threads %d, %s. Milliseconds, forward, the best of %d.\n", ssm2d_context_threads(context), ssm2d_context_cpu(context), ROUNDS);
+    printf("threads %d, %s. Milliseconds, forward, the best of %d.\n", ssm2d_context_threads(context),
+           ssm2d_context_cpu(context), ROUNDS);
     printf("%-20s %20s %20s %10s %16s\n", "case", "FFTW, channels last", "FFTW, transposed", "ssm2d fft", "ssm2d auto");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         job j = {.batch = cases[i][0], .rows = cases[i][1], .cols = cases[i][2], .channels = cases[i][3]};

@@ -38,6 +38,7 @@ typedef struct bench_result {
     double memory;                       /* copying the input */
     double kernel, kernel_train;         /* generating the kernels; with the adjoint */
     double forward_ratio, train_ratio;   /* to the Linear of the same round */
+    double spread;                       /* median of `train` over its shortest; well above 1 on a busy machine */
 } bench_result;
 
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result, ssm2d_error *error);

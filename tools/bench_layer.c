@@ -144,8 +144,8 @@ static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, in
         enough = enough && s->u && s->y && s->dy && s->du;
     }
     if (!enough) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers", c->batch, c->rows, c->cols,
-                      channels);
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers", c->batch, c->rows,
+                      c->cols, channels);
         goto done;
     }
     status = ssm2d_params_init(&c->config, SSM2D_INIT_AUTHORS, 1, c->type, s->params, error);
@@ -160,7 +160,8 @@ done:
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result, ssm2d_error *error)
 {
     enum { FORWARD, TRAIN, LINEAR_FORWARD, LINEAR_TRAIN, COPY, KERNEL, KERNEL_TRAIN, WORKS };
-    static const bench_work works[WORKS] = {forward, train, bench_linear_forward, bench_linear_train, copy, kernel, kernel_train};
+    static const bench_work works[WORKS] = {forward, train,  bench_linear_forward, bench_linear_train,
+                                            copy,    kernel, kernel_train};
     double samples[WORKS][MOST_ROUNDS], forward_ratio[MOST_ROUNDS], train_ratio[MOST_ROUNDS], median[WORKS];
     subject s;
     bench_linear *linear = NULL;
@@ -197,7 +198,8 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
                              .kernel = median[KERNEL],
                              .kernel_train = median[KERNEL_TRAIN],
                              .forward_ratio = bench_median(forward_ratio, rounds),
-                             .train_ratio = bench_median(train_ratio, rounds)};
+                             .train_ratio = bench_median(train_ratio, rounds),
+                             .spread = median[TRAIN] / samples[TRAIN][0]}; /* sorted by now */
     strncpy(result->algorithm, ssm2d_plan_algorithm(s.plan), sizeof result->algorithm - 1);
 done:
     bench_linear_destroy(linear);
@@ -211,19 +213,18 @@ ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_g
     for (int i = 0; i < BENCH_SIDES; i++) {
         size_t side = (size_t)16 << i;
         bench_case c = {ssm2d_config_default(), 1, side, side, SSM2D_FLOAT, "scan", 0}; /* scan: no room for convolutions */
-        double samples[MOST_ROUNDS];
         subject s;
-        int rounds = 0;
         c.config.channels = 8;
         c.config.directions = 1;
         ssm2d_status status = open_subject(context, &c, 1, &s, error);
         if (status) return status;
-        int runs = bench_time(kernel_train, &s, 1) < seconds * 1e3 / 100 ? RUNS : 1;
-        for (double start = now(); rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && now() - start < seconds * 1e3 / n);)
-            samples[rounds++] = bench_time(kernel_train, &s, runs);
+        /* The shortest of all, as long runs are disturbed more often than short ones. */
+        double start = now(), best = bench_time(kernel_train, &s, 1);
+        for (int k = 0; k < LEAST_ROUNDS || (k < MOST_ROUNDS && now() - start < seconds * 1e3 / n); k++)
+            best = fmin(best, bench_time(kernel_train, &s, 1));
         close_subject(&s);
         growth->side[i] = side;
-        growth->time[i] = bench_median(samples, rounds);
+        growth->time[i] = best;
         double x = log((double)(side * side)), y = log(growth->time[i]);
         sx += x;
         sy += y;

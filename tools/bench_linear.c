@@ -25,7 +25,7 @@ struct bench_linear {
     ssm2d_context *context;
     size_t tokens, channels, blocks;
     const float *x, *dy;
-    float *w, *y, *dx, *dw;      /* dw: one per thread, the sum is in the first */
+    float *w, *y, *dx, *dw;     /* dw: one per thread, the sum is in the first */
     void (*limit_threads)(int); /* omp_set_num_threads, when oneDNN brought OpenMP along; it is a setting of each thread */
 };
 
