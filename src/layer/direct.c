@@ -85,11 +85,11 @@ static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
     p->own[IMAGES] = least(most_a(p), batch);
     p->own[CHUNKS] = least(ceiling(TASKS_WANTED, groups(p)), ceiling(batch, p->own[IMAGES]));
     p->own[GRADIENT_CHUNKS] = least(ceiling(TASKS_WANTED, groups(p)), batch);
-    size_t kernel = two_sided_size(p) * (size_t)p->vectors, threads = (size_t)pool_threads(p->context->pool);
-    p->at.own[MIRRORED] = plan_reserve(p, kernel, sizeof(real));
+    size_t vectors = (size_t)p->vectors * sizeof(real), threads = (size_t)pool_threads(p->context->pool);
+    p->at.own[MIRRORED] = plan_reserve(p, two_sided_size(p), vectors);
     p->at.own[TILES] = plan_reserve(p, threads * worker_numbers(p), sizeof(real));
     if (!p->options.inference && p->own[GRADIENT_CHUNKS] > 1)
-        p->at.own[PARTIAL] = plan_reserve(p, (size_t)p->own[GRADIENT_CHUNKS] * kernel, sizeof(real));
+        p->at.own[PARTIAL] = plan_reserve(p, two_sided_size(p), (size_t)p->own[GRADIENT_CHUNKS] * vectors);
     return SSM2D_OK;
 }
 
