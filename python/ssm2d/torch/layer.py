@@ -134,11 +134,35 @@ class Lease:
             self.pool.append(self.held.pop())
 
 
+def execute_backward(ctx, dy):
+    u, flat = ctx.saved_tensors
+    shape, layer, lease, needs = ctx.shape, ctx.layer, ctx.lease, ctx.needs_input_grad
+    if u.stride() != shape.stride:  # hooks on saved tensors may bring back another layout
+        u = torch.empty_strided(u.shape, shape.stride, dtype=u.dtype).copy_(u)
+    if dy.stride() != shape.out_stride and not same_strides(dy.shape, dy.stride(), shape.out_stride):
+        dy = torch.empty_strided(dy.shape, shape.out_stride, dtype=dy.dtype).copy_(dy)
+    du = shape.zeros(u) if needs[0] else None
+    dflat = torch.zeros_like(flat) if True in needs[4:] else None
+    pool = lease.pool
+    try:
+        workspace = lease.held.pop()
+    except IndexError:  # a second backward through a retained graph: the workspace may have served others since
+        workspace, pool = shape.plan.take(), shape.plan.free
+        y = torch.empty_strided(dy.shape, shape.out_stride, dtype=dy.dtype)
+        lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(), y.data_ptr())
+    lib.ssm2d_backward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(), dy.data_ptr(),
+                       None if du is None else du.data_ptr(), None if dflat is None else dflat.data_ptr())
+    pool.append(workspace)
+    if dflat is None:
+        return (du, None, None, None) + (None,) * len(layer.names)
+    return (du, None, None, None, *[dflat.as_strided(*place) if need else None for place, need in zip(layer.places, needs[4:])])
+
+
 class Apply(torch.autograd.Function):
+    once = staticmethod(once_differentiable(execute_backward))
+
     @staticmethod
-    def forward(ctx, u, shape, layer, *params):
-        flat = gather(params)
-        layer.check_flat(u, flat, params)
+    def forward(ctx, u, flat, shape, layer, *params):
         y = torch.empty_like(u)
         if layer.training:
             pool = shape.plan.free
@@ -154,36 +178,9 @@ class Apply(torch.autograd.Function):
         return y
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, dy):
-        u, flat = ctx.saved_tensors
-        shape, layer, lease, needs = ctx.shape, ctx.layer, ctx.lease, ctx.needs_input_grad
-        if u.stride() != shape.stride:  # hooks on saved tensors may bring back another layout
-            u = torch.empty_strided(u.shape, shape.stride, dtype=u.dtype).copy_(u)
-        if dy.stride() != shape.out_stride and not same_strides(dy.shape, dy.stride(), shape.out_stride):
-            dy = torch.empty_strided(dy.shape, shape.out_stride, dtype=dy.dtype).copy_(dy)
-        du = shape.zeros(u) if needs[0] else None
-        dflat = torch.zeros_like(flat) if True in needs[3:] else None
-        pool = lease.pool
-        try:
-            workspace = lease.held.pop()
-        except IndexError:  # a second backward through a retained graph: the workspace may have served others since
-            workspace, pool = shape.plan.take(), shape.plan.free
-            y = torch.empty_strided(dy.shape, shape.out_stride, dtype=dy.dtype)
-            lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(), y.data_ptr())
-        lib.ssm2d_backward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(), dy.data_ptr(),
-                           du.data_ptr() if du is not None else None, dflat.data_ptr() if dflat is not None else None)
-        pool.append(workspace)
-        if dflat is None:
-            return (du, None, None) + (None,) * (len(needs) - 3)
-        parts = [part.view(size) if need else None
-                 for part, size, need in zip(dflat.split(layer.sizes), layer.shapes, needs[3:])]
-        return (du, None, None, *parts)
-
-
-def gather(params) -> torch.Tensor:
-    """The flat array of the library. A copy, so that backward has the values that forward had."""
-    return torch.cat([p.reshape(-1) for p in params])
+        # Only with create_graph is there a graph that the result must refuse to be differentiated in.
+        return Apply.once(ctx, dy) if torch.is_grad_enabled() else execute_backward(ctx, dy)
 
 
 class SSM2d(nn.Module):
@@ -227,14 +224,15 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
 
     def _set_up(self) -> None:
         self.names = [p.name for p in self.config.params]
-        self.sizes = [p.size for p in self.config.params]
         self.shapes = [p.shape for p in self.config.params]
         self._runner = runner(self.config, self.layout, self.algorithm, self.measure, self.max_bytes)
+        self.places = [(p.shape, torch.empty(p.shape, device="meta").stride(), p.offset) for p in self.config.params]
+        self._views = None  # (addresses of the parameters, flat views of them)
         self._cache = None  # (flat parameters, {Shape: workspaces with their kernels})
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        del state["_runner"], state["_cache"]
+        del state["_runner"], state["_views"], state["_cache"]
         return state
 
     def __setstate__(self, state):
@@ -284,22 +282,32 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
         if shape.copy:
             u = u.contiguous()
             shape = self._runner.shape(u, grad)
+        flat = self.gather(params)
+        if flat.dtype is not u.dtype:
+            raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; convert one of them")
         if grad:
-            return Apply.apply(u, shape, self, *params)
-        flat = gather(params)
-        self.check_flat(u, flat, params)
+            return Apply.apply(u, flat, shape, self, *params)
         pool, workspace = self.prepared(shape, flat)
         y = torch.empty_like(u)
         lib.ssm2d_apply(shape.address, workspace.address, u.data_ptr(), y.data_ptr())
         pool.append(workspace)
         return y
 
-    def check_flat(self, u, flat, params) -> None:
-        if flat.dtype is not u.dtype:
-            raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; convert one of them")
-        if flat.numel() != self.config.total:
-            found = {name: tuple(p.shape) for name, p in zip(self.names, params)}
-            raise ValueError(f"parameters have the shapes {found}, expected {dict(zip(self.names, self.shapes))}")
+    def gather(self, params) -> torch.Tensor:
+        """The flat array of the library. A copy, so that backward has the values that forward had."""
+        addresses = [p.data_ptr() for p in params]
+        cached = self._views
+        if cached is not None and cached[0] == addresses:  # the views keep that memory, so it is the same
+            return torch.cat(cached[1])
+        for name, size, p in zip(self.names, self.shapes, params):
+            if p.shape != size:
+                raise ValueError(f"parameter {name}: shape {tuple(p.shape)}, expected {size}")
+            if p.dtype is not params[0].dtype:
+                raise TypeError(f"parameter {name}: dtype {p.dtype}, but {self.names[0]} is {params[0].dtype}")
+        views = [p.detach().reshape(-1) for p in params]
+        if all(p.is_contiguous() for p in params):
+            self._views = addresses, views
+        return torch.cat(views)
 
     def prepared(self, shape: Shape, flat: torch.Tensor) -> tuple:
         """A workspace that holds the kernels of these parameters, and the pool that it goes back to."""
