@@ -18,13 +18,14 @@ class BuildWithLibrary(build_py):
     def run(self):
         super().run()
         if not shutil.which("cmake"):
-            raise SystemExit("cmake was not found, and ssm2d's C library is built with it: apt install cmake, or pip install cmake")
+            raise SystemExit("cmake was not found, and the C library is built with it: apt install cmake")
         build = ROOT / "build" / "python"
-        subprocess.check_call(["cmake", "-S", str(ROOT), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release", "-DSSM2D_TOOL=OFF",
-                               "-DSSM2D_TESTS=OFF"])
-        subprocess.check_call(["cmake", "--build", str(build), "--target", "ssm2d", "--parallel", str(os.cpu_count() or 1)])
-        source = ROOT / "python" / "ssm2d" if getattr(self, "editable_mode", False) else pathlib.Path(self.build_lib) / "ssm2d"
-        self.copy_file(str((build / "src" / LIBRARY).resolve()), str(source / LIBRARY))
+        subprocess.check_call(["cmake", "-S", str(ROOT), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release",
+                               "-DSSM2D_TOOL=OFF", "-DSSM2D_TESTS=OFF"])
+        subprocess.check_call(["cmake", "--build", str(build), "--target", "ssm2d", "--parallel",
+                               str(os.cpu_count() or 1)])
+        top = ROOT / "python" if getattr(self, "editable_mode", False) else pathlib.Path(self.build_lib)
+        self.copy_file(str((build / "src" / LIBRARY).resolve()), str(top / "ssm2d" / LIBRARY))
 
 
 class Wheel(bdist_wheel):

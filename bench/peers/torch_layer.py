@@ -4,12 +4,13 @@
     SSM2D_LIBRARY=build/release/src/libssm2d.so PYTHONPATH=python python3 bench/peers/torch_layer.py [--json]
 
 Peers, written from descriptions:
-    powers      the algorithm of the paper's own PyTorch code: every path through the grid is a product of powers of A, so that
-                kernels come from tables of powers, one-hot matrices that select from them (made once, not timed) and sums;
-                then a convolution by FFT for each direction
-    fft         torch.fft with all directions in one two-sided kernel, which is given: only the convolution and D are timed
+    powers      the algorithm of the paper's own PyTorch code: every path through the grid is a product of powers of A,
+                so that kernels come from tables of powers, one-hot matrices that select from them (made once, not
+                timed) and sums; then a convolution by FFT for each direction
+    fft         torch.fft with all directions in one two-sided kernel, which is given: only the convolution and D are
+                timed
     recursion   this package's own PyTorch path: kernels by the recursion over anti-diagonals, then as `fft`
-Peers get channel-first arrays, which is what torch.fft likes best. All compute the same numbers, which is checked first.
+Peers get channel-first arrays, which is what torch.fft likes best. All compute the same numbers, which is checked.
 The package's own overhead is timed on a layer so small that the C function costs next to nothing."""
 import argparse
 import json
@@ -25,7 +26,7 @@ from ssm2d.torch import recursion
 
 
 def path_tables(side: int) -> tuple:
-    """(one-hot [state h or v][A1..A4][cell * term][power], weight of b1 and b2 [state][cell * term][2]), norm `relaxed`."""
+    """(one-hot [state h or v][A1..A4][cell * term][power], weight of b1 and b2 [state][cell * term][2]), `relaxed`."""
     terms = 2 * side
     h = [[{} for _ in range(side)] for _ in range(side)]  # cell: {(powers of a1..a4, which b): coefficient}
     v = [[{} for _ in range(side)] for _ in range(side)]
@@ -120,8 +121,9 @@ def compare(a) -> dict:
     plain.load_state_dict(layer.state_dict())
     channel_first = torch.randn(a.batch, a.channels, a.side, a.side)
     channel_last = channel_first.movedim(1, 3).contiguous()
-    modules = {"ssm2d": (layer, channel_last), "ssm2d BCHW": (first, channel_first), "recursion": (plain, channel_first),
-               "fft": (PlainFFT(layer, a.side), channel_first), "powers": (Powers(layer, a.side), channel_first)}
+    modules = {"ssm2d": (layer, channel_last), "ssm2d BCHW": (first, channel_first),
+               "recursion": (plain, channel_first), "fft": (PlainFFT(layer, a.side), channel_first),
+               "powers": (Powers(layer, a.side), channel_first)}
     gradients = {}
     times = {name: [] for name in modules}
     for turn in range(a.rounds + 1):
@@ -187,8 +189,8 @@ def overhead(a) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name, value in (("batch", 128), ("side", 8), ("channels", 192), ("d-state", 16), ("n-ssm", 8), ("directions", 2),
-                        ("threads", 2), ("rounds", 7)):
+    for name, value in (("batch", 128), ("side", 8), ("channels", 192), ("d-state", 16), ("n-ssm", 8),
+                        ("directions", 2), ("threads", 2), ("rounds", 7)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     a = parser.parse_args()
@@ -200,8 +202,8 @@ def main() -> None:
         print(json.dumps({"settings": {k: v for k, v in vars(a).items() if k != "json"}, "torch": torch.__version__,
                           "seconds": times, "times_as_long_as_ssm2d": ratios, "overhead_microseconds": extra}))
         return
-    print(f"forward and backward, batch {a.batch}, {a.side} x {a.side}, {a.channels} channels, {a.directions} directions, "
-          f"{a.threads} threads, torch {torch.__version__}")
+    print(f"forward and backward, batch {a.batch}, {a.side} x {a.side}, {a.channels} channels, "
+          f"{a.directions} directions, {a.threads} threads, torch {torch.__version__}")
     for name, ratio in ratios.items():
         print(f"  {name:12} {1e3 * times[name]:9.2f} ms  {ratio:7.2f} times as long as ssm2d")
     print("a call beyond the C function, microseconds")

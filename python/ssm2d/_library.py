@@ -1,4 +1,4 @@
-"""The C library, by ctypes: finding it, its structures, and objects that free what they hold. Follows include/ssm2d.h."""
+"""The C library, by ctypes: finding it, its structures (include/ssm2d.h), and objects that free what they hold."""
 import ctypes
 import ctypes.util
 import os
@@ -13,12 +13,14 @@ class Strides(ctypes.Structure):
 
 
 class ContextOptions(ctypes.Structure):
-    _fields_ = [("threads", c_int), ("cpu", c_char_p), ("allocate", c_void_p), ("release", c_void_p), ("user", c_void_p)]
+    _fields_ = [("threads", c_int), ("cpu", c_char_p), ("allocate", c_void_p), ("release", c_void_p),
+                ("user", c_void_p)]
 
 
 class PlanOptions(ctypes.Structure):
     _fields_ = [("batch", c_size_t), ("rows", c_size_t), ("cols", c_size_t), ("type", c_int), ("algorithm", c_char_p),
-                ("measure", c_int), ("inference", c_int), ("max_bytes", c_size_t), ("input", Strides), ("output", Strides)]
+                ("measure", c_int), ("inference", c_int), ("max_bytes", c_size_t), ("input", Strides),
+                ("output", Strides)]
 
 
 class Field(ctypes.Structure):
@@ -69,7 +71,8 @@ PROTOTYPES = {
 
 HOW_TO_BUILD = """Build it in a clone of the project:
     cmake --preset release -DSSM2D_TOOL=OFF -DSSM2D_TESTS=OFF && cmake --build --preset release
-and set SSM2D_LIBRARY=<clone>/build/release/src/libssm2d.so, or install library and package together: pip install <clone>"""
+and set SSM2D_LIBRARY=<clone>/build/release/src/libssm2d.so, or install library and package together:
+    pip install <clone>"""
 
 
 def candidates() -> list:
@@ -92,13 +95,13 @@ def load() -> ctypes.CDLL:
             reasons.append(f"  {path}: {error}")
     else:
         source = "SSM2D_LIBRARY" if os.environ.get("SSM2D_LIBRARY") else "the package's folder and the system"
-        raise ImportError(f"the ssm2d library was not found (looked at {source}):\n" + "\n".join(reasons) + "\n" + HOW_TO_BUILD)
+        raise ImportError("\n".join([f"the ssm2d library was not found (looked at {source}):", *reasons, HOW_TO_BUILD]))
     try:
         for name, (result, arguments) in PROTOTYPES.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
     except AttributeError as error:
-        raise ImportError(f"{path} is not the ssm2d library this package is made for: {error}\n{HOW_TO_BUILD}") from None
+        raise ImportError(f"{path} is not the ssm2d library of this package: {error}\n{HOW_TO_BUILD}") from None
     version = library.ssm2d_version().decode()
     if tuple(int(part) for part in version.split(".")[:2]) != API:
         raise ImportError(f"{path} is ssm2d {version}, but this package is made for {API[0]}.{API[1]}.\n{HOW_TO_BUILD}")
@@ -119,8 +122,8 @@ def check(function, *arguments) -> None:
 
 
 class Handle:
-    """An object of the library. It is destroyed when its owner and everything made from it have released it, in whatever
-    order that happens: the garbage collector finalises the members of a cycle in any order."""
+    """An object of the library. It is destroyed when its owner and everything made from it have released it, in
+    whatever order that happens: the garbage collector finalises the members of a cycle in any order."""
     __slots__ = ("address", "destroy", "parent", "others")
 
     def __init__(self, destroy, parent, create, *arguments):
@@ -158,7 +161,8 @@ class Context(Owner):
     """Threads. Shared by everything that was made from it."""
 
     def __init__(self, threads: int = 0):
-        super().__init__(lib.ssm2d_context_destroy, None, lib.ssm2d_context_create, byref(ContextOptions(threads=threads)))
+        super().__init__(lib.ssm2d_context_destroy, None, lib.ssm2d_context_create,
+                         byref(ContextOptions(threads=threads)))
 
     @property
     def threads(self) -> int:

@@ -37,7 +37,8 @@ def plan(config: Config, batch: int, rows: int, cols: int, type: int, algorithm:
         if value < 1:
             raise ValueError(f"{name}={value}: use 1 or more")
     options = PlanOptions(batch=batch, rows=rows, cols=cols, type=type, algorithm=algorithm.encode(), measure=measure,
-                          inference=inference, max_bytes=max_bytes, input=Strides(*strides), output=Strides(*out_strides))
+                          inference=inference, max_bytes=max_bytes, input=Strides(*strides),
+                          output=Strides(*out_strides))
     return _library.Plan(_library.context(threads), config, options)
 
 
@@ -64,7 +65,7 @@ def flatten(config: Config, params: Params, dtype) -> np.ndarray:
                              f"{', '.join(p.name for p in config.params)}")
         for p in config.params:
             if p.name not in params:
-                raise ValueError(f"params: {p.name} is missing; the layer has {', '.join(q.name for q in config.params)}")
+                raise ValueError(f"params: {p.name} is missing")
             value = np.asarray(params[p.name])
             if value.shape != p.shape:
                 raise ValueError(f"params[{p.name!r}]: shape {value.shape}, expected {p.shape}")
@@ -72,7 +73,7 @@ def flatten(config: Config, params: Params, dtype) -> np.ndarray:
     else:
         flat = np.ascontiguousarray(params, dtype)
         if flat.shape != (config.total,):
-            raise ValueError(f"params: shape {flat.shape}, expected a mapping by name or an array of {config.total} numbers")
+            raise ValueError(f"params: shape {flat.shape}, expected a mapping by name or {config.total} numbers")
     check(lib.ssm2d_params_check, config.address, number_type(dtype, "params"), address(flat))
     return flat
 
@@ -128,8 +129,8 @@ def scan(u: np.ndarray, params: Params, *, layout: str = "BHWC", threads: int = 
 
 
 class Stream:
-    """The layer as a recurrence that takes a row at a time and keeps one row of state, for directions that look up only:
-    `directions=1`, or `directions=2` with `pair="columns"`."""
+    """The layer as a recurrence that takes a row at a time and keeps one row of state, for directions that look up
+    only: `directions=1`, or `directions=2` with `pair="columns"`."""
 
     def __init__(self, params: Params, batch: int, cols: int, *, dtype=np.float32, threads: int = 0, **options):
         self.config = Config(**_channels_of(params, options))

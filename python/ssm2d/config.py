@@ -69,8 +69,8 @@ def _number(option: Option, value) -> int:
 
 
 class Config:
-    """A layer's options. Besides the library's own (see `ssm2d.options`), two short forms: `complex` (False, True for polar,
-    "polar", "cartesian") for `values`, and `trunc` (n or (rows, columns)) for `trunc_rows` and `trunc_cols`."""
+    """A layer's options. Besides the library's own (see `ssm2d.options`), two short forms: `complex` (False, True for
+    polar, "polar", "cartesian") for `values`, and `trunc` (n or (rows, columns)) for `trunc_rows` and `trunc_cols`."""
 
     def __init__(self, **given):
         if "complex" in given:

@@ -3,7 +3,8 @@ import numpy as np
 
 
 def two_sided(kernel: np.ndarray, config) -> np.ndarray:
-    """All directions together: [channels][2*rows-1][2*cols-1], no shift in the middle, from kernel[directions][channels][..]."""
+    """All directions of kernel[directions][channels][rows][cols] together, no shift in the middle:
+    [channels][2*rows-1][2*cols-1]."""
     _, channels, rows, cols = kernel.shape
     out = np.zeros((channels, 2 * rows - 1, 2 * cols - 1), kernel.dtype)
     for k, (flip_rows, flip_cols) in zip(kernel, config.flips):
@@ -14,13 +15,13 @@ def two_sided(kernel: np.ndarray, config) -> np.ndarray:
 
 
 def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
-    """Draws the kernels of an SSM2d, or of every SSM2d in a model: a line of pictures for each layer, one for each channel
-    (`channels`: how many, or a list of which). All directions are in one picture; no shift is in the middle; red adds, blue
-    subtracts. Returns the matplotlib figure, and writes it to `path` if given."""
+    """Draws the kernels of an SSM2d, or of every SSM2d in a model: a line of pictures for each layer, one for each
+    channel (`channels`: how many, or a list of which). All directions are in one picture; no shift is in the middle;
+    red adds, blue subtracts. Returns the matplotlib figure, and writes it to `path` if given."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("plot_kernels needs matplotlib: apt install python3-matplotlib, or pip install matplotlib") from None
+        raise ImportError("plot_kernels needs matplotlib (python3-matplotlib in Debian)") from None
     from .torch import SSM2d
 
     layers = [(name, m) for name, m in module.named_modules() if isinstance(m, SSM2d)]

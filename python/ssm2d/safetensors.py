@@ -40,12 +40,12 @@ def _entry(name: str, entry, available: int) -> tuple:
     for side in shape:
         size *= side  # a Python number: cannot overflow
     if size != end - begin:
-        raise ValueError(f"{name}: {kind} of shape {shape} is {size} bytes, but data_offsets {offsets} hold {end - begin}")
+        raise ValueError(f"{name}: {kind} of shape {shape} is {size} bytes, but data_offsets are {offsets}")
     return begin, end, kind, shape
 
 
 def load_safetensors(path) -> dict:
-    """The arrays of a file by name. BF16 becomes float32. Raises ValueError, naming the file, for a file that is not sound."""
+    """The arrays of a file by name; BF16 becomes float32. ValueError, naming the file, for one that is not sound."""
     path = os.fspath(path)
     with open(path, "rb") as file:
         length = os.fstat(file.fileno()).st_size

@@ -21,8 +21,8 @@ except ImportError:
 
 def options_of(case: dict) -> dict:
     """Options of the layer from a golden case, or from the mixer of a golden model."""
-    options = {name: case[name] for name in ("d_state", "n_ssm", "directions", "norm", "share_directions", "c_per_channel",
-                                             "skip")}
+    options = {name: case[name] for name in ("d_state", "n_ssm", "directions", "norm", "share_directions",
+                                             "c_per_channel", "skip")}
     options["layer_norm"] = case["normalize"]
     options["complex"] = case["complex_form"] if case["complex"] else False
     if case.get("trunc"):
@@ -31,7 +31,7 @@ def options_of(case: dict) -> dict:
 
 
 def golden_cases():
-    """(name, case, options, arrays by name) of every case of the layer; the skip weight is called D as in the library."""
+    """(name, case, options, arrays by name) of every case of the layer; the skip weight is D, as in the library."""
     for folder in sorted(GOLDEN.iterdir()) if GOLDEN.is_dir() else []:
         if not (folder / "case.json").exists():
             continue

@@ -15,7 +15,8 @@ from tests.support import GOLDEN, ROOT, error, golden_cases
 
 class Library(unittest.TestCase):
     def run_python(self, code: str, **environment) -> subprocess.CompletedProcess:
-        return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True,
+                              text=True)
 
     def test_missing_library_says_how_to_build_it(self):
         done = self.run_python("import ssm2d", SSM2D_LIBRARY="/nowhere/libssm2d.so")
@@ -76,9 +77,11 @@ class Options(unittest.TestCase):
     def test_errors_name_the_option_and_the_value(self):
         for wrong, kind, parts in (
                 (dict(d_state=0), ValueError, ("d_state=0", "1 to")), (dict(d_state=2.5), TypeError, ("d_state=2.5",)),
-                (dict(directions=3), ValueError, ("directions=3", "1, 2 or 4")), (dict(norm="big"), ValueError, ("norm='big'", "relaxed")),
+                (dict(directions=3), ValueError, ("directions=3", "1, 2 or 4")),
+                (dict(norm="big"), ValueError, ("norm='big'", "relaxed")),
                 (dict(skip=1), TypeError, ("skip=1",)), (dict(complex="round"), ValueError, ("complex='round'",)),
-                (dict(complex=True, values="polar"), ValueError, ("complex",)), (dict(trunc=(1, 2, 3)), ValueError, ("trunc",)),
+                (dict(complex=True, values="polar"), ValueError, ("complex",)),
+                (dict(trunc=(1, 2, 3)), ValueError, ("trunc",)),
                 (dict(states=4), TypeError, ("states=4", "d_state")), (dict(channels=0), ValueError, ("channels=0",))):
             with self.assertRaises(kind, msg=wrong) as caught:
                 ssm2d.Config(**{"channels": 4, **wrong})
@@ -89,8 +92,9 @@ class Options(unittest.TestCase):
 
     def test_parameters_and_pickle(self):
         config = ssm2d.Config(channels=6, complex=True, layer_norm=True, trunc=(2, 3))
-        self.assertEqual([p.name for p in config.params], ["A_angle", "A_radius", "B_angle", "B_radius", "C_angle", "C_radius",
-                                                           "D", "gamma", "beta"])
+        self.assertEqual([p.name for p in config.params],
+                         ["A_angle", "A_radius", "B_angle", "B_radius", "C_angle", "C_radius", "D",
+                          "gamma", "beta"])
         self.assertEqual(config.total, sum(p.size for p in config.params))
         self.assertEqual(config.total, 16 * 16 * 16 + 3 * 6)
         again = pickle.loads(pickle.dumps(config))

@@ -1,4 +1,4 @@
-"""`pip install` of this clone into a fresh environment, without network; the installed package brings its own library."""
+"""`pip install` of this clone into a fresh environment, without network; the package then brings its own library."""
 import importlib.util
 import os
 import pathlib
@@ -44,12 +44,14 @@ class Install(unittest.TestCase):
             for name in ("CMakeLists.txt", "LICENSE", "pyproject.toml", "setup.py", "MANIFEST.in"):
                 shutil.copy(ROOT / name, clone)
             for name in ("include", "src", "python"):
-                shutil.copytree(ROOT / name, clone / name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info"))
+                shutil.copytree(ROOT / name, clone / name,
+                                ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info"))
             environment = pathlib.Path(folder) / "environment"
             clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SSM2D_LIBRARY")}
             python = str(environment / "bin" / "python")
             for command in ([sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", str(environment)],
-                            [python, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps", str(clone)],
+                            [python, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps",
+                             str(clone)],
                             [python, "-c", CHECK.format(environment=str(environment))]):
                 done = subprocess.run(command, env=clean, cwd=folder, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

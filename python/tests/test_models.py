@@ -108,7 +108,8 @@ class Models(unittest.TestCase):
             first = model.blocks[0].norm1(x)[:, 2:].unflatten(1, (3, 5))
             bare = nn.functional.layer_norm(x, (8,))
         self.assertTrue(torch.equal(model.blocks[0].norm1(x)[:, :2], bare[:, :2]))
-        self.assertLess(error(first.numpy(), model.blocks[0].mixer(bare[:, 2:].unflatten(1, (3, 5))).detach().numpy()), 1e-6)
+        self.assertLess(error(first.numpy(), model.blocks[0].mixer(bare[:, 2:].unflatten(1, (3, 5))).detach().numpy()),
+                        1e-6)
         self.assertEqual(model(torch.randn(2, 18, 8)).shape, (2, 18, 8))  # another resolution, a square
         with self.assertRaisesRegex(ValueError, "15 patch tokens|13 patch tokens"):
             model(torch.randn(2, 15, 8))

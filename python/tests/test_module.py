@@ -24,8 +24,10 @@ from ssm2d.torch import layer as implementation
 
 VARIANTS = [dict(directions=r, complex=c, norm=n, **more) for r, c, n, more in (
     (1, False, "none", {}), (2, False, "relaxed", {}), (4, False, "paper", dict(c_per_channel=True, layer_norm=True)),
-    (2, True, "half", dict(share_directions=True, average=True)), (4, "cartesian", "relaxed", dict(c_per_channel=True, skip=False)),
-    (2, "polar", "paper", dict(pair="columns", trunc=(2, 3))), (4, False, "relaxed", dict(share_directions=True, c_per_channel=True)))]
+    (2, True, "half", dict(share_directions=True, average=True)),
+    (4, "cartesian", "relaxed", dict(c_per_channel=True, skip=False)),
+    (2, "polar", "paper", dict(pair="columns", trunc=(2, 3))),
+    (4, False, "relaxed", dict(share_directions=True, c_per_channel=True)))]
 
 
 def make(channels=6, *, dtype=torch.float64, **options) -> SSM2d:
@@ -67,7 +69,8 @@ class Numbers(Case):
                     def function(u, *values):
                         return torch.nn.utils.stateless.functional_call(layer, dict(zip(names, values)), (u,))
 
-                    inputs = [torch.randn(2, 3, 4, 3, dtype=torch.float64), *[p.detach().clone() for p in layer.parameters()]]
+                    inputs = [torch.randn(2, 3, 4, 3, dtype=torch.float64),
+                              *[p.detach().clone() for p in layer.parameters()]]
                     self.assertTrue(torch.autograd.gradcheck(function, [x.requires_grad_() for x in inputs]))
 
     def test_torch_path_equals_library(self):
@@ -106,9 +109,11 @@ class Numbers(Case):
         layer = make()
         big = torch.randn(2, 12, 11, 13, dtype=torch.float64)
         tokens = torch.randn(2, 21, 6, dtype=torch.float64)
-        for u in (self.u.transpose(1, 2), self.u.permute(3, 1, 2, 0)[:, :, :, :1].expand(-1, -1, -1, 6), self.u[:1].expand(3, -1, -1, -1),
+        for u in (self.u.transpose(1, 2), self.u.permute(3, 1, 2, 0)[:, :, :, :1].expand(-1, -1, -1, 6),
+                  self.u[:1].expand(3, -1, -1, -1),
                   big[:, ::3, 1:9:2, 2:8], big[:, :, 3:5, 1:7], tokens[:, 1:].unflatten(1, (5, 4)), self.u[:, :1, :, :],
-                  torch.randn(6, 2, 4, 5, dtype=torch.float64).permute(1, 3, 2, 0), self.u.as_strided((2, 3, 4, 6), (24, 6, 3, 1))):
+                  torch.randn(6, 2, 4, 5, dtype=torch.float64).permute(1, 3, 2, 0),
+                  self.u.as_strided((2, 3, 4, 6), (24, 6, 3, 1))):
             for grad in (False, True):
                 with self.subTest(stride=u.stride(), grad=grad):
                     wanted = call(layer, u.contiguous())
@@ -284,7 +289,8 @@ class Modes(Case):
                 layer._cache = None
                 check(1)
                 check(1)
-                for change in (lambda p: p.add_(0.1), lambda p: p.data.mul_(1.1), lambda p: setattr(p, "data", p.data + 0.1)):
+                for change in (lambda p: p.add_(0.1), lambda p: p.data.mul_(1.1),
+                               lambda p: setattr(p, "data", p.data + 0.1)):
                     before = len(made)
                     with torch.no_grad():
                         change(layer.A)
@@ -410,9 +416,12 @@ def make_with(layer) -> SSM2d:
 
 class Errors(Case):
     def test_construction(self):
-        for wrong, kind, part in ((dict(layout="CHW"), ValueError, "layout='CHW'"), (dict(backend="cuda"), ValueError, "backend='cuda'"),
-                                  (dict(algorithm="magic"), ValueError, "algorithm='magic'"), (dict(n_ssm=-1), ValueError, "n_ssm=-1"),
-                                  (dict(dtype=torch.int64), TypeError, "dtype=torch.int64"), (dict(init="no"), ValueError, "init='no'"),
+        for wrong, kind, part in ((dict(layout="CHW"), ValueError, "layout='CHW'"),
+                                  (dict(backend="cuda"), ValueError, "backend='cuda'"),
+                                  (dict(algorithm="magic"), ValueError, "algorithm='magic'"),
+                                  (dict(n_ssm=-1), ValueError, "n_ssm=-1"),
+                                  (dict(dtype=torch.int64), TypeError, "dtype=torch.int64"),
+                                  (dict(init="no"), ValueError, "init='no'"),
                                   (dict(width=3), TypeError, "width=3")):
             with self.assertRaises(kind) as caught:
                 SSM2d(6, **wrong)
@@ -421,9 +430,12 @@ class Errors(Case):
     def test_calls(self):
         for backend in ("auto", "torch"):
             layer = make(backend=backend)
-            for u, kind, part in ((self.u[0], ValueError, "u: shape (5, 4, 6)"), (self.u[..., :5], ValueError, "channels=6"),
-                                  (self.u.float(), TypeError, "u: dtype torch.float32"), (self.u.long(), TypeError, "u: dtype torch.int64"),
-                                  (self.u.numpy(), TypeError, "ndarray"), (self.u.to("meta"), ValueError, "u: on meta")):
+            for u, kind, part in ((self.u[0], ValueError, "u: shape (5, 4, 6)"),
+                                  (self.u[..., :5], ValueError, "channels=6"),
+                                  (self.u.float(), TypeError, "u: dtype torch.float32"),
+                                  (self.u.long(), TypeError, "u: dtype torch.int64"),
+                                  (self.u.numpy(), TypeError, "ndarray"),
+                                  (self.u.to("meta"), ValueError, "u: on meta")):
                 with self.assertRaises(kind) as caught:
                     layer(u)
                 self.assertIn(part, str(caught.exception))
@@ -545,7 +557,8 @@ class Weights(Case):
             other = make(complex="cartesian", seed=9).load_mixer(path, "blocks.1")
             self.assertClose([other(self.u)], [layer(self.u)])
             make(complex="cartesian").load_mixer(path, "blocks.1.mixer")
-            for wrong, prefix, part in ((make(complex="cartesian"), "blocks.0", "missing"), (make(), "blocks.1", "missing"),
+            for wrong, prefix, part in ((make(complex="cartesian"), "blocks.0", "missing"),
+                                        (make(), "blocks.1", "missing"),
                                         (make(complex="cartesian", n_ssm=1), "blocks.1", "shape"),
                                         (make(complex="cartesian", skip=False), "blocks.1", "blocks.1.mixer.D")):
                 with self.assertRaises(ValueError) as caught:

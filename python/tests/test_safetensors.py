@@ -21,7 +21,8 @@ def pack(arrays: dict) -> tuple:
     header, data = {"__metadata__": {"made": "here"}}, b""
     for name, array in arrays.items():
         part = array.tobytes()
-        header[name] = {"dtype": {"f4": "F32", "f8": "F64", "i8": "I64"}[array.dtype.str[1:]], "shape": list(array.shape),
+        header[name] = {"dtype": {"f4": "F32", "f8": "F64", "i8": "I64"}[array.dtype.str[1:]],
+                        "shape": list(array.shape),
                         "data_offsets": [len(data), len(data) + len(part)]}
         data += part
     return header, data
@@ -58,8 +59,10 @@ class Safetensors(unittest.TestCase):
                 ("not a JSON object", b"[]", b"", None), ("comes twice", b'{"a": {}, "a": {}}', b"", None),
                 ("not an object", {"a": 3}, b"", None), ("dtype", {"a": {**good, "dtype": "F33"}}, bytes(8), None),
                 ("dtype", {"a": {**good, "dtype": ["F32"]}}, bytes(8), None),
-                ("shape", {"a": {**good, "shape": [-2]}}, bytes(8), None), ("shape", {"a": {**good, "shape": 2}}, bytes(8), None),
-                ("shape", {"a": {**good, "shape": [2.0]}}, bytes(8), None), ("shape", {"a": {**good, "shape": [True, 2]}}, bytes(8), None),
+                ("shape", {"a": {**good, "shape": [-2]}}, bytes(8), None),
+                ("shape", {"a": {**good, "shape": 2}}, bytes(8), None),
+                ("shape", {"a": {**good, "shape": [2.0]}}, bytes(8), None),
+                ("shape", {"a": {**good, "shape": [True, 2]}}, bytes(8), None),
                 ("shape", {"a": {**good, "shape": [1] * 40 + [2]}}, bytes(8), None),
                 ("data_offsets", {"a": {**good, "data_offsets": [0, 9]}}, bytes(8), None),
                 ("data_offsets", {"a": {**good, "data_offsets": [8, 0]}}, bytes(8), None),

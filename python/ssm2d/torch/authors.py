@@ -1,11 +1,12 @@
 """Weights of the paper's published PyTorch module in the terms of this library.
 
-The module holds, for K = directions * n_ssm systems, N coordinates and H channels: A.A_1 .. A.A_4 (K, N), or A_angle.A_1 ..
-and A_radius.A_1 .. when complex; B_1, B_2 (K, N), complex (K, N, 2); C_1, C_2 of directions * H rows, or in early versions K;
-omega (H); normalization.weight, .bias (H) when it normalises. A parameter kernel_raw, if there is one, is not used by it.
+The module holds, for K = directions * n_ssm systems, N coordinates and H channels: A.A_1 .. A.A_4 (K, N), or
+A_angle.A_1 .. and A_radius.A_1 .. when complex; B_1, B_2 (K, N), complex (K, N, 2); C_1, C_2 of directions * H rows, or
+in early versions K; omega (H); normalization.weight, .bias (H) when it normalises. A parameter kernel_raw, if there is
+one, is not used by it.
 
-Early versions give direction r and channel h the system r * n_ssm + h mod n_ssm. That is another assignment than the final
-one, (r * H + h) mod K, so that each channel gets a copy of its system here: n_ssm = H. The function is the same."""
+Early versions give direction r and channel h the system r * n_ssm + h mod n_ssm. That is another assignment than the
+final one, (r * H + h) mod K, so that each channel gets a copy of its system here: n_ssm = H."""
 import torch
 
 NAMES = ("A_1", "A_2", "A_3", "A_4")
@@ -29,14 +30,14 @@ def convert(state_dict, prefix: str, directions, skip: bool) -> tuple:
     complex = "A_angle.A_1" in found
     first = found.get("A_angle.A_1" if complex else "A.A_1")
     rows, omega = found.get("C_1"), found.get("omega")
-    if first is None or first.dim() != 2 or rows is None or rows.dim() != 2 + complex or omega is None or omega.dim() != 1:
-        raise ValueError(f"state_dict: with prefix {prefix!r} there are no A.A_1 (or A_angle.A_1), C_1 and omega of a 2-D SSM; "
-                         f"it has {', '.join(list(found)[:8]) or 'nothing'}")
+    if any(value is None or value.dim() != rank for value, rank in ((first, 2), (rows, 2 + complex), (omega, 1))):
+        raise ValueError(f"state_dict: with prefix {prefix!r} there are no A.A_1 (or A_angle.A_1), C_1 and omega of a "
+                         f"2-D SSM, but {', '.join(list(found)[:8]) or 'nothing'}")
     (systems, states), channels, rows = first.shape, omega.shape[0], rows.shape[0]
     early = rows == systems and rows != (directions or rows // channels) * channels
     if directions is None:
         if early or rows % channels:
-            raise ValueError(f"directions: must be given, for C_1 has {rows} rows, one for each of the {systems} systems")
+            raise ValueError(f"directions: must be given, for C_1 has {rows} rows, as many as there are systems")
         directions = rows // channels
     if directions not in (1, 2, 4):
         raise ValueError(f"directions={directions}: use 1, 2 or 4")
@@ -59,7 +60,8 @@ def convert(state_dict, prefix: str, directions, skip: bool) -> tuple:
         values["D"] = omega
     layer_norm = "normalization.weight" in found
     if layer_norm:
-        values["gamma"], values["beta"] = take("normalization.weight", (channels,)), take("normalization.bias", (channels,))
+        values["gamma"] = take("normalization.weight", (channels,))
+        values["beta"] = take("normalization.bias", (channels,))
     found.pop("kernel_raw", None)
     if found and not prefix:
         raise ValueError(f"state_dict: {', '.join(found)} is not of a 2-D SSM; is a prefix missing?")

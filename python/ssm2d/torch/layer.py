@@ -65,7 +65,8 @@ class Runner:
     """Plans and workspaces, shared by the layers of one configuration."""
 
     def __init__(self, config, layout, algorithm, measure, max_bytes):
-        self.config, self.layout, self.algorithm, self.measure, self.max_bytes = config, layout, algorithm, measure, max_bytes
+        self.config, self.layout, self.algorithm = config, layout, algorithm
+        self.measure, self.max_bytes = measure, max_bytes
         self.shapes = {}
 
     def shape(self, u: torch.Tensor, grad: int) -> Shape:
@@ -155,7 +156,8 @@ def execute_backward(ctx, dy):
     pool.append(workspace)
     if dflat is None:
         return (du, None, None, None) + (None,) * len(layer.names)
-    return (du, None, None, None, *[dflat.as_strided(*place) if need else None for place, need in zip(layer.places, needs[4:])])
+    parts = [dflat.as_strided(*place) if need else None for place, need in zip(layer.places, needs[4:])]
+    return (du, None, None, None, *parts)
 
 
 class Apply(torch.autograd.Function):
@@ -188,8 +190,8 @@ class SSM2d(nn.Module):
 
     SSM2d(channels, d_state=16, n_ssm=8, directions=2, norm="relaxed", complex=False, ..., layout="BHWC")
 
-Input and output: (batch, rows, columns, channels), or (batch, channels, rows, columns) with layout="BCHW"; any number of rows
-and columns, the same parameters serve all. Options:
+Input and output: (batch, rows, columns, channels), or (batch, channels, rows, columns) with layout="BCHW"; any number
+of rows and columns, the same parameters serve all. Options:
 {options}
     complex: short for values: False, True (polar), "polar" or "cartesian"
     trunc: short for trunc_rows and trunc_cols: one number or a pair
@@ -313,7 +315,8 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
         """A workspace that holds the kernels of these parameters, and the pool that it goes back to."""
         cache = self._cache
         # By value, not by version counters: those do not see what is written through .data or by another process.
-        if cache is None or cache[0].dtype is not flat.dtype or not torch.equal(cache[0], flat) or len(cache[1]) > MOST_SHAPES:
+        if (cache is None or len(cache[1]) > MOST_SHAPES or cache[0].dtype is not flat.dtype
+                or not torch.equal(cache[0], flat)):
             cache = self._cache = (flat, {})
         pool = cache[1].get(shape)
         if pool is None:
@@ -327,7 +330,7 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
 
     def _forward_torch(self, u: torch.Tensor, params) -> torch.Tensor:
         if self.backend == "library":
-            raise ValueError(f"u: on {u.device}, parameters on {params[0].device}; backend='library' needs both on the CPU")
+            raise ValueError(f"u: on {u.device}, parameters on {params[0].device}; backend='library' needs the CPU")
         axes = check_input(u, self.layout, self.channels)
         for name, p in zip(self.names, params):
             if p.device != u.device:
@@ -343,7 +346,8 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
         return y.movedim(1, 3) if channels_last else y
 
     def kernel(self, rows: int, cols: int) -> torch.Tensor:
-        """The causal kernel of every direction and channel, [directions][channels][rows][cols], without D. Differentiable."""
+        """The causal kernel of every direction and channel, [directions][channels][rows][cols], without D;
+        differentiable."""
         for name, value in (("rows", rows), ("cols", cols)):
             if value < 1:
                 raise ValueError(f"{name}={value}: use 1 or more")
@@ -351,8 +355,8 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
 
     @torch.no_grad()
     def load_mixer(self, path, prefix: str) -> "SSM2d":
-        """Loads the parameters `<prefix>.mixer.<name>` (or `<prefix>.<name>`) of a safetensors file, such as `ssm2d train`
-        writes; prefix is a block, as "blocks.0"."""
+        """Loads the parameters `<prefix>.mixer.<name>` (or `<prefix>.<name>`) of a safetensors file, such as
+        `ssm2d train` writes; prefix is a block, as "blocks.0"."""
         found = load_safetensors(path)
         if any(f"{prefix}.mixer.{name}" in found for name in self.names):
             prefix += ".mixer"
@@ -361,7 +365,7 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
                  prefix.endswith("mixer") and name.startswith(prefix + ".") and name not in wanted]
         missing = [name for name in wanted if name not in found]
         if missing or extra:
-            raise ValueError(f"{path}: prefix={prefix!r} does not fit this layer: missing {missing}, not of the layer {extra}")
+            raise ValueError(f"{path}: prefix={prefix!r} does not fit this layer: missing {missing}, unknown {extra}")
         for full, name in wanted.items():
             own = getattr(self, name)
             if found[full].shape != tuple(own.shape):
@@ -370,12 +374,12 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
         return self
 
     @classmethod
-    def from_authors_state_dict(cls, state_dict, prefix: str = "", *, directions: Optional[int] = None, skip: bool = True,
-                                **settings) -> "SSM2d":
+    def from_authors_state_dict(cls, state_dict, prefix: str = "", *, directions: Optional[int] = None,
+                                skip: bool = True, **settings) -> "SSM2d":
         """A layer with the weights of the paper's published PyTorch module (see docs/python.md for names and shapes).
 
-        prefix: of the module in a model's state dict, as "transformer.layers.0.0.fn.move."; directions: needed for early
-        versions, which do not show it; skip: whether the model was run with the residual inside the layer (omega)."""
+        prefix: of the module in a model's state dict, as "transformer.layers.0.0.fn.move."; directions: needed for
+        early versions, which do not show it; skip: whether the residual inside the layer (omega) was in use."""
         config, values = convert(state_dict, prefix, directions, skip)
         layer = cls(**config, **settings)
         layer.load_state_dict(values)
@@ -385,7 +389,8 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
 def _signature() -> inspect.Signature:
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p for p in inspect.signature(SSM2d.__init__).parameters.values() if p.kind == keyword]
-    fields = [inspect.Parameter(o.name, keyword, default=o.default) for o in options.values() if o.name not in ("channels", "values")]
+    fields = [inspect.Parameter(o.name, keyword, default=o.default) for o in options.values()
+              if o.name not in ("channels", "values")]
     fields.append(inspect.Parameter("complex", keyword, default=False))
     return inspect.Signature([inspect.Parameter("channels", inspect.Parameter.POSITIONAL_OR_KEYWORD), *fields, *own])
 
@@ -395,8 +400,9 @@ SSM2d.__signature__ = _signature()
 
 
 def decay_groups(model: nn.Module, weight_decay: float) -> list:
-    """Two groups of parameters for an optimizer: weight decay acts on neither A, B, C of the layers, nor on biases and norms."""
-    systems = {id(getattr(m, p.name)) for m in model.modules() if isinstance(m, SSM2d) for p in m.config.params if not p.decay}
+    """Two groups of parameters for an optimizer: without weight decay are A, B, C of the layers, biases and norms."""
+    systems = {id(getattr(m, p.name)) for m in model.modules() if isinstance(m, SSM2d) for p in m.config.params
+               if not p.decay}
     params = [p for p in model.parameters() if p.requires_grad]
     kept = [p for p in params if id(p) in systems or p.dim() < 2]
     decayed = [p for p in params if id(p) not in systems and p.dim() >= 2]

@@ -1,4 +1,4 @@
-"""Puts the layer into the blocks of vision transformers: on the patch tokens, between a block's first norm and its attention."""
+"""Puts the layer into the blocks of vision transformers: on patch tokens, after a block's first norm."""
 import math
 from typing import Optional
 
@@ -26,8 +26,8 @@ class Mix:
             return self.grid
         side = math.isqrt(max(tokens, 0))
         if side * side != tokens or not side:
-            raise ValueError(f"{tokens} patch tokens are neither a square nor the model's grid {self.grid}; give add_mixers the "
-                             "grid=(rows, columns)")
+            raise ValueError(f"{tokens} patch tokens are neither a square nor the model's grid {self.grid}; give "
+                             "add_mixers the grid=(rows, columns)")
         return side, side
 
 
@@ -48,31 +48,34 @@ def _grid(model: nn.Module) -> Optional[tuple]:
 def _others(model: nn.Module) -> int:
     if hasattr(model, "num_prefix_tokens"):  # timm
         return model.num_prefix_tokens
-    return sum(isinstance(getattr(model, name, None), torch.Tensor) for name in ("class_token", "cls_token", "dist_token"))
+    return sum(isinstance(getattr(model, name, None), torch.Tensor)
+               for name in ("class_token", "cls_token", "dist_token"))
 
 
 def _first_norm(block: nn.Module) -> Optional[nn.Module]:
     for norm, attention in (("ln_1", "self_attention"), ("norm1", "attn")):
         if isinstance(getattr(block, norm, None), nn.Module) and isinstance(getattr(block, attention, None), nn.Module):
             if hasattr(getattr(block, attention), "logit_scale"):
-                raise ValueError(f"model: {type(block).__name__} has its norm after the attention (Swin V2), which is not supported")
+                raise ValueError(f"model: the blocks, {type(block).__name__}, norm after the attention (Swin "
+                                 "V2), which is not supported")
             return getattr(block, norm)
     return None
 
 
-def add_mixers(model: nn.Module, *, grid: Optional[tuple] = None, class_tokens: Optional[int] = None, **options) -> nn.Module:
-    """Puts an SSM2d as `mixer` into every block of a torchvision vit_* or swin_* model, or one of timm's built like them: what
-    the block's first norm gives is mixed, then goes to the attention. Changes the model, and returns it. Its own parameters
-    keep their names; those of the layers are `<block>.mixer.<name>`.
+def add_mixers(model: nn.Module, *, grid: Optional[tuple] = None, class_tokens: Optional[int] = None,
+               **options) -> nn.Module:
+    """Puts an SSM2d as `mixer` into every block of a torchvision vit_* or swin_* model, or one of timm's built like
+    them: what the block's first norm gives is mixed, then goes to the attention. Changes the model, and returns it. Its
+    own parameters keep their names; those of the layers are `<block>.mixer.<name>`.
 
-    grid: (rows, columns) of patch tokens, when the model does not say; class_tokens: how many tokens at the front are not of
-    the image (they pass by), when the model does not say; options: of SSM2d, but channels and layout."""
+    grid: (rows, columns) of patch tokens, when the model does not say; class_tokens: how many tokens at the front are
+    not of the image (they pass by), when the model does not say; options: of SSM2d, but channels and layout."""
     for name in ("channels", "layout"):
         if name in options:
             raise TypeError(f"{name}={options[name]!r}: is taken from the model")
     blocks = [(b, _first_norm(b)) for b in model.modules() if _first_norm(b) is not None]
     if not blocks:
-        raise ValueError(f"model={type(model).__name__}: no blocks with ln_1 and self_attention, or norm1 and attn, were found")
+        raise ValueError(f"model={type(model).__name__}: no blocks with ln_1 and self_attention, or norm1 and attn")
     if any(hasattr(b, "mixer") for b, _ in blocks):
         raise ValueError(f"model={type(model).__name__}: its blocks have a mixer already")
     grid = _pair(grid) if grid is not None else _grid(model)

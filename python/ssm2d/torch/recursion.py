@@ -1,7 +1,7 @@
 """The layer in plain PyTorch operations, for any device: the kernel by its recursion, the convolution by one FFT.
 
-A cell of the recursion needs its left and its upper neighbour, so all cells of an anti-diagonal can be computed at once: the
-loop is over rows + columns - 1 diagonals, each for all systems, coordinates and rows together."""
+A cell of the recursion needs its left and its upper neighbour, so all cells of an anti-diagonal can be computed at
+once: the loop is over rows + columns - 1 diagonals, each for all systems, coordinates and rows together."""
 import math
 
 import torch
@@ -10,18 +10,16 @@ from torch.nn import functional as F
 
 def system(config, raw: dict) -> tuple:
     """A [4][systems][N], B [2][systems][N], C [2][rows of C][N] from raw parameters."""
-    def polar(name, squash):
-        radius = raw[name + "_radius"]
-        return torch.polar(torch.sigmoid(radius), turn(name)) if squash else radius * torch.polar(torch.ones_like(radius), turn(name))
-
-    def turn(name):
-        return 2 * math.pi * torch.sigmoid(raw[name + "_angle"])
+    def polar(name, radius):
+        angle = 2 * math.pi * torch.sigmoid(raw[name + "_angle"])
+        return radius * torch.polar(torch.ones_like(angle), angle)
 
     if config.values == "real":
         return torch.sigmoid(raw["A"]), torch.sigmoid(raw["B"]), raw["C"]
+    A = polar("A", torch.sigmoid(raw["A_radius"]))
     if config.values == "polar":
-        return polar("A", True), polar("B", True), polar("C", False)
-    return polar("A", True), torch.view_as_complex(torch.sigmoid(raw["B"])), torch.view_as_complex(raw["C"].contiguous())
+        return A, polar("B", torch.sigmoid(raw["B_radius"])), polar("C", raw["C_radius"])
+    return A, torch.view_as_complex(torch.sigmoid(raw["B"]).contiguous()), torch.view_as_complex(raw["C"].contiguous())
 
 
 def states(config, A, B, rows: int, cols: int) -> tuple:
