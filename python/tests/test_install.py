@@ -43,7 +43,7 @@ class Install(unittest.TestCase):
             clone.mkdir()
             for name in ("CMakeLists.txt", "LICENSE", "pyproject.toml", "setup.py", "MANIFEST.in"):
                 shutil.copy(ROOT / name, clone)
-            for name in ("include", "src", "python"):
+            for name in ("cmake", "include", "src", "python"):
                 shutil.copytree(ROOT / name, clone / name,
                                 ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info"))
             environment = pathlib.Path(folder) / "environment"

@@ -12,7 +12,8 @@ typedef struct image_info {
 } image_info;
 
 /* What the file is, is told by its first bytes, not its name. Interlaced PNGs (and progressive JPEGs) are read whole. */
-ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **reader, image_info *info, ssm2d_error *error);
+ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **reader, image_info *info,
+                        ssm2d_error *error);
 /* The next row: info.cols * info.channels bytes. Past the last row: an error. */
 ssm2d_status image_read_row(image_reader *reader, uint8_t *row, ssm2d_error *error);
 void image_close(image_reader *reader);

@@ -17,7 +17,8 @@ typedef struct npy_array {
 } npy_array;
 
 size_t npy_type_size(npy_type type);
-/* The file is hostile until checked: header, order, type, and that the data has exactly the promised length. */
+/* The file is hostile until checked: header, order, type, and that the data has exactly the promised length. Nothing is
+ * allocated for data that is not there. On failure *array is empty, and may be given to npy_free. */
 ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array *array, ssm2d_error *error);
 /* The same from memory; name is used in messages. */
 ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const void *bytes, size_t size, npy_array *array,

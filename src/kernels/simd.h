@@ -6,6 +6,7 @@
 
 #include "core/cpu.h"
 #include "core/real.h"
+#include "kernels/fft_table.h"
 
 enum { CORRELATE_MOST_A = 4, CORRELATE_MOST_C = 8 };
 
@@ -15,11 +16,13 @@ enum { CORRELATE_MOST_A = 4, CORRELATE_MOST_C = 8 };
 typedef void NAME(correlate)(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_t x_row, const real *y, ptrdiff_t y_row,
                              ptrdiff_t y_a, int rows, int n);
 
-/* tile[cells][lanes] <- numbers at src[cell*cell_stride + lane*lane_stride] for lane < count; the other lanes become 0. */
-typedef void NAME(gather)(real *tile, const real *src, size_t cells, ptrdiff_t cell_stride, ptrdiff_t lane_stride, int count);
-/* The other way: dst gets (add 0) or is increased by (add 1) the tile's first `count` lanes. */
-typedef void NAME(scatter)(real *dst, const real *tile, size_t cells, ptrdiff_t cell_stride, ptrdiff_t lane_stride, int count,
-                           int add);
+/* Channels h < channels of each cell, at src[cell*cell_stride + h*lane_stride], into the tiles of their vectors, tile v at
+ * tile + v*vector_step; lanes past the last channel become 0. */
+typedef void NAME(gather)(real *tile, size_t vector_step, const real *src, size_t cells, ptrdiff_t cell_stride, ptrdiff_t lane_stride,
+                          int channels);
+/* The other way: dst gets (add 0) or is increased by (add 1) the tiles. */
+typedef void NAME(scatter)(real *dst, const real *tile, size_t vector_step, size_t cells, ptrdiff_t cell_stride,
+                           ptrdiff_t lane_stride, int channels, int add);
 
 /* The state-space recursions, vectorised over the coordinates n of one system, which are padded with zeros to `width`, a
  * multiple of lanes. Complex numbers are split: width real parts, then width imaginary ones. "W" is width (complex: twice).
@@ -56,6 +59,7 @@ typedef struct NAME(simd) {
     NAME(gather) *gather;
     NAME(scatter) *scatter;
     NAME(state_functions) state[2]; /* real, complex */
+    NAME(fft_functions) fft;
 } NAME(simd);
 
 const NAME(simd) *NAME(simd_for)(cpu_level level);

@@ -11,13 +11,20 @@
 #include <string.h>
 
 /* own[]: what planning decides */
-enum { IMAGES, CHUNKS, LINE, GRADIENT_CHUNKS };
+enum { IMAGES, CHUNKS, GROUP, GRADIENT_CHUNKS };
 /* at.own[]: the mirrored kernel, tiles of each worker, partial kernel gradients */
 enum { MIRRORED, TILES, PARTIAL };
 
 /* Tasks beyond this are not worth their overhead; fewer leave threads idle at the end. Fixed, so that sums do not depend on
  * the number of threads. */
 enum { TASKS_WANTED = 16 };
+
+/* A task works on a group of neighbouring vectors of channels: whole cache lines, so that no two threads write to one, and as
+ * many as fit the second-level cache with their images: memory is best read and written in long pieces, and with one line at a
+ * time, waiting for it took longer than the arithmetic. */
+enum { LINE_BYTES = 64, GROUP_BYTES = 480 << 10 };
+/* Tiles of neighbouring vectors are written together: a whole page apart they would share their few cache sets. */
+enum { PAGE_BYTES = 4096, STAGGER = 5 * LINE_BYTES };
 
 static const NAME(simd) *simd(const ssm2d_plan *p) { return p->simd; }
 static int least(int a, int b) { return a < b ? a : b; }
@@ -42,15 +49,19 @@ static int part(int total, int limit, int *done)
     return size;
 }
 
-/* Numbers in a worker's tiles: A images of cells in and out; or one image with SIDE columns around it, and its gradient with
- * A-1 rows around it. */
+/* Numbers in the tile of one vector: A images; or one image with SIDE columns around it, and its gradient with A-1 rows around
+ * it. A worker has one for each vector of a group, and one more. */
 static size_t tile_numbers(const ssm2d_plan *p)
 {
     size_t cells = (size_t)p->rows * (size_t)p->cols, A = (size_t)most_a(p);
-    size_t convolve = 2 * A * cells;
+    size_t convolve = A * cells;
     size_t gradient = SIDE + (size_t)p->rows * ((size_t)p->cols + SIDE) + ((size_t)p->rows + 2 * (A - 1)) * (size_t)p->cols;
-    return (convolve > gradient ? convolve : gradient) * (size_t)p->lanes;
+    size_t bytes = (convolve > gradient ? convolve : gradient) * (size_t)p->lanes * sizeof(real);
+    return (bytes + (PAGE_BYTES + STAGGER - bytes % PAGE_BYTES) % PAGE_BYTES) / sizeof(real);
 }
+
+static size_t worker_numbers(const ssm2d_plan *p) { return tile_numbers(p) * ((size_t)p->own[GROUP] + 1); }
+static int groups(const ssm2d_plan *p) { return ceiling(p->vectors, p->own[GROUP]); }
 
 static double cost(const ssm2d_plan *p)
 {
@@ -68,15 +79,15 @@ static double cost(const ssm2d_plan *p)
 static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
 {
     (void)error;
-    int lines, A = most_a(p), batch = (int)p->options.batch;
-    p->own[LINE] = most(1, 64 / (p->lanes * (int)sizeof(real))); /* vectors of a cache line: one task, no line shared by two */
-    lines = ceiling(p->vectors, p->own[LINE]);
-    p->own[IMAGES] = least(A, batch);
-    p->own[CHUNKS] = least(ceiling(TASKS_WANTED, lines), ceiling(batch, p->own[IMAGES]));
-    p->own[GRADIENT_CHUNKS] = least(ceiling(TASKS_WANTED, lines), batch);
+    int batch = (int)p->options.batch, line = most(1, LINE_BYTES / (p->lanes * (int)sizeof(real)));
+    int lines = ceiling(p->vectors, line), fitting = (int)(GROUP_BYTES / (tile_numbers(p) * (size_t)line * sizeof(real)));
+    p->own[GROUP] = line * ceiling(lines, ceiling(lines, most(1, fitting))); /* nearly equal groups */
+    p->own[IMAGES] = least(most_a(p), batch);
+    p->own[CHUNKS] = least(ceiling(TASKS_WANTED, groups(p)), ceiling(batch, p->own[IMAGES]));
+    p->own[GRADIENT_CHUNKS] = least(ceiling(TASKS_WANTED, groups(p)), batch);
     size_t kernel = two_sided_size(p) * (size_t)p->vectors, threads = (size_t)pool_threads(p->context->pool);
     p->at.own[MIRRORED] = plan_reserve(p, kernel, sizeof(real));
-    p->at.own[TILES] = plan_reserve(p, threads * tile_numbers(p), sizeof(real));
+    p->at.own[TILES] = plan_reserve(p, threads * worker_numbers(p), sizeof(real));
     if (!p->options.inference && p->own[GRADIENT_CHUNKS] > 1)
         p->at.own[PARTIAL] = plan_reserve(p, (size_t)p->own[GRADIENT_CHUNKS] * kernel, sizeof(real));
     return SSM2D_OK;
@@ -148,49 +159,63 @@ static void convolve_tile(const job *t, const real *kernel, const real *in, real
     }
 }
 
-static void move_image(const job *t, size_t b, int vector, real *tile, int out)
+/* A group of vectors of channels. */
+typedef struct group {
+    int first, end;          /* vectors */
+    int channel, channels;
+} group;
+
+static group group_at(const ssm2d_plan *p, int g)
 {
-    const ssm2d_plan *p = t->plan;
-    const ssm2d_strides s = out ? t->out_strides : t->in_strides;
-    const int first = vector * p->lanes, count = least(p->lanes, p->config.channels - first);
-    const ptrdiff_t at = (ptrdiff_t)b * s.batch + first * s.channel;
-    const int dense = s.row == s.col * p->cols;
-    for (int i = 0; i < (dense ? 1 : p->rows); i++) {
-        size_t cells = (size_t)p->cols * (dense ? (size_t)p->rows : 1);
-        real *part_of_tile = tile + (size_t)i * (size_t)p->cols * (size_t)p->lanes;
-        if (out)
-            simd(p)->scatter(t->out + at + i * s.row, part_of_tile, cells, s.col, s.channel, count, t->add);
-        else
-            simd(p)->gather(part_of_tile, t->in + at + i * s.row, cells, s.col, s.channel, count);
-    }
+    int first = g * p->own[GROUP], end = least(p->vectors, first + p->own[GROUP]);
+    return (group){first, end, first * p->lanes, least(p->config.channels, end * p->lanes) - first * p->lanes};
 }
 
-/* A cache line's worth of vectors, and a chunk of the images. */
+/* Rows of image b into tiles whose rows are tile_row apart, vectors tile_numbers apart. */
+static void gather_image(const ssm2d_plan *p, const group *g, real *tile, ptrdiff_t tile_row, const real *array, ssm2d_strides s, size_t b)
+{
+    const real *from = array + (ptrdiff_t)b * s.batch + g->channel * s.channel;
+    const int dense = s.row == s.col * p->cols && tile_row == p->cols * p->lanes;
+    for (int i = 0; i < (dense ? 1 : p->rows); i++)
+        simd(p)->gather(tile + i * tile_row, tile_numbers(p), from + i * s.row, (size_t)p->cols * (dense ? (size_t)p->rows : 1), s.col,
+                        s.channel, g->channels);
+}
+
+static void scatter_image(const job *t, const group *g, const real *tile, size_t b)
+{
+    const ssm2d_plan *p = t->plan;
+    const ssm2d_strides s = t->out_strides;
+    real *to = t->out + (ptrdiff_t)b * s.batch + g->channel * s.channel;
+    const int dense = s.row == s.col * p->cols;
+    for (int i = 0; i < (dense ? 1 : p->rows); i++)
+        simd(p)->scatter(to + i * s.row, tile + (ptrdiff_t)i * p->cols * p->lanes, tile_numbers(p),
+                         (size_t)p->cols * (dense ? (size_t)p->rows : 1), s.col, s.channel, g->channels, t->add);
+}
+
+/* A group of vectors, and a chunk of the images, A at a time. */
 static void convolve_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const int A = p->own[IMAGES], line = (int)task / p->own[CHUNKS], chunk = (int)task % p->own[CHUNKS];
-    const size_t batch = p->options.batch, groups = (batch + (size_t)A - 1) / (size_t)A, chunks = (size_t)p->own[CHUNKS];
-    const size_t cells = (size_t)p->rows * (size_t)p->cols * (size_t)p->lanes;
-    real *in = REGION(real, t->ws, own[TILES]) + (size_t)worker * tile_numbers(p), *out = in + (size_t)A * cells;
-    for (size_t g = groups * (size_t)chunk / chunks; g < groups * ((size_t)chunk + 1) / chunks; g++) {
-        size_t b = g * (size_t)A;
-        int images = batch - b < (size_t)A ? (int)(batch - b) : A;
-        for (int v = line * p->own[LINE]; v < least(p->vectors, (line + 1) * p->own[LINE]); v++) {
-            for (int a = 0; a < images; a++) move_image(t, b + (size_t)a, v, in + (size_t)a * cells, 0);
-            convolve_tile(t, t->kernel + (size_t)v * two_sided_size(p), in, out, images);
-            for (int a = 0; a < images; a++) move_image(t, b + (size_t)a, v, out + (size_t)a * cells, 1);
+    const size_t A = (size_t)p->own[IMAGES], chunks = (size_t)p->own[CHUNKS], chunk = task % chunks, batch = p->options.batch;
+    const size_t turns = (batch + A - 1) / A, cells = (size_t)p->rows * (size_t)p->cols * (size_t)p->lanes;
+    const group g = group_at(p, (int)(task / chunks));
+    real *out = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p), *in = out + tile_numbers(p);
+    for (size_t b = turns * chunk / chunks * A; b < turns * (chunk + 1) / chunks * A && b < batch; b += A) {
+        size_t images = batch - b < A ? batch - b : A;
+        for (size_t a = 0; a < images; a++) gather_image(p, &g, in + a * cells, p->cols * p->lanes, t->in, t->in_strides, b + a);
+        for (int v = g.first; v < g.end; v++) { /* what comes out takes the place of the vector before */
+            size_t at = (size_t)(v - g.first) * tile_numbers(p);
+            convolve_tile(t, t->kernel + (size_t)v * two_sided_size(p), in + at, out + at, (int)images);
         }
+        for (size_t a = 0; a < images; a++) scatter_image(t, &g, out + a * cells, b + a);
     }
 }
-
-static size_t lines(const ssm2d_plan *p) { return (size_t)ceiling(p->vectors, p->own[LINE]); }
 
 static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void *y)
 {
     job t = {p, ws, u, p->options.in, y, p->conv_out, REGION(real, ws, own[MIRRORED]), 1, 0};
-    pool_run(p->context->pool, lines(p) * (size_t)p->own[CHUNKS], convolve_task, &t);
+    pool_run(p->context->pool, (size_t)groups(p) * (size_t)p->own[CHUNKS], convolve_task, &t);
 }
 
 /* Adds the kernel gradient of one image: u with SIDE zero columns between rows, dy with A-1 zero rows around it. */
@@ -223,26 +248,21 @@ static void gradient_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const size_t chunks = (size_t)p->own[GRADIENT_CHUNKS], chunk = task % chunks, batch = p->options.batch;
-    const int line = (int)(task / chunks), border = most_a(p) - 1;
-    const ptrdiff_t lanes = p->lanes, u_row = (p->cols + SIDE) * lanes;
-    real *tile = REGION(real, t->ws, own[TILES]) + (size_t)worker * tile_numbers(p);
-    real *u = tile + SIDE * lanes, *dy = u + p->rows * u_row + (ptrdiff_t)border * p->cols * lanes;
+    const size_t chunks = (size_t)p->own[GRADIENT_CHUNKS], chunk = task % chunks, batch = p->options.batch, size = two_sided_size(p);
+    const ptrdiff_t lanes = p->lanes, u_row = (p->cols + SIDE) * lanes, row = p->cols * lanes;
+    const group g = group_at(p, (int)(task / chunks));
+    real *tile = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p);
+    real *u = tile + SIDE * lanes, *dy = u + p->rows * u_row + (most_a(p) - 1) * row;
     real *dk = REGION(real, t->ws, dk2);
-    if (chunks > 1) dk = REGION(real, t->ws, own[PARTIAL]) + chunk * two_sided_size(p) * (size_t)p->vectors;
-    memset(tile, 0, tile_numbers(p) * sizeof(real));
-    for (int v = line * p->own[LINE]; v < least(p->vectors, (line + 1) * p->own[LINE]); v++) {
-        real *dkv = dk + (size_t)v * two_sided_size(p);
-        const int first = v * p->lanes, count = least(p->lanes, p->config.channels - first);
-        memset(dkv, 0, two_sided_size(p) * sizeof(real));
-        for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++) {
-            const ssm2d_strides s = t->in_strides;
-            for (int i = 0; i < p->rows; i++)
-                simd(p)->gather(u + i * u_row, t->in + (ptrdiff_t)b * s.batch + i * s.row + first * s.channel, (size_t)p->cols,
-                                s.col, s.channel, count);
-            job out = {.plan = p, .in = t->out, .in_strides = t->out_strides};
-            move_image(&out, b, v, dy, 0);
-            gradient_tile(p, dkv, u, u_row, dy);
+    if (chunks > 1) dk = REGION(real, t->ws, own[PARTIAL]) + chunk * size * (size_t)p->vectors;
+    memset(tile, 0, worker_numbers(p) * sizeof(real));
+    memset(dk + (size_t)g.first * size, 0, (size_t)(g.end - g.first) * size * sizeof(real));
+    for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++) {
+        gather_image(p, &g, u, u_row, t->in, t->in_strides, b);
+        gather_image(p, &g, dy, row, t->out, t->out_strides, b);
+        for (int v = g.first; v < g.end; v++) {
+            size_t at = (size_t)(v - g.first) * tile_numbers(p);
+            gradient_tile(p, dk + (size_t)v * size, u + at, u_row, dy + at);
         }
     }
 }
@@ -264,11 +284,11 @@ static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, co
 {
     if (du) {
         job t = {p, ws, dy, p->conv_out, du, p->options.in, REGION(real, ws, k2), 0, 1};
-        pool_run(p->context->pool, lines(p) * (size_t)p->own[CHUNKS], convolve_task, &t);
+        pool_run(p->context->pool, (size_t)groups(p) * (size_t)p->own[CHUNKS], convolve_task, &t);
     }
     if (!want_params) return;
     job t = {.plan = p, .ws = ws, .in = u, .in_strides = p->options.in, .out = (real *)dy, .out_strides = p->conv_out};
-    pool_run(p->context->pool, lines(p) * (size_t)p->own[GRADIENT_CHUNKS], gradient_task, &t);
+    pool_run(p->context->pool, (size_t)groups(p) * (size_t)p->own[GRADIENT_CHUNKS], gradient_task, &t);
     if (p->own[GRADIENT_CHUNKS] > 1) pool_run(p->context->pool, (size_t)p->vectors, sum_task, &t);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Every algorithm there is: one file, one line. */
-static const algorithm *const algorithms[] = {&NAME(algorithm_direct), &NAME(algorithm_scan), NULL};
+static const algorithm *const algorithms[] = {&NAME(algorithm_direct), &NAME(algorithm_fft), &NAME(algorithm_scan), NULL};
 
 static const void *simd_table(cpu_level level, int *lanes)
 {
@@ -130,7 +130,8 @@ static void stream_push(ssm2d_stream *s, const void *u, void *y)
 
 static size_t stream_numbers(const ssm2d_plan *p)
 {
-    return p->options.batch * (size_t)p->config.channels * (size_t)p->config.directions * scan_state(p);
+    size_t walks = p->options.batch * (size_t)p->config.channels * (size_t)p->config.directions, numbers;
+    return __builtin_mul_overflow(walks, scan_state(p), &numbers) ? SIZE_MAX : numbers;
 }
 
 const engine NAME(engine) = {sizeof(real), algorithms,      simd_table,  plan_regions,   prepare, apply, backward,

@@ -158,10 +158,11 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, c
                            ssm2d_error *error)
 {
     double least = 1e300;
+    ssm2d_error reason;
     ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
     for (const algorithm *const *a = engine_of(o->type)->algorithms; *a; a++) {
         ssm2d_plan one;
-        ssm2d_status refused = draft(context, config, o, *a, &one, least < 1e300 ? NULL : error);
+        ssm2d_status refused = draft(context, config, o, *a, &one, &reason);
         if (refused) continue;
         double cost = (*a)->cost(&one);
         if (o->measure) {
@@ -173,6 +174,7 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, c
         *best = one;
         status = SSM2D_OK;
     }
+    if (status && error) *error = reason; /* not before: a refusal that does not matter leaves the line as it was */
     return status;
 }
 
@@ -235,7 +237,7 @@ ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **ou
         memory_give(plan->context, ws);
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for a workspace of %zu bytes", plan->bytes);
     }
-    *ws = (ssm2d_workspace){plan, memory};
+    *ws = (ssm2d_workspace){plan, plan->context, memory};
     *out = ws;
     return SSM2D_OK;
 }
@@ -243,8 +245,9 @@ ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **ou
 void ssm2d_workspace_destroy(ssm2d_workspace *ws)
 {
     if (!ws) return;
-    memory_give(ws->plan->context, ws->memory);
-    memory_give(ws->plan->context, ws);
+    const ssm2d_context *context = ws->context;
+    memory_give(context, ws->memory);
+    memory_give(context, ws);
 }
 
 void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params) { plan->engine->prepare(plan, ws, params); }

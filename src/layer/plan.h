@@ -58,7 +58,8 @@ struct ssm2d_plan {
 
 struct ssm2d_workspace {
     const ssm2d_plan *plan;
-    char *memory; /* plan->bytes */
+    const ssm2d_context *context; /* to be destroyed with: the plan may be gone by then */
+    char *memory;                 /* plan->bytes */
 };
 
 /* While planning: makes room for `bytes` in the workspace and returns its offset, 64-byte aligned, never NOWHERE. Sizes that do
@@ -93,7 +94,7 @@ struct engine {
     void (*kernel)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, void *kernel);
     void (*kernel_backward)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *dkernel, void *dparams);
     void (*stream_push)(ssm2d_stream *stream, const void *u, void *y);
-    size_t (*stream_numbers)(const ssm2d_plan *plan); /* of state, between rows */
+    size_t (*stream_numbers)(const ssm2d_plan *plan); /* of state, between rows; SIZE_MAX: beyond counting */
 };
 
 extern const engine engine_f32, engine_f64;

@@ -42,7 +42,7 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
     if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
     if (status) goto failed;
     size_t numbers = s->plan->engine->stream_numbers(s->plan);
-    s->bytes = numbers * s->plan->engine->size;
+    if (__builtin_mul_overflow(numbers, s->plan->engine->size, &s->bytes)) s->bytes = SIZE_MAX; /* which no one has */
     s->states = memory_take(context, s->bytes);
     if (!s->states) {
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of state of a stream of %zu columns", s->bytes, cols);

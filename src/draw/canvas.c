@@ -1,0 +1,147 @@
+#include "draw/canvas.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/text.h"
+
+#include <cairo-svg.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+enum { PIXELS_PER_POINT = 2, MOST_PIXELS = 30000 }; /* cairo's image surfaces end at 32767 */
+
+struct canvas {
+    const ssm2d_context *context;
+    atomic_file file;
+    cairo_surface_t *surface;
+    cairo_t *cairo;
+    int svg;
+    ssm2d_error error; /* of the first write that failed: cairo passes on only that one did */
+    ssm2d_status status;
+};
+
+static const char *extension_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && !strchr(dot, '/') ? dot : "";
+}
+
+ssm2d_status canvas_check(const char *path, ssm2d_error *error)
+{
+    const char *extension = extension_of(path);
+    if (strcasecmp(extension, ".png") && strcasecmp(extension, ".svg"))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .png or .svg", text_path(path));
+    return SSM2D_OK;
+}
+
+static cairo_status_t write_bytes(void *closure, const unsigned char *bytes, unsigned size)
+{
+    canvas *c = closure;
+    if (!c->status) c->status = atomic_write(&c->file, bytes, size, &c->error);
+    return c->status ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
+}
+
+ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double width, double height, canvas **out,
+                         ssm2d_error *error)
+{
+    ssm2d_status status = canvas_check(path, error);
+    *out = NULL;
+    if (status) return status;
+    int svg = !strcasecmp(extension_of(path), ".svg");
+    double scale = svg ? 1 : PIXELS_PER_POINT;
+    if (width * scale > MOST_PIXELS || height * scale > MOST_PIXELS)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: a picture of %.0f x %.0f is too large; draw fewer panels",
+                    text_path(path), width * scale, height * scale);
+    canvas *c = memory_take(context, sizeof *c);
+    if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
+    c->context = context;
+    c->svg = svg;
+    status = atomic_open(context, path, &c->file, error);
+    if (status) {
+        memory_give(context, c);
+        return status;
+    }
+    c->surface = svg ? cairo_svg_surface_create_for_stream(write_bytes, c, width, height)
+                     : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale), (int)ceil(height * scale));
+    c->cairo = cairo_create(c->surface);
+    cairo_scale(c->cairo, scale, scale);
+    cairo_set_source_rgb(c->cairo, 1, 1, 1);
+    cairo_paint(c->cairo);
+    *out = c;
+    return SSM2D_OK;
+}
+
+cairo_t *canvas_cairo(canvas *c) { return c->cairo; }
+
+static void destroy(canvas *c)
+{
+    cairo_destroy(c->cairo);
+    cairo_surface_destroy(c->surface);
+    memory_give(c->context, c);
+}
+
+ssm2d_status canvas_finish(canvas *c, ssm2d_error *error)
+{
+    cairo_status_t drawn = cairo_status(c->cairo);
+    if (!drawn && !c->svg) drawn = cairo_surface_write_to_png_stream(c->surface, write_bytes, c);
+    cairo_surface_finish(c->surface); /* an SVG is written here */
+    if (!drawn) drawn = cairo_surface_status(c->surface);
+    ssm2d_status status = c->status;
+    if (status)
+        fail(error, status, "%s", c->error.line);
+    else if (drawn)
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot draw: %s", text_path(c->file.path), cairo_status_to_string(drawn));
+    if (status)
+        atomic_cancel(&c->file);
+    else
+        status = atomic_commit(&c->file, error);
+    destroy(c);
+    return status;
+}
+
+void canvas_abandon(canvas *c)
+{
+    if (!c) return;
+    cairo_surface_finish(c->surface);
+    atomic_cancel(&c->file);
+    destroy(c);
+}
+
+static void set_style(cairo_t *cr, text_style style)
+{
+    cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(cr, style.size);
+    cairo_set_source_rgb(cr, style.grey, style.grey, style.grey);
+}
+
+void canvas_text(canvas *c, double x, double y, text_align align, text_style style, const char *text)
+{
+    cairo_text_extents_t box;
+    set_style(c->cairo, style);
+    cairo_text_extents(c->cairo, text, &box);
+    cairo_move_to(c->cairo, x - (align == TEXT_LEFT ? 0 : align == TEXT_CENTRE ? 0.5 : 1) * box.x_advance, y);
+    cairo_show_text(c->cairo, text);
+}
+
+void canvas_text_upward(canvas *c, double x, double y, text_style style, const char *text)
+{
+    cairo_save(c->cairo);
+    cairo_translate(c->cairo, x, y);
+    cairo_rotate(c->cairo, -1.5707963267948966);
+    canvas_text(c, 0, 0, TEXT_CENTRE, style, text);
+    cairo_restore(c->cairo);
+}
+
+double canvas_text_width(text_style style, const char *text)
+{
+    cairo_text_extents_t box;
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
+    cairo_t *cr = cairo_create(surface);
+    set_style(cr, style);
+    cairo_text_extents(cr, text, &box);
+    cairo_destroy(cr);
+    cairo_surface_destroy(surface);
+    return box.x_advance;
+}

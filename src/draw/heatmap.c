@@ -1,0 +1,321 @@
+/* All lengths are points. A panel's cells are whole half-points, the pixels of a PNG, where they fit: all are alike then. */
+#include "draw/heatmap.h"
+
+#include "draw/canvas.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+enum {
+    MARGIN = 18, TITLE_HEIGHT = 30, COLUMN_TITLE = 20, ROW_TITLE = 22, Y_AXIS = 42, X_AXIS = 32, ROW_GAP = 18,
+    TEXT_GAP = 10, BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16, PANEL_GAP = 14, ASIDE_GAP = 26,
+    NOTE_LINE = 15, PANEL_SIDE = 132, ASIDE_SIDE = 280, LEAST_SIDE = 14, DECADES = 4
+};
+/* clang-format on */
+
+static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15}, style_label = {10, 0, 0.2},
+                        style_tick = {8.5, 0, 0.3}, style_note = {10, 0, 0.35};
+
+typedef struct box {
+    double x, y, width, height;
+} box;
+
+typedef struct limits {
+    double low, high;
+} limits;
+
+typedef struct layout {
+    double panel_width, panel_height, step_x, step_y; /* of the grid */
+    double grid_x, grid_y, grid_width, grid_height;
+    box aside;
+    double width, height;
+} layout;
+
+/* ---- values to colours ---------------------------------------------------------------------------------------------- */
+
+static double largest(const heat_panel *p)
+{
+    double most = 0;
+    for (size_t i = 0, n = (size_t)p->rows * (size_t)p->cols; i < n; i++)
+        if (isfinite(p->values[i]) && fabs(p->values[i]) > most) most = fabs(p->values[i]);
+    return most;
+}
+
+/* An empty range would have no scale: a panel of zeros is drawn as if up to 1. */
+static limits limits_for(const heat_panel *p, double most)
+{
+    if (!(most > 0)) most = 1;
+    if (p->map == COLOUR_DIVERGING) return (limits){-most, most};
+    return (limits){p->logarithmic ? most * pow(10, -DECADES) : 0, most};
+}
+
+static double position(const heat_panel *p, limits l, double value)
+{
+    if (p->logarithmic) return value > l.low ? log(value / l.low) / log(l.high / l.low) : value <= l.low ? 0 : value;
+    return (value - l.low) / (l.high - l.low);
+}
+
+static uint32_t pixel_of(colour c)
+{
+    return (uint32_t)lround(255 * c.red) << 16 | (uint32_t)lround(255 * c.green) << 8 | (uint32_t)lround(255 * c.blue);
+}
+
+/* ---- text of numbers ------------------------------------------------------------------------------------------------ */
+
+/* A proper minus sign, and no zeros before an exponent: 1.5e-05 is 1.5e-5. */
+static const char *number_text(double value, char *text, size_t size)
+{
+    char plain[32];
+    size_t used = 0;
+    snprintf(plain, sizeof plain, "%.2g", value);
+    for (const char *s = plain; *s && used + 4 < size; s++) {
+        if (*s == '+' || (*s == '0' && s > plain && (s[-1] == '-' || s[-1] == '+') && s > plain + 1)) continue;
+        if (*s == '-') {
+            memcpy(text + used, "\xe2\x88\x92", 3);
+            used += 3;
+        } else {
+            text[used++] = *s;
+        }
+    }
+    text[used] = 0;
+    return text;
+}
+
+/* The distance between ticks: 1, 2, 5, 10, .. so that there are at most five or so. */
+static int tick_step(int cells)
+{
+    static const int steps[] = {1, 2, 5};
+    int scale = 1;
+    for (;; scale *= 10)
+        for (int i = 0; i < 3; i++)
+            if ((cells - 1) / (steps[i] * scale) <= 4) return steps[i] * scale;
+}
+
+/* ---- drawing -------------------------------------------------------------------------------------------------------- */
+
+static void frame(cairo_t *cr, box b)
+{
+    cairo_rectangle(cr, b.x, b.y, b.width, b.height);
+    cairo_set_source_rgb(cr, 0.35, 0.35, 0.35);
+    cairo_set_line_width(cr, 0.5);
+    cairo_stroke(cr);
+}
+
+static void line(cairo_t *cr, double x, double y, double dx, double dy)
+{
+    cairo_move_to(cr, x, y);
+    cairo_rel_line_to(cr, dx, dy);
+    cairo_set_source_rgb(cr, 0.35, 0.35, 0.35);
+    cairo_set_line_width(cr, 0.5);
+    cairo_stroke(cr);
+}
+
+static void paint_image(cairo_t *cr, cairo_surface_t *image, box b)
+{
+    double width = cairo_image_surface_get_width(image), height = cairo_image_surface_get_height(image);
+    cairo_surface_mark_dirty(image);
+    cairo_save(cr);
+    cairo_translate(cr, b.x, b.y);
+    cairo_scale(cr, b.width / width, b.height / height);
+    cairo_set_source_surface(cr, image, 0, 0);
+    cairo_pattern_set_filter(cairo_get_source(cr), width <= 2 * b.width + 1 ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
+    cairo_pattern_set_extend(cairo_get_source(cr), CAIRO_EXTEND_PAD);
+    cairo_rectangle(cr, 0, 0, width, height);
+    cairo_fill(cr);
+    cairo_restore(cr);
+}
+
+/* The cells as an image with several pixels to a cell: SVG viewers that blur enlarged images then have little to blur. */
+static void paint_cells(cairo_t *cr, const heat_panel *p, limits l, box b)
+{
+    int across = (int)(2 * b.width) / p->cols, down = (int)(2 * b.height) / p->rows;
+    if (across < 1) across = 1;
+    if (down < 1) down = 1;
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, p->cols * across, p->rows * down);
+    unsigned char *data = cairo_image_surface_get_data(image);
+    size_t stride = (size_t)cairo_image_surface_get_stride(image);
+    for (int i = 0; data && i < p->rows * down; i++) {
+        int row = i / down;
+        const double *values = p->values + (size_t)(p->from_below ? p->rows - 1 - row : row) * (size_t)p->cols;
+        uint32_t *pixels = (uint32_t *)(void *)(data + (size_t)i * stride);
+        for (int j = 0; j < p->cols; j++) {
+            uint32_t pixel = pixel_of(colour_at(p->map, position(p, l, values[j])));
+            for (int k = 0; k < across; k++) pixels[j * across + k] = pixel;
+        }
+    }
+    paint_image(cr, image, b);
+    cairo_surface_destroy(image);
+    frame(cr, b);
+}
+
+static void bar_tick(canvas *c, box b, double at, const char *text)
+{
+    double y = b.y + b.height * (1 - at);
+    line(canvas_cairo(c), b.x + b.width, y, 2.5, 0);
+    canvas_text(c, b.x + b.width + 5, y + 3, TEXT_LEFT, style_tick, text);
+}
+
+static void colour_bar(canvas *c, const heat_panel *p, limits l, box b)
+{
+    enum { SHADES = 256 };
+    char text[48];
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, SHADES);
+    unsigned char *data = cairo_image_surface_get_data(image);
+    for (int i = 0; data && i < SHADES; i++)
+        *(uint32_t *)(void *)(data + i * cairo_image_surface_get_stride(image)) =
+            pixel_of(colour_at(p->map, 1 - (double)i / (SHADES - 1)));
+    paint_image(canvas_cairo(c), image, b);
+    cairo_surface_destroy(image);
+    frame(canvas_cairo(c), b);
+
+    if (b.height < 3 * style_tick.size) {
+        bar_tick(c, b, 0, number_text(l.low, text, sizeof text));
+        bar_tick(c, b, 1, number_text(l.high, text, sizeof text));
+    } else if (p->logarithmic) {
+        for (double tick = pow(10, ceil(log10(l.low))); tick <= l.high * 1.0001; tick *= 10)
+            bar_tick(c, b, position(p, l, tick), number_text(tick, text, sizeof text));
+    } else {
+        for (int i = 0; i <= 2; i++)
+            bar_tick(c, b, i / 2.0, number_text(l.low + i / 2.0 * (l.high - l.low), text, sizeof text));
+    }
+}
+
+static void x_axis(canvas *c, const heat_panel *p, box b)
+{
+    int step = tick_step(p->cols);
+    char text[48];
+    for (int j = 0; j < p->cols; j++) {
+        if ((p->col_first + j) % step) continue;
+        double x = b.x + b.width * (j + 0.5) / p->cols;
+        line(canvas_cairo(c), x, b.y + b.height, 0, 2.5);
+        canvas_text(c, x, b.y + b.height + 12, TEXT_CENTRE, style_tick, number_text(p->col_first + j, text, sizeof text));
+    }
+    canvas_text(c, b.x + b.width / 2, b.y + b.height + 26, TEXT_CENTRE, style_label, p->col_label);
+}
+
+static void y_axis(canvas *c, const heat_panel *p, box b)
+{
+    int step = tick_step(p->rows);
+    char text[48];
+    for (int i = 0; i < p->rows; i++) {
+        if ((p->row_first + i) % step) continue;
+        double at = (i + 0.5) / p->rows, y = b.y + b.height * (p->from_below ? 1 - at : at);
+        line(canvas_cairo(c), b.x, y, -2.5, 0);
+        canvas_text(c, b.x - 5, y + 3, TEXT_RIGHT, style_tick, number_text(p->row_first + i, text, sizeof text));
+    }
+    canvas_text_upward(c, b.x - 30, b.y + b.height / 2, style_label, p->row_label);
+}
+
+/* ---- layout --------------------------------------------------------------------------------------------------------- */
+
+/* The size of a panel whose longer side is about `side`. */
+static void panel_size(const heat_panel *p, double side, double *width, double *height)
+{
+    int longer = p->rows > p->cols ? p->rows : p->cols;
+    double cell = 2 * side >= longer ? floor(2 * side / longer) / 2 : side / longer;
+    *width = fmax(p->cols * cell, LEAST_SIDE);
+    *height = fmax(p->rows * cell, LEAST_SIDE);
+}
+
+static int lines_of(const char *text)
+{
+    int n = text ? 1 : 0;
+    for (; text && *text; text++) n += *text == '\n';
+    return n;
+}
+
+static layout lay_out(const heat_figure *f)
+{
+    layout l = {0};
+    double bar = BAR_GAP + BAR_WIDTH + BAR_TEXT;
+    panel_size(f->panels, PANEL_SIDE, &l.panel_width, &l.panel_height);
+    l.step_x = l.panel_width + (f->shared_scale ? 0 : bar) + PANEL_GAP;
+    l.step_y = l.panel_height + ROW_GAP;
+    for (int i = 0; i < f->grid_cols; i++)
+        l.step_x = fmax(l.step_x, canvas_text_width(style_head, f->col_titles[i]) + TEXT_GAP);
+    for (int i = 0; i < f->grid_rows; i++)
+        l.step_y = fmax(l.step_y, canvas_text_width(style_head, f->row_titles[i]) + TEXT_GAP);
+    l.grid_x = MARGIN + ROW_TITLE + Y_AXIS;
+    l.grid_y = MARGIN + TITLE_HEIGHT + COLUMN_TITLE;
+    l.grid_width = (f->grid_cols - 1) * l.step_x + l.panel_width + (f->shared_scale ? 0 : bar);
+    l.grid_height = (f->grid_rows - 1) * l.step_y + l.panel_height;
+    double right = l.grid_x + l.grid_width + (f->shared_scale ? SHARED_GAP + bar : 0), height = l.grid_height;
+    if (f->aside) {
+        panel_size(f->aside, ASIDE_SIDE, &l.aside.width, &l.aside.height);
+        height = fmax(height, l.aside.height);
+        l.aside.x = right + ASIDE_GAP + Y_AXIS;
+        right = l.aside.x + l.aside.width + bar;
+        l.aside.y = l.grid_y + (height - l.aside.height) / 2;
+        l.grid_y += (height - l.grid_height) / 2;
+    }
+    l.width = right + MARGIN;
+    l.height = MARGIN + TITLE_HEIGHT + COLUMN_TITLE + height + X_AXIS + MARGIN + NOTE_LINE * lines_of(f->note);
+    return l;
+}
+
+/* The n-th line of text. */
+static const char *line_at(const char *text, int n, char *copy, size_t size)
+{
+    while (n--) text += strcspn(text, "\n") + 1;
+    snprintf(copy, size, "%.*s", (int)strcspn(text, "\n"), text);
+    return copy;
+}
+
+/* The title and the note may be wider than the panels. */
+static double text_width(const heat_figure *f)
+{
+    char text[256];
+    double most = canvas_text_width(style_title, f->title);
+    for (int i = 0; i < lines_of(f->note); i++)
+        most = fmax(most, canvas_text_width(style_note, line_at(f->note, i, text, sizeof text)));
+    return most + 2 * MARGIN;
+}
+
+static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
+{
+    double most = 0;
+    for (int i = 0; f->shared_scale && i < f->grid_rows * f->grid_cols; i++) most = fmax(most, largest(&f->panels[i]));
+    for (int i = 0; i < f->grid_rows; i++) {
+        for (int j = 0; j < f->grid_cols; j++) {
+            const heat_panel *p = &f->panels[i * f->grid_cols + j];
+            box b = {l->grid_x + j * l->step_x, l->grid_y + i * l->step_y, l->panel_width, l->panel_height};
+            limits range = limits_for(p, f->shared_scale ? most : largest(p));
+            paint_cells(canvas_cairo(c), p, range, b);
+            if (!f->shared_scale) colour_bar(c, p, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
+            if (i == 0) canvas_text(c, b.x + b.width / 2, b.y - 8, TEXT_CENTRE, style_head, f->col_titles[j]);
+            if (i == f->grid_rows - 1) x_axis(c, p, b);
+            if (j == 0) y_axis(c, p, b);
+        }
+        canvas_text_upward(c, MARGIN + 11, l->grid_y + i * l->step_y + l->panel_height / 2, style_head, f->row_titles[i]);
+    }
+    if (f->shared_scale)
+        colour_bar(c, f->panels, limits_for(f->panels, most),
+                   (box){l->grid_x + l->grid_width + SHARED_GAP, l->grid_y, BAR_WIDTH, l->grid_height});
+}
+
+ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *f, ssm2d_error *error)
+{
+    layout l = lay_out(f);
+    canvas *c;
+    ssm2d_status status = canvas_open(context, path, fmax(l.width, text_width(f)), l.height, &c, error);
+    if (status) return status;
+    canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, f->title);
+    draw_grid(c, f, &l);
+    if (f->aside) {
+        limits range = limits_for(f->aside, largest(f->aside));
+        box b = l.aside;
+        paint_cells(canvas_cairo(c), f->aside, range, b);
+        colour_bar(c, f->aside, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
+        x_axis(c, f->aside, b);
+        y_axis(c, f->aside, b);
+        canvas_text(c, b.x + b.width / 2, b.y - 8, TEXT_CENTRE, style_head, f->aside_title);
+    }
+    for (int i = 0, n = lines_of(f->note); i < n; i++) {
+        char text[256];
+        canvas_text(c, MARGIN, l.height - MARGIN - NOTE_LINE * (n - 1 - i), TEXT_LEFT, style_note,
+                    line_at(f->note, i, text, sizeof text));
+    }
+    return canvas_finish(c, error);
+}

@@ -1,0 +1,32 @@
+/* heatmap - a figure of heat maps in a grid, with ticks, labels and colour bars, and optionally a larger one beside it. */
+#ifndef SSM2D_DRAW_HEATMAP_H
+#define SSM2D_DRAW_HEATMAP_H
+
+#include "draw/colour.h"
+#include "ssm2d.h"
+
+typedef struct heat_panel {
+    const double *values; /* [rows][cols], borrowed */
+    int rows, cols;
+    int row_first, col_first; /* coordinates of values[0], for the ticks */
+    int from_below;           /* row_first is the lowest row, not the highest */
+    colour_map map;           /* sequential: from 0 to the largest; diverging: around 0 */
+    int logarithmic;          /* sequential only: the four decades below the largest */
+    const char *row_label, *col_label;
+} heat_panel;
+
+typedef struct heat_figure {
+    const char *title;
+    const char *note; /* lines below the figure; may be NULL */
+    int grid_rows, grid_cols;
+    const heat_panel *panels; /* [grid_rows][grid_cols]; all of one size */
+    const char *const *row_titles, *const *col_titles;
+    int shared_scale;        /* one colour bar for the grid instead of one for each panel */
+    const heat_panel *aside; /* the larger one, or NULL */
+    const char *aside_title;
+} heat_figure;
+
+/* Draws to a .png or .svg, which appears complete or not at all. */
+ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *figure, ssm2d_error *error);
+
+#endif

@@ -1,0 +1,239 @@
+/* memory - decides in which order nodes run, which outputs are computed again, and packs everything into one block.
+ *
+ * A span is a piece of memory that is in use from one step to another. Spans are placed one after the other, largest first, at
+ * the lowest offset that no span placed before and alive at the same time occupies. */
+#include "graph/memory.h"
+
+#include "core/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = -1, LINE = 64 };
+
+typedef struct span {
+    size_t bytes, offset;
+    int first, last; /* steps; first NONE: not in use */
+    int same;        /* the span whose memory this one shares, or NONE */
+} span;
+
+typedef struct ranked {
+    size_t bytes;
+    int span;
+} ranked;
+
+/* Spans by use: of tensor t: value [t], value computed again [T + t], gradient [2T + t]; of node n: saved [3T + n], scratch in
+ * forward, again, backward [3T + N + 3n + kind]. */
+typedef struct work {
+    graph *g;
+    memory_plan *plan;
+    span *spans;
+    int count;
+    ranked *order; /* spans by size */
+    tensor *out;
+} work;
+
+static span *value(work *w, const tensor *t) { return &w->spans[t->index]; }
+static span *again(work *w, const tensor *t) { return &w->spans[w->g->tensor_count + t->index]; }
+static span *gradient(work *w, const tensor *t) { return &w->spans[2 * w->g->tensor_count + t->index]; }
+static span *saved(work *w, const node *n) { return &w->spans[3 * w->g->tensor_count + n->index]; }
+static span *scratch(work *w, const node *n, step_kind kind)
+{
+    return &w->spans[3 * w->g->tensor_count + w->g->node_count + 3 * n->index + (int)kind];
+}
+
+static void use(span *s, int at, size_t numbers)
+{
+    if (s->first == NONE) s->first = at;
+    s->last = at;
+    s->bytes = (numbers * sizeof(real) + LINE - 1) / LINE * LINE;
+}
+
+/* A step reads t: from the value computed again when there is one by now. */
+static void read_value(work *w, const tensor *t, int at)
+{
+    if (!t || t->role != ROLE_VALUE) return;
+    span *s = again(w, t)->first != NONE ? again(w, t) : value(w, t);
+    use(s, at, t->count);
+}
+
+static int adds_grad(const node *n, int i) { return n->in[i] && n->in[i]->needs_grad && n->in[i]->role == ROLE_VALUE; }
+
+static void append(work *w, step_kind kind, node *n)
+{
+    int at = w->plan->steps++;
+    w->plan->step[at] = (step){kind, n, 0, 0};
+    if (kind != STEP_BACKWARD) {
+        for (int i = 0; i < n->inputs; i++) read_value(w, n->in[i], at);
+        use(kind == STEP_AGAIN ? again(w, n->out) : value(w, n->out), at, n->out->count);
+        if (n->op->saved && w->g->training) use(saved(w, n), at, n->op->saved(w->g, n));
+    }
+    if (n->op->scratch) use(scratch(w, n, kind), at, n->op->scratch(w->g, n, kind == STEP_BACKWARD));
+}
+
+/* Before a backward step: what it reads, and is cheap, is computed again (and what that needs, before). */
+static void bring_back(work *w, tensor *t)
+{
+    if (!t || t->role != ROLE_VALUE || !t->producer->op->cheap || again(w, t)->first != NONE) return;
+    for (int i = 0; i < t->producer->inputs; i++) bring_back(w, t->producer->in[i]);
+    append(w, STEP_AGAIN, t->producer);
+}
+
+static void plan_backward(work *w, node *n)
+{
+    for (int i = 0; i < n->inputs; i++)
+        if (n->op->reads_in >> i & 1) bring_back(w, n->in[i]);
+    if (n->op->reads_out) bring_back(w, n->out);
+    int at = w->plan->steps;
+    append(w, STEP_BACKWARD, n);
+    for (int i = 0; i < n->inputs; i++)
+        if (n->op->reads_in >> i & 1) read_value(w, n->in[i], at);
+    if (n->op->reads_out) read_value(w, n->out, at);
+    if (n->op->saved) use(saved(w, n), at, n->op->saved(w->g, n));
+    use(gradient(w, n->out), at, n->out->count);
+    for (int i = 0; i < n->inputs; i++) {
+        if (!adds_grad(n, i)) continue;
+        n->adds[i] = gradient(w, n->in[i])->first != NONE;
+        for (int k = 0; k < i; k++) n->adds[i] |= n->in[k] == n->in[i];
+        use(gradient(w, n->in[i]), at, n->in[i]->count);
+    }
+}
+
+/* Whether some node other than n, that runs back before node `until` does, writes the gradient of t. */
+static int written_before(const graph *g, const tensor *t, const node *n, int until)
+{
+    for (int k = n->index - 1; k >= until; k--)
+        for (int i = 0; i < g->nodes[k]->inputs; i++)
+            if (g->nodes[k]->in[i] == t) return 1;
+    return 0;
+}
+
+/* An operator that hands its gradient on (add): its inputs' gradients may be the very memory of its output's, if nothing was
+ * added to them before; and two inputs may share it, if the one is done with before anything is added to the other. */
+static void share_gradients(work *w, node *n)
+{
+    tensor *first = NULL;
+    for (int i = 0; i < n->inputs; i++) {
+        tensor *t = n->in[i];
+        if (!(n->op->passes >> i & 1) || !adds_grad(n, i) || n->adds[i] || t == first) continue;
+        if (first) {
+            /* the later one in the order of nodes is done with first, when its producer runs back */
+            const tensor *soon = t->producer->index > first->producer->index ? t : first, *late = soon == t ? first : t;
+            if (written_before(w->g, late, n, soon->producer->index) || written_before(w->g, soon, n, soon->producer->index + 1)) continue;
+        }
+        gradient(w, t)->same = 2 * w->g->tensor_count + n->out->index;
+        first = t;
+    }
+}
+
+/* The span whose memory s uses in the end, its time stretched over all that share it. */
+static int root_of(const work *w, int s)
+{
+    while (w->spans[s].same != NONE) s = w->spans[s].same;
+    return s;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return x->span - y->span;
+}
+
+static size_t place(work *w)
+{
+    size_t top = 0;
+    for (int s = 0; s < w->count; s++) { /* stretch */
+        span *root = &w->spans[root_of(w, s)], *one = &w->spans[s];
+        if (one == root || one->first == NONE) continue;
+        if (one->first < root->first) root->first = one->first;
+        if (one->last > root->last) root->last = one->last;
+    }
+    int n = 0;
+    for (int s = 0; s < w->count; s++)
+        if (w->spans[s].first != NONE && w->spans[s].same == NONE && w->spans[s].bytes) w->order[n++] = (ranked){w->spans[s].bytes, s};
+    qsort(w->order, (size_t)n, sizeof *w->order, larger_first);
+    for (int i = 0; i < n; i++) {
+        span *s = &w->spans[w->order[i].span];
+        for (int moved = 1; moved;) {
+            moved = 0;
+            for (int k = 0; k < i; k++) {
+                const span *o = &w->spans[w->order[k].span];
+                if (o->last < s->first || s->last < o->first) continue;
+                if (s->offset + s->bytes <= o->offset || o->offset + o->bytes <= s->offset) continue;
+                s->offset = o->offset + o->bytes;
+                moved = 1;
+            }
+        }
+        if (s->offset + s->bytes > top) top = s->offset + s->bytes;
+    }
+    return top;
+}
+
+static void record(work *w)
+{
+    memory_plan *p = w->plan;
+    for (int i = 0; i < p->steps; i++) {
+        step *s = &p->step[i];
+        s->out = (s->kind == STEP_AGAIN ? again(w, s->node->out) : value(w, s->node->out))->offset;
+        s->scratch = scratch(w, s->node, s->kind)->offset;
+    }
+    for (int t = 0; t < w->g->tensor_count; t++) p->grad[t] = w->spans[root_of(w, 2 * w->g->tensor_count + t)].offset;
+    for (int n = 0; n < w->g->node_count; n++) p->saved[n] = saved(w, w->g->nodes[n])->offset;
+}
+
+static void plan_steps(work *w)
+{
+    graph *g = w->g;
+    for (int i = 0; i < g->node_count; i++) append(w, STEP_FORWARD, g->nodes[i]);
+    w->plan->backward = w->plan->steps;
+    if (g->training && w->out->needs_grad) {
+        use(gradient(w, w->out), w->plan->steps, w->out->count);
+        for (int i = g->node_count - 1; i >= 0; i--) {
+            node *n = g->nodes[i];
+            if (!n->op->backward || !n->out->needs_grad || gradient(w, n->out)->first == NONE) continue;
+            plan_backward(w, n);
+        }
+    }
+    span *out = value(w, w->out);
+    out->last = w->plan->steps; /* whoever runs the graph reads it afterwards */
+    gradient(w, w->out)->first = gradient(w, w->out)->first == NONE ? NONE : 0; /* and fills its gradient before */
+    for (int i = 0; i < g->node_count; i++)
+        if (g->nodes[i]->op->passes && gradient(w, g->nodes[i]->out)->first != NONE) share_gradients(w, g->nodes[i]);
+}
+
+ssm2d_status NAME(graph_finish)(graph *g, tensor *out, ssm2d_error *error)
+{
+    if (g->status) return fail(error, g->status, "%s", g->error.line);
+    for (int i = 0; i < g->node_count; i++) {
+        node *n = g->nodes[i];
+        ssm2d_status status = n->op->prepare ? n->op->prepare(g, n, error) : SSM2D_OK;
+        if (status) return status;
+    }
+    const size_t T = (size_t)g->tensor_count, N = (size_t)g->node_count, spans = 3 * T + 4 * N, steps = 3 * N + 1;
+    const size_t bytes = sizeof(memory_plan) + steps * sizeof(step) + (T + N) * sizeof(size_t);
+    work w = {.g = g, .out = out, .count = (int)spans};
+    char *plan = memory_take(g->context, bytes);
+    w.spans = memory_take(g->context, spans * sizeof *w.spans);
+    w.order = memory_take(g->context, spans * sizeof *w.order);
+    g->plan = plan;
+    if (plan && w.spans && w.order) {
+        w.plan = (memory_plan *)(void *)plan;
+        w.plan->step = (step *)(void *)(plan + sizeof(memory_plan));
+        w.plan->grad = (size_t *)(void *)(w.plan->step + steps);
+        w.plan->saved = w.plan->grad + T;
+        for (int s = 0; s < w.count; s++) w.spans[s] = (span){0, 0, NONE, NONE, NONE};
+        plan_steps(&w);
+        g->bytes = place(&w);
+        record(&w);
+        g->memory = memory_take(g->context, g->bytes);
+    }
+    memory_give(g->context, w.spans);
+    memory_give(g->context, w.order);
+    if (!g->memory) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of a step", g->bytes);
+    for (size_t t = 0; t < T; t++)
+        if (g->tensors[t]->role == ROLE_VALUE && g->tensors[t]->needs_grad)
+            g->tensors[t]->grad = (real *)(void *)(g->memory + w.plan->grad[t]);
+    for (size_t n = 0; n < N; n++) g->nodes[n]->saved = (real *)(void *)(g->memory + w.plan->saved[n]);
+    return SSM2D_OK;
+}

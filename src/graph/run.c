@@ -1,0 +1,83 @@
+/* run - goes through the planned steps; before each, the node is told where its memory is. */
+#include "graph/memory.h"
+
+#include <math.h>
+#include <time.h>
+
+void NAME(graph_bind)(graph *g, real *params, real *grads)
+{
+    for (int i = 0; i < g->tensor_count; i++) {
+        tensor *t = g->tensors[i];
+        if (t->role != ROLE_PARAM) continue;
+        t->data = params + t->offset;
+        t->grad = grads ? grads + t->offset : NULL;
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void run_step(graph *g, const step *s)
+{
+    s->node->scratch = (real *)(void *)(g->memory + s->scratch);
+    if (s->kind == STEP_BACKWARD) {
+        s->node->op->backward(g, s->node);
+        return;
+    }
+    s->node->out->data = (real *)(void *)(g->memory + s->out);
+    s->node->op->forward(g, s->node);
+}
+
+static void run(graph *g, int first, int end)
+{
+    const memory_plan *p = g->plan;
+    for (int i = first; i < end; i++) {
+        double start = p->times ? now() : 0;
+        run_step(g, &p->step[i]);
+        if (p->times) p->times[2 * p->step[i].node->index + (p->step[i].kind != STEP_FORWARD)] += now() - start;
+    }
+}
+
+void NAME(graph_forward)(graph *g)
+{
+    const memory_plan *p = g->plan;
+    run(g, 0, p->backward);
+}
+
+void NAME(graph_backward)(graph *g)
+{
+    const memory_plan *p = g->plan;
+    run(g, p->backward, p->steps);
+}
+
+void NAME(graph_time)(graph *g, double *times)
+{
+    memory_plan *p = g->plan;
+    p->times = times;
+}
+
+static int bad(const real *numbers, size_t count)
+{
+    for (size_t k = 0; numbers && k < count; k++)
+        if (!isfinite(numbers[k])) return 1;
+    return 0;
+}
+
+const char *NAME(graph_find_bad)(graph *g)
+{
+    const memory_plan *p = g->plan;
+    for (int i = 0; i < g->tensor_count; i++)
+        if (g->tensors[i]->role != ROLE_VALUE && bad(g->tensors[i]->data, g->tensors[i]->count)) return g->tensors[i]->name;
+    for (int i = 0; i < p->steps; i++) {
+        const node *n = p->step[i].node;
+        run_step(g, &p->step[i]);
+        if (p->step[i].kind != STEP_BACKWARD && bad(n->out->data, n->out->count)) return n->out->name;
+        for (int k = 0; p->step[i].kind == STEP_BACKWARD && k < n->inputs; k++)
+            if (n->in[k] && n->in[k]->needs_grad && bad(n->in[k]->grad, n->in[k]->count)) return n->in[k]->name;
+    }
+    return NULL;
+}

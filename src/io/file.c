@@ -1,0 +1,289 @@
+#define _GNU_SOURCE /* O_TMPFILE */
+#include "io/file.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_BYTES = 1 << 16, NAME_TRIES = 100 };
+
+static ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char *what)
+{
+    return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what, strerror(errno));
+}
+
+static ssm2d_status open_to_read(const char *path, int *fd, struct stat *info, ssm2d_error *error)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0) return fail_errno(error, path, "cannot be opened");
+    ssm2d_status status = SSM2D_OK;
+    if (fstat(*fd, info))
+        status = fail_errno(error, path, "cannot be read");
+    else if (S_ISDIR(info->st_mode))
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a folder: give a file", text_path(path));
+    if (status) close(*fd);
+    return status;
+}
+
+ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
+{
+    int fd;
+    struct stat info;
+    ssm2d_status status = open_to_read(path, &fd, &info, error);
+    if (status) return status;
+    *stream = fdopen(fd, "rb");
+    if (*stream) return SSM2D_OK;
+    status = fail_errno(error, path, "cannot be opened");
+    close(fd);
+    return status;
+}
+
+/* Replaces *bytes by a larger block with the same beginning. */
+static ssm2d_status grow(const ssm2d_context *context, const char *path, char **bytes, size_t have, size_t room,
+                         ssm2d_error *error)
+{
+    char *more = room < SIZE_MAX ? memory_take(context, room + 1) : NULL;
+    if (!more) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu bytes", text_path(path), room);
+    if (*bytes) memcpy(more, *bytes, have);
+    memory_give(context, *bytes);
+    *bytes = more;
+    return SSM2D_OK;
+}
+
+ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes, size_t *size,
+                       ssm2d_error *error)
+{
+    *bytes = NULL;
+    *size = 0;
+    int fd;
+    struct stat info;
+    ssm2d_status status = open_to_read(path, &fd, &info, error);
+    if (status) return status;
+
+    size_t said = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, have = 0, room = said ? said : FIRST_BYTES;
+    char *all = NULL;
+    if (room > most && said) {
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu bytes: at most %zu are read", text_path(path), said, most);
+        goto done;
+    }
+    if (room > most) room = most;
+    status = grow(context, path, &all, 0, room, error);
+    if (status) goto done;
+    for (;;) {
+        char beyond; /* a full block is followed by a look for one byte more */
+        ssize_t got = have < room ? read(fd, all + have, room - have) : read(fd, &beyond, 1);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            status = fail_errno(error, path, "cannot be read");
+            goto done;
+        }
+        if (got == 0) break;
+        if (have < room) {
+            have += (size_t)got;
+            continue;
+        }
+        if (room == most) {
+            status =
+                fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %zu bytes, the most that are read", text_path(path), most);
+            goto done;
+        }
+        room = room > most / 2 ? most : 2 * room;
+        status = grow(context, path, &all, have, room, error);
+        if (status) goto done;
+        all[have++] = beyond;
+    }
+    if (have < said) {
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: ended after %zu of %zu bytes: it was changed meanwhile", text_path(path),
+                      have, said);
+        goto done;
+    }
+    all[have] = 0;
+    *bytes = all;
+    *size = have;
+    all = NULL;
+done:
+    memory_give(context, all);
+    close(fd);
+    return status;
+}
+
+/* The length of path up to and with the last slash; 0 when there is none. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* The temporary's name does not grow with the file's, which may be as long as names can be. */
+static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *error)
+{
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
+    unsigned char random[10];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return fail_errno(error, path, "no random name for a temporary file");
+    size_t length = folder_length(path);
+    memcpy(out, path, length);
+    memcpy(out + length, ".ssm2d-", 7);
+    for (size_t i = 0; i < sizeof random; i++) out[length + 7 + i] = digits[random[i] % 32];
+    out[length + 7 + sizeof random] = 0;
+    return SSM2D_OK;
+}
+
+/* A file without a name in path's folder, which vanishes by itself when the process ends before the commit, however it ends; -1
+ * where the system has no such thing. It gets its name through /proc. */
+static int open_nameless(const char *path, char *buffer)
+{
+#ifdef O_TMPFILE
+    size_t length = folder_length(path);
+    memcpy(buffer, length ? path : ".", length ? length : 1);
+    buffer[length ? length : 1] = 0;
+    if (!access("/proc/self/fd", X_OK)) return open(buffer, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+#endif
+    (void)path, (void)buffer;
+    return -1;
+}
+
+/* Gives a nameless file its temporary name. */
+static int name_file(const atomic_file *file)
+{
+    char number[64];
+    snprintf(number, sizeof number, "/proc/self/fd/%d", fileno(file->stream));
+    return linkat(AT_FDCWD, number, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
+}
+
+ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file, ssm2d_error *error)
+{
+    *file = (atomic_file){.context = context};
+    size_t length = strlen(path);
+    struct stat info;
+    if (!length || path[length - 1] == '/')
+        return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\": is not the name of a file to write", text_path(path));
+    if (!stat(path, &info) && !S_ISREG(info.st_mode))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is %s: give the name of a file to write", text_path(path),
+                    S_ISDIR(info.st_mode) ? "a folder" : "not a regular file");
+    ssm2d_status status = SSM2D_OK;
+    int fd = -1;
+    file->path = memory_take(context, length + 1);
+    file->temporary = memory_take(context, length + 32);
+    if (!file->path || !file->temporary) {
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its name", text_path(path));
+        goto done;
+    }
+    memcpy(file->path, path, length);
+    fd = open_nameless(path, file->temporary);
+    file->nameless = fd >= 0;
+    if (file->nameless) status = name_temporary(path, file->temporary, error);
+    for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
+        status = name_temporary(path, file->temporary, error);
+        if (status) goto done;
+        fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST) break;
+    }
+    if (fd < 0) {
+        status = fail_errno(error, path, "cannot be written");
+        goto done;
+    }
+    if (!status) file->stream = fdopen(fd, "wb");
+    if (!file->stream) {
+        if (!status) status = fail_errno(error, path, "cannot be written");
+        close(fd);
+        if (!file->nameless) unlink(file->temporary);
+    }
+done:
+    if (status) {
+        memory_give(context, file->path);
+        memory_give(context, file->temporary);
+        *file = (atomic_file){0};
+    }
+    return status;
+}
+
+ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm2d_error *error)
+{
+    if (!size || fwrite(bytes, 1, size, file->stream) == size) return SSM2D_OK;
+    return fail_errno(error, file->path, "cannot be written");
+}
+
+/* A rename is only sure to outlast a power cut when its folder is synced. Folders that cannot be opened for reading, and
+ * file systems that do not sync folders, are no reason to fail: the file is there. */
+static ssm2d_status sync_folder(atomic_file *file, ssm2d_error *error)
+{
+    size_t length = folder_length(file->path);
+    memcpy(file->temporary, length ? file->path : ".", length ? length : 1);
+    file->temporary[length ? length : 1] = 0;
+    int fd = open(file->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return SSM2D_OK;
+    ssm2d_status status = SSM2D_OK;
+    if (fsync(fd) && (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+        status = fail_errno(error, file->path, "its folder cannot be synced");
+    close(fd);
+    return status;
+}
+
+ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    if (ferror(file->stream)) /* its errno is gone */
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: an earlier write failed", text_path(file->path));
+    else if (fflush(file->stream) || fsync(fileno(file->stream)))
+        status = fail_errno(error, file->path, "cannot be written");
+    else if (file->nameless && name_file(file))
+        status = fail_errno(error, file->path, "cannot be put in place");
+    else
+        file->nameless = 0;
+    if (fclose(file->stream) && !status) status = fail_errno(error, file->path, "cannot be written");
+    file->stream = NULL;
+    if (!status && rename(file->temporary, file->path)) status = fail_errno(error, file->path, "cannot be put in place");
+    if (status && !file->nameless)
+        unlink(file->temporary);
+    else if (!status)
+        status = sync_folder(file, error);
+    memory_give(file->context, file->path);
+    memory_give(file->context, file->temporary);
+    *file = (atomic_file){0};
+    return status;
+}
+
+void atomic_cancel(atomic_file *file)
+{
+    if (!file->stream) return;
+    fclose(file->stream);
+    if (!file->nameless) unlink(file->temporary);
+    memory_give(file->context, file->path);
+    memory_give(file->context, file->temporary);
+    *file = (atomic_file){0};
+}
+
+ssm2d_status folder_make(const char *path, ssm2d_error *error)
+{
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+    if (!length) return fail(error, SSM2D_ERROR_ARGUMENT, "\"\": is not the name of a folder");
+    if (length >= sizeof part) {
+        errno = ENAMETOOLONG;
+        return fail_errno(error, path, "cannot be made");
+    }
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i]) continue;
+        memcpy(part, path, i);
+        part[i] = 0;
+        struct stat info;
+        if (!mkdir(part, 0777)) continue;
+        int why = errno; /* of a folder that is there this may be EEXIST, or EROFS or EACCES */
+        if (!stat(part, &info)) {
+            if (S_ISDIR(info.st_mode)) continue;
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a file, not a folder", text_path(part));
+        }
+        errno = why;
+        return fail_errno(error, part, "cannot be made");
+    }
+    return SSM2D_OK;
+}

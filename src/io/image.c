@@ -1,0 +1,75 @@
+#include "io/image.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/image_format.h"
+#include "io/text.h"
+
+#include <string.h>
+
+static const image_format *const formats[] = {&image_png, &image_jpeg};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* One byte tells the formats apart and can be put back even into a pipe; the decoder checks the rest. */
+static ssm2d_status choose_format(image_reader *reader, ssm2d_error *error)
+{
+    int first = getc(reader->stream);
+    if (first == EOF)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s", text_path(reader->path),
+                    ferror(reader->stream) ? "cannot be read" : "is empty: give a PNG or JPEG image");
+    ungetc(first, reader->stream);
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i]->first_byte == first) reader->format = formats[i];
+    if (!reader->format)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is neither a PNG nor a JPEG image", text_path(reader->path));
+    return SSM2D_OK;
+}
+
+ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out, image_info *info,
+                        ssm2d_error *error)
+{
+    *out = NULL;
+    image_reader *reader = memory_take(context, sizeof *reader);
+    if (!reader) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+    reader->context = context;
+    reader->path = memory_take(context, strlen(path) + 1);
+    ssm2d_status status =
+        reader->path ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+    if (!status) {
+        strcpy(reader->path, path);
+        status = file_open(path, &reader->stream, error);
+    }
+    if (!status) status = choose_format(reader, error);
+    if (!status) status = reader->format->open(reader, error);
+    if (status) {
+        image_close(reader);
+        return status;
+    }
+    *info = reader->info;
+    *out = reader;
+    return SSM2D_OK;
+}
+
+ssm2d_status image_read_row(image_reader *reader, uint8_t *row, ssm2d_error *error)
+{
+    if (reader->next >= reader->info.rows)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no more than %zu rows", text_path(reader->path), reader->info.rows);
+    if (reader->broken)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: cannot be read beyond row %zu", text_path(reader->path), reader->next);
+    ssm2d_status status = reader->format->read_row(reader, row, error);
+    if (status)
+        reader->broken = 1;
+    else
+        reader->next++;
+    return status;
+}
+
+void image_close(image_reader *reader)
+{
+    if (!reader) return;
+    const ssm2d_context *context = reader->context;
+    if (reader->decoder) reader->format->close(reader);
+    if (reader->stream) fclose(reader->stream);
+    memory_give(context, reader->path);
+    memory_give(context, reader);
+}

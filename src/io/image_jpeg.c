@@ -1,0 +1,132 @@
+/* image_jpeg - reading JPEGs with libjpeg.
+ *
+ * libjpeg reports errors through a function that must not return, so every call into it stands behind a setjmp; longjmp
+ * stays within this file. Warnings that mean lost pixels count as errors. libjpeg's memory is its own. */
+#include "core/context.h"
+#include "core/status.h"
+#include "io/image_format.h"
+#include "io/text.h"
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+#include <setjmp.h>
+
+enum { SCANS_MOST = 100 }; /* encoders make some ten; a small file can ask for endless passes over a large image */
+
+typedef struct decoder {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
+    jmp_buf back;
+    int ended; /* the file, before the image did */
+    int scans; /* too many */
+    char message[JMSG_LENGTH_MAX];
+} decoder;
+
+static void error_exit(j_common_ptr jpeg)
+{
+    decoder *d = jpeg->client_data;
+    d->errors.format_message(jpeg, d->message);
+    longjmp(d->back, 1);
+}
+
+/* level: -1 for a warning, above for chatter */
+static void emit_message(j_common_ptr jpeg, int level)
+{
+    decoder *d = jpeg->client_data;
+    if (level >= 0) return;
+    switch (d->errors.msg_code) {
+    case JWRN_ADOBE_XFORM:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_TOO_MUCH_DATA: return; /* every pixel is there */
+    case JWRN_JPEG_EOF: d->ended = 1;
+    }
+    error_exit(jpeg);
+}
+
+static void output_message(j_common_ptr jpeg) { (void)jpeg; }
+
+static void watch_progress(j_common_ptr jpeg)
+{
+    decoder *d = jpeg->client_data;
+    d->scans = d->jpeg.input_scan_number > SCANS_MOST;
+    if (d->scans) longjmp(d->back, 1);
+}
+
+static ssm2d_status fail_jpeg(image_reader *reader, ssm2d_error *error)
+{
+    decoder *d = reader->decoder;
+    const char *path = text_path(reader->path);
+    if (d->scans) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d scans", path, SCANS_MOST);
+    if (!d->ended && d->errors.msg_code == JERR_OUT_OF_MEMORY)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", path);
+    if (!reader->info.rows)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a damaged JPEG: %s", path,
+                    d->ended ? "the file ends early" : d->message);
+    if (d->ended)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: ends in row %zu of %zu", path, reader->next + 1, reader->info.rows);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is damaged in row %zu of %zu: %s", path, reader->next + 1, reader->info.rows,
+                d->message);
+}
+
+/* What libjpeg holds of an image of several scans: all its coefficients. */
+static size_t whole_bytes(const struct jpeg_decompress_struct *jpeg)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < jpeg->num_components; i++)
+        bytes += (size_t)jpeg->comp_info[i].width_in_blocks * jpeg->comp_info[i].height_in_blocks * sizeof(JBLOCK);
+    return bytes;
+}
+
+static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
+{
+    decoder *d = reader->decoder = memory_take(reader->context, sizeof *d);
+    if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
+    struct jpeg_decompress_struct *jpeg = &d->jpeg;
+    jpeg->err = jpeg_std_error(&d->errors);
+    jpeg->client_data = d;
+    d->errors.error_exit = error_exit;
+    d->errors.emit_message = emit_message;
+    d->errors.output_message = output_message;
+    d->progress.progress_monitor = watch_progress;
+    if (setjmp(d->back)) return fail_jpeg(reader, error);
+
+    jpeg_create_decompress(jpeg);
+    jpeg->progress = &d->progress;
+    jpeg->mem->max_memory_to_use = (long)(IMAGE_WHOLE_MOST + IMAGE_WHOLE_MOST / 4);
+    jpeg_stdio_src(jpeg, reader->stream);
+    jpeg_read_header(jpeg, TRUE);
+    if (jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is a CMYK JPEG, for printing: save it as RGB",
+                    text_path(reader->path));
+    if (jpeg->jpeg_color_space == JCS_UNKNOWN)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is a JPEG of %d unknown components: save it as RGB",
+                    text_path(reader->path), jpeg->num_components);
+    if (jpeg_has_multiple_scans(jpeg) && whole_bytes(jpeg) > IMAGE_WHOLE_MOST)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: has %u x %u pixels and is progressive: save it as a baseline JPEG",
+                    text_path(reader->path), jpeg->image_height, jpeg->image_width);
+    jpeg->out_color_space = jpeg->jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_start_decompress(jpeg);
+    reader->info = (image_info){jpeg->output_height, jpeg->output_width, jpeg->output_components};
+    return SSM2D_OK;
+}
+
+static ssm2d_status read_jpeg_row(image_reader *reader, uint8_t *row, ssm2d_error *error)
+{
+    decoder *d = reader->decoder;
+    if (setjmp(d->back)) return fail_jpeg(reader, error);
+    JSAMPROW rows[] = {row};
+    jpeg_read_scanlines(&d->jpeg, rows, 1); /* a stdio source never pauses: one row, or an error */
+    return SSM2D_OK;
+}
+
+static void close_jpeg(image_reader *reader)
+{
+    decoder *d = reader->decoder;
+    jpeg_destroy_decompress(&d->jpeg); /* does not fail, and takes a decoder that could not be created */
+    memory_give(reader->context, d);
+}
+
+const image_format image_jpeg = {0xff, open_jpeg, read_jpeg_row, close_jpeg};

@@ -1,0 +1,38 @@
+/* bce - mean over batch and classes of -t*log s(x) - (1-t)*log(1 - s(x)), s the sigmoid. loss: [1]. */
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+
+#include <math.h>
+
+static void forward(const graph *g, const node *n)
+{
+    (void)g;
+    double loss = 0;
+    for (size_t i = 0; i < n->in[0]->count; i++) {
+        double x = (double)n->in[0]->data[i], t = (double)n->in[1]->data[i];
+        loss += (x > 0 ? x : 0) - x * t + log1p(exp(-fabs(x)));
+    }
+    n->out->data[0] = (real)(loss / (double)n->in[0]->count);
+}
+
+static void backward(const graph *g, const node *n)
+{
+    (void)g;
+    const double scale = (double)n->out->grad[0] / (double)n->in[0]->count;
+    for (size_t i = 0; i < n->in[0]->count; i++) {
+        double x = (double)n->in[0]->data[i], t = (double)n->in[1]->data[i];
+        n->in[0]->grad[i] = (real)(scale * (1 / (1 + exp(-x)) - t)) + (n->adds[0] ? n->in[0]->grad[i] : 0);
+    }
+}
+
+const op NAME(op_bce) = {.name = "bce", .reads_in = 3, .forward = forward, .backward = backward};
+
+tensor *NAME(bce)(graph *g, tensor *x, tensor *targets)
+{
+    char one[64], two[64];
+    if (g->status) return NULL;
+    if (!NAME(same_shape)(x, targets))
+        return NAME(graph_fail)(g, "bce: logits %s and targets %s differ", NAME(shape_text)(x, one), NAME(shape_text)(targets, two));
+    node *n = NAME(graph_add)(g, &NAME(op_bce), 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
+    return n ? n->out : NULL;
+}

@@ -1,0 +1,45 @@
+/* drop_path - stochastic depth: all of an image's numbers are 0 with probability rate, else divided by 1 - rate. */
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+#include "ops/random.h"
+
+typedef struct job {
+    const node *n;
+    uint64_t key;
+    int back;
+} job;
+
+static void run_image(void *arg, size_t b, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    const node *n = j->n;
+    const double rate = n->value[0];
+    const size_t count = n->out->count / n->out->shape[0];
+    const real factor = random_at(j->key, b) < rate ? 0 : (real)(1 / (1 - rate));
+    const real *from = (j->back ? n->out->grad : n->in[0]->data) + b * count;
+    real *to = (j->back ? n->in[0]->grad : n->out->data) + b * count;
+    const int adds = j->back && n->adds[0];
+    for (size_t i = 0; i < count; i++) to[i] = factor * from[i] + (adds ? to[i] : 0);
+}
+
+static void run(const graph *g, const node *n, int back)
+{
+    job j = {n, random_key(g, n), back};
+    pool_run(g->context->pool, n->out->shape[0], run_image, &j);
+}
+
+static void forward(const graph *g, const node *n) { run(g, n, 0); }
+static void backward(const graph *g, const node *n) { run(g, n, 1); }
+
+const op NAME(op_drop_path) = {.name = "drop_path", .forward = forward, .backward = backward};
+
+tensor *NAME(drop_path)(graph *g, tensor *x, double rate)
+{
+    if (g->status || !g->training || rate == 0) return x;
+    if (!(rate > 0 && rate < 1)) return NAME(graph_fail)(g, "drop_path: rate %g is not in [0, 1)", rate);
+    node *n = NAME(graph_add)(g, &NAME(op_drop_path), 1, &x, 0, NULL);
+    if (!n) return NULL;
+    n->value[0] = rate;
+    return n->out;
+}

@@ -1,0 +1,46 @@
+/* dropout - each number is 0 with probability rate, else divided by 1 - rate. The mask is drawn anew in backward, not kept. */
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+#include "ops/random.h"
+
+typedef struct job {
+    const node *n;
+    uint64_t key;
+    int back;
+} job;
+
+enum { PIECE = 4096 };
+
+static void run_piece(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    const node *n = j->n;
+    const double rate = n->value[0];
+    const real keep = (real)(1 / (1 - rate)), *from = j->back ? n->out->grad : n->in[0]->data;
+    real *to = j->back ? n->in[0]->grad : n->out->data;
+    const int adds = j->back && n->adds[0];
+    for (size_t i = task * PIECE; i < (task + 1) * PIECE && i < n->out->count; i++)
+        to[i] = (random_at(j->key, i) < rate ? 0 : keep * from[i]) + (adds ? to[i] : 0);
+}
+
+static void run(const graph *g, const node *n, int back)
+{
+    job j = {n, random_key(g, n), back};
+    pool_run(g->context->pool, (n->out->count + PIECE - 1) / PIECE, run_piece, &j);
+}
+
+static void forward(const graph *g, const node *n) { run(g, n, 0); }
+static void backward(const graph *g, const node *n) { run(g, n, 1); }
+
+const op NAME(op_dropout) = {.name = "dropout", .forward = forward, .backward = backward};
+
+tensor *NAME(dropout)(graph *g, tensor *x, double rate)
+{
+    if (g->status || !g->training || rate == 0) return x;
+    if (!(rate > 0 && rate < 1)) return NAME(graph_fail)(g, "dropout: rate %g is not in [0, 1)", rate);
+    node *n = NAME(graph_add)(g, &NAME(op_dropout), 1, &x, 0, NULL);
+    if (!n) return NULL;
+    n->value[0] = rate;
+    return n->out;
+}

@@ -1,0 +1,17 @@
+/* elementwise - what operators on single numbers share: cutting an array into tasks. */
+#ifndef SSM2D_OPS_ELEMENTWISE_H
+#define SSM2D_OPS_ELEMENTWISE_H
+
+#include "graph/graph.h"
+
+/* Runs `part` over [0, count) in pieces of a fixed size, so that results do not depend on the number of threads. */
+typedef void NAME(part)(const node *n, size_t first, size_t end);
+void NAME(elementwise)(const graph *g, const node *n, size_t count, NAME(part) *part);
+
+/* Where a shared axis is [rows][cols] with rows = everything before the last axis. */
+static inline size_t last_axis(const tensor *t) { return t->shape[t->rank - 1]; }
+static inline size_t rows_of(const tensor *t) { return t->count / last_axis(t); }
+int NAME(same_shape)(const tensor *a, const tensor *b);
+const char *NAME(shape_text)(const tensor *t, char text[64]); /* "(2, 3)" */
+
+#endif

@@ -1,0 +1,44 @@
+/* mean_tokens - y[b] = mean over t of x[b][t].  x: [B][T][D], y: [B][D]. */
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+static void forward_image(void *arg, size_t b, int worker)
+{
+    (void)worker;
+    const node *n = arg;
+    const size_t T = n->in[0]->shape[1], D = n->in[0]->shape[2];
+    const real *x = n->in[0]->data + b * T * D;
+    real *y = n->out->data + b * D;
+    memset(y, 0, D * sizeof(real));
+    for (size_t t = 0; t < T; t++)
+        for (size_t d = 0; d < D; d++) y[d] += x[t * D + d];
+    for (size_t d = 0; d < D; d++) y[d] /= (real)T;
+}
+
+static void backward_image(void *arg, size_t b, int worker)
+{
+    (void)worker;
+    const node *n = arg;
+    const size_t T = n->in[0]->shape[1], D = n->in[0]->shape[2];
+    const real *dy = n->out->grad + b * D;
+    real *dx = n->in[0]->grad + b * T * D;
+    for (size_t t = 0; t < T; t++)
+        for (size_t d = 0; d < D; d++) dx[t * D + d] = dy[d] / (real)T + (n->adds[0] ? dx[t * D + d] : 0);
+}
+
+static void forward(const graph *g, const node *n) { pool_run(g->context->pool, n->out->shape[0], forward_image, (void *)n); }
+static void backward(const graph *g, const node *n) { pool_run(g->context->pool, n->out->shape[0], backward_image, (void *)n); }
+
+const op NAME(op_mean_tokens) = {.name = "mean_tokens", .forward = forward, .backward = backward};
+
+tensor *NAME(mean_tokens)(graph *g, tensor *x)
+{
+    char one[64];
+    if (g->status) return NULL;
+    if (x->rank != 3) return NAME(graph_fail)(g, "mean_tokens: %s is not (batch, tokens, channels)", NAME(shape_text)(x, one));
+    const size_t shape[] = {x->shape[0], x->shape[2]};
+    node *n = NAME(graph_add)(g, &NAME(op_mean_tokens), 1, &x, 2, shape);
+    return n ? n->out : NULL;
+}

@@ -1,0 +1,101 @@
+/* mix_ssm2d - the 2-D SSM over the patch tokens, as a grid; tokens before `first` (CLS) pass unchanged.
+ *
+ * The layer reads and writes its tokens in place through strides. For inference its kernels are made once per parameters:
+ * the owner of the graph says when they have changed (graph.step). */
+#include "core/status.h"
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { X, PARAMS };
+enum { FIRST, ROWS, COLS }; /* size[] */
+
+typedef struct mixer {
+    ssm2d_config config;
+    ssm2d_plan *plan;
+    ssm2d_workspace *workspace;
+    uint64_t prepared; /* inference: step + 1 for which the kernels were made */
+} mixer;
+
+static void move_first(const node *n, real *to, const real *from, int adds)
+{
+    const size_t image = n->out->count / n->out->shape[0], count = n->size[FIRST] * last_axis(n->out);
+    for (size_t b = 0; b < n->out->shape[0]; b++)
+        for (size_t i = 0; i < count; i++) to[b * image + i] = from[b * image + i] + (adds ? to[b * image + i] : 0);
+}
+
+static void forward(const graph *g, const node *n)
+{
+    mixer *m = n->object;
+    const size_t at = n->size[FIRST] * last_axis(n->out);
+    if (g->training || m->prepared != g->step + 1) {
+        ssm2d_prepare(m->plan, m->workspace, n->in[PARAMS]->data);
+        m->prepared = g->step + 1;
+    }
+    ssm2d_apply(m->plan, m->workspace, n->in[X]->data + at, n->out->data + at);
+    move_first(n, n->out->data, n->in[X]->data, 0);
+}
+
+static void backward(const graph *g, const node *n)
+{
+    (void)g;
+    mixer *m = n->object;
+    const size_t at = n->size[FIRST] * last_axis(n->out);
+    real *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
+    if (dx && !n->adds[X]) memset(dx, 0, n->in[X]->count * sizeof(real));
+    if (dx) move_first(n, dx, n->out->grad, 1);
+    ssm2d_backward(m->plan, m->workspace, n->in[PARAMS]->data, n->in[X]->data + at, n->out->grad + at, dx ? dx + at : NULL,
+                   n->in[PARAMS]->needs_grad ? n->in[PARAMS]->grad : NULL);
+}
+
+static ssm2d_status prepare(graph *g, node *n, ssm2d_error *error)
+{
+    mixer *m = n->object;
+    const ptrdiff_t H = (ptrdiff_t)last_axis(n->out), tokens = (ptrdiff_t)n->out->shape[1];
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.batch = n->out->shape[0];
+    o.rows = n->size[ROWS];
+    o.cols = n->size[COLS];
+    o.type = sizeof(real) == sizeof(double) ? SSM2D_DOUBLE : SSM2D_FLOAT;
+    o.inference = !g->training;
+    o.in = o.out = (ssm2d_strides){tokens * H, (ptrdiff_t)o.cols * H, H, 1};
+    ssm2d_status status = ssm2d_plan_create(g->context, &m->config, &o, &m->plan, error);
+    return status ? status : ssm2d_workspace_create(m->plan, &m->workspace, error);
+}
+
+static void destroy(graph *g, node *n)
+{
+    mixer *m = n->object;
+    ssm2d_workspace_destroy(m->workspace);
+    ssm2d_plan_destroy(m->plan);
+    memory_give(g->context, m);
+}
+
+const op NAME(op_mix_ssm2d) = {.name = "mix_ssm2d", .reads_in = 3, .prepare = prepare, .forward = forward, .backward = backward, .destroy = destroy};
+
+tensor *NAME(mix_ssm2d)(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first, int rows, int cols)
+{
+    char one[64];
+    if (g->status) return NULL;
+    ssm2d_error error;
+    if (ssm2d_config_check(config, &error)) return NAME(graph_fail)(g, "mixer: %s", error.line);
+    if (x->rank != 3 || first < 0 || rows < 1 || cols < 1 || x->shape[1] != (size_t)first + (size_t)rows * (size_t)cols
+        || x->shape[2] != (size_t)config->channels || params->count != ssm2d_param_total(config))
+        return NAME(graph_fail)(g, "mixer: tokens %s are not %d + %d x %d with %d channels", NAME(shape_text)(x, one), first, rows, cols,
+                                config->channels);
+    node *n = NAME(graph_add)(g, &NAME(op_mix_ssm2d), 2, (tensor *[]){x, params}, 0, NULL);
+    if (!n) return NULL;
+    mixer *m = memory_take(g->context, sizeof *m);
+    if (!m) {
+        NAME(graph_fail)(g, "no memory for a mixer");
+        g->status = SSM2D_ERROR_MEMORY;
+        return NULL;
+    }
+    m->config = *config;
+    n->object = m;
+    n->size[FIRST] = (size_t)first;
+    n->size[ROWS] = (size_t)rows;
+    n->size[COLS] = (size_t)cols;
+    return n->out;
+}

@@ -1,0 +1,31 @@
+/* scale - y = factor * x. */
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+
+static void forward_part(const node *n, size_t first, size_t end)
+{
+    const real factor = (real)n->value[0], *x = n->in[0]->data;
+    real *y = n->out->data;
+    for (size_t i = first; i < end; i++) y[i] = factor * x[i];
+}
+
+static void backward_part(const node *n, size_t first, size_t end)
+{
+    const real factor = (real)n->value[0], *dy = n->out->grad;
+    real *dx = n->in[0]->grad;
+    for (size_t i = first; i < end; i++) dx[i] = factor * dy[i] + (n->adds[0] ? dx[i] : 0);
+}
+
+static void forward(const graph *g, const node *n) { NAME(elementwise)(g, n, n->out->count, forward_part); }
+static void backward(const graph *g, const node *n) { NAME(elementwise)(g, n, n->out->count, backward_part); }
+
+const op NAME(op_scale) = {.name = "scale", .cheap = 1, .forward = forward, .backward = backward};
+
+tensor *NAME(scale)(graph *g, tensor *x, double factor)
+{
+    if (g->status) return NULL;
+    node *n = NAME(graph_add)(g, &NAME(op_scale), 1, &x, 0, NULL);
+    if (!n) return NULL;
+    n->value[0] = factor;
+    return n->out;
+}

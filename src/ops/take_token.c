@@ -1,0 +1,40 @@
+/* take_token - y[b] = x[b][t].  x: [B][T][D], y: [B][D]. */
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+static void forward(const graph *g, const node *n)
+{
+    (void)g;
+    const size_t T = n->in[0]->shape[1], D = n->in[0]->shape[2];
+    for (size_t b = 0; b < n->in[0]->shape[0]; b++)
+        memcpy(n->out->data + b * D, n->in[0]->data + (b * T + n->size[0]) * D, D * sizeof(real));
+}
+
+static void backward_image(void *arg, size_t b, int worker)
+{
+    (void)worker;
+    const node *n = arg;
+    const size_t T = n->in[0]->shape[1], D = n->in[0]->shape[2];
+    real *dx = n->in[0]->grad + b * T * D;
+    if (!n->adds[0]) memset(dx, 0, T * D * sizeof(real));
+    for (size_t d = 0; d < D; d++) dx[n->size[0] * D + d] += n->out->grad[b * D + d];
+}
+
+static void backward(const graph *g, const node *n) { pool_run(g->context->pool, n->in[0]->shape[0], backward_image, (void *)n); }
+
+const op NAME(op_take_token) = {.name = "take_token", .forward = forward, .backward = backward};
+
+tensor *NAME(take_token)(graph *g, tensor *x, int t)
+{
+    char one[64];
+    if (g->status) return NULL;
+    if (x->rank != 3 || t < 0 || (size_t)t >= x->shape[1])
+        return NAME(graph_fail)(g, "take_token: there is no token %d in %s", t, NAME(shape_text)(x, one));
+    const size_t shape[] = {x->shape[0], x->shape[2]};
+    node *n = NAME(graph_add)(g, &NAME(op_take_token), 1, &x, 2, shape);
+    if (!n) return NULL;
+    n->size[0] = (size_t)t;
+    return n->out;
+}

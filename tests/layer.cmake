@@ -1,0 +1,35 @@
+# The tests of the layer. Each program runs once as the machine decides, and once per instruction set; what the machine
+# lacks is reported as skipped.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+add_library(layer_oracle OBJECT oracle.c problem.c)
+target_include_directories(layer_oracle PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(layer_oracle PRIVATE PkgConfig::CMOCKA)
+
+# layer_test(NAME LABEL [SOURCES..]): NAME.c and the sources as a program under ctest
+function(layer_test name label)
+  add_executable(${name} ${name}.c ${ARGN} $<TARGET_OBJECTS:layer_oracle>)
+  target_link_libraries(${name} PRIVATE PkgConfig::CMOCKA ssm2d_objects)
+  string(REGEX REPLACE "^test_" "layer_" short ${name})
+  add_test(NAME ${short} COMMAND ${name})
+  set_tests_properties(${short} PROPERTIES LABELS "${label}" TIMEOUT 900)
+  foreach(isa baseline avx2 avx512)
+    add_test(NAME ${short}_${isa} COMMAND ${name})
+    set_tests_properties(${short}_${isa} PROPERTIES LABELS "${label}" TIMEOUT 900 SKIP_RETURN_CODE 77
+      ENVIRONMENT "SSM2D_CPU=${isa}")
+  endforeach()
+endfunction()
+
+layer_test(test_golden layer case.c)
+target_compile_definitions(test_golden PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
+target_link_libraries(test_golden PRIVATE ssm2d_io)
+layer_test(test_oracle layer)
+layer_test(test_properties layer)
+layer_test(test_gradients layer)
+layer_test(test_stream layer)
+layer_test(test_api layer)
+layer_test(test_plan layer)
+layer_test(test_threads "layer;threads")
+layer_test(test_allocation layer)
+target_link_options(test_allocation PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign)

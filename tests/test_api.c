@@ -1,0 +1,341 @@
+/* The public interface itself: what it tells, what it refuses and how it says so. */
+#include "problem.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ssm2d_config config_of(int channels)
+{
+    ssm2d_config c = ssm2d_config_default();
+    c.channels = channels;
+    return c;
+}
+
+static void versions_and_names(void **state)
+{
+    (void)state;
+    assert_string_equal(ssm2d_version(), SSM2D_VERSION);
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", SSM2D_VERSION_MAJOR, SSM2D_VERSION_MINOR, SSM2D_VERSION_PATCH);
+    assert_string_equal(text, SSM2D_VERSION);
+    for (int i = SSM2D_OK; i <= SSM2D_ERROR_SYSTEM; i++) {
+        const char *name = ssm2d_status_name((ssm2d_status)i);
+        assert_non_null(name);
+        assert_true(name[0]);
+        for (int j = 0; j < i; j++) assert_string_not_equal(name, ssm2d_status_name((ssm2d_status)j));
+    }
+    assert_non_null(ssm2d_status_name((ssm2d_status)1234));
+    assert_non_null(ssm2d_algorithm_name(0));
+    assert_null(ssm2d_algorithm_name(-1));
+    assert_null(ssm2d_algorithm_name(1000));
+    int direct = 0;
+    for (int i = 0; ssm2d_algorithm_name(i); i++) direct += strcmp(ssm2d_algorithm_name(i), "direct") == 0;
+    assert_int_equal(direct, 1);
+}
+
+static void contexts(void **state)
+{
+    (void)state;
+    ssm2d_context *context = NULL;
+    ssm2d_error error = {"untouched"};
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    assert_string_equal(error.line, "untouched");
+    assert_true(ssm2d_context_threads(context) >= 1);
+    const char *cpu = getenv("SSM2D_CPU");
+    if (cpu && *cpu) assert_string_equal(ssm2d_context_cpu(context), cpu);
+    ssm2d_context_destroy(context);
+    ssm2d_context_destroy(NULL);
+
+    ssm2d_context_options options = {.threads = 3, .cpu = "baseline"};
+    assert_int_equal(ssm2d_context_create(&options, &context, NULL), SSM2D_OK);
+    assert_int_equal(ssm2d_context_threads(context), 3);
+    assert_string_equal(ssm2d_context_cpu(context), "baseline");
+    ssm2d_context_destroy(context);
+    options.threads = -2;
+    assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_ERROR_ARGUMENT);
+    assert_null(context);
+    says(&error, "threads", "-2");
+    options.threads = 1;
+    options.cpu = "z80";
+    assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "cpu", "z80");
+    assert_int_equal(ssm2d_context_create(&options, &context, NULL), SSM2D_ERROR_ARGUMENT);
+    options.cpu = NULL;
+    options.release = (void (*)(void *, void *))1; /* without allocate */
+    assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "allocate", "release");
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    ssm2d_config c = ssm2d_config_default();
+    assert_int_equal(c.channels, 0);
+    assert_int_equal(c.d_state, 16);
+    assert_int_equal(c.n_ssm, 8);
+    assert_int_equal(c.directions, 2);
+    assert_int_equal(c.pair, SSM2D_PAIR_BOTH);
+    assert_int_equal(c.norm, SSM2D_NORM_RELAXED);
+    assert_int_equal(c.values, SSM2D_REAL);
+    assert_int_equal(c.skip, 1);
+    assert_int_equal(c.average | c.share_directions | c.c_per_channel | c.layer_norm | c.trunc_rows | c.trunc_cols, 0);
+    ssm2d_error error;
+    assert_int_equal(ssm2d_config_check(&c, &error), SSM2D_ERROR_ARGUMENT); /* channels must be set */
+    says(&error, "channels", "0");
+    assert_int_equal(ssm2d_param_total(&c), 0);
+    c.channels = 192;
+    assert_int_equal(ssm2d_config_check(&c, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_config_check(&c, NULL), SSM2D_OK);
+}
+
+static int *field_of(ssm2d_config *c, const ssm2d_field *f) { return (int *)((char *)c + f->offset); }
+
+static void field_is_refused(const ssm2d_field *f, int value)
+{
+    ssm2d_config c = config_of(8);
+    ssm2d_error error;
+    char text[16];
+    *field_of(&c, f) = value;
+    snprintf(text, sizeof text, "%d", value);
+    if (ssm2d_config_check(&c, &error) != SSM2D_ERROR_ARGUMENT) fail_msg("%s=%d is accepted", f->name, value);
+    says(&error, f->name, text);
+    assert_int_equal(ssm2d_config_check(&c, NULL), SSM2D_ERROR_ARGUMENT);
+    ssm2d_param p;
+    assert_int_equal(ssm2d_param_total(&c), 0);
+    assert_int_equal(ssm2d_param_get(&c, 0, &p), 0);
+    assert_int_not_equal(ssm2d_params_init(&c, SSM2D_INIT_IDENTITY, 1, SSM2D_FLOAT, &p, &error), SSM2D_OK);
+}
+
+/* The table covers every int of the struct once, agrees with the defaults, and the check agrees with its bounds. */
+static void field_table(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    const ssm2d_field *fields = ssm2d_config_fields(&count);
+    assert_int_equal(count * sizeof(int), sizeof(ssm2d_config));
+    ssm2d_config standard = ssm2d_config_default();
+    for (size_t i = 0; i < count; i++) {
+        const ssm2d_field *f = &fields[i];
+        assert_true(f->name && f->name[0] && f->help && f->help[0]);
+        assert_true(f->offset % sizeof(int) == 0 && f->offset < sizeof(ssm2d_config));
+        for (size_t j = 0; j < i; j++) {
+            assert_int_not_equal(f->offset, fields[j].offset);
+            assert_string_not_equal(f->name, fields[j].name);
+        }
+        assert_int_equal(f->standard, *field_of(&standard, f));
+        assert_true(f->minimum < f->maximum);
+        for (int k = 0; f->names && k <= f->maximum - f->minimum; k++) assert_true(f->names[k] && f->names[k][0]);
+        field_is_refused(f, f->minimum - 1);
+        if (f->maximum < INT_MAX) field_is_refused(f, f->maximum + 1);
+        field_is_refused(f, INT_MIN);
+        if (f->maximum < INT_MAX) field_is_refused(f, INT_MAX);
+
+        ssm2d_config c = config_of(8);
+        ssm2d_error error;
+        *field_of(&c, f) = f->minimum;
+        if (ssm2d_config_check(&c, &error)) fail_msg("the minimum is refused: %s", error.line);
+        if (f->allowed) {
+            int last = 0;
+            for (int v = f->minimum; v <= f->maximum; v++) {
+                int listed = 0;
+                for (const int *a = f->allowed; *a; a++) listed |= *a == v;
+                *field_of(&c, f) = v;
+                assert_int_equal(ssm2d_config_check(&c, NULL) == SSM2D_OK, listed);
+                if (listed) last = v;
+            }
+            assert_int_equal(last, f->maximum);
+        } else if (f->names)
+            for (int v = f->minimum; v <= f->maximum; v++) {
+                *field_of(&c, f) = v;
+                assert_int_equal(ssm2d_config_check(&c, NULL), SSM2D_OK);
+            }
+    }
+}
+
+static void bad_configurations(void **state)
+{
+    (void)state;
+    ssm2d_error error;
+    ssm2d_config c = config_of(8);
+    c.d_state = 0;
+    assert_int_equal(ssm2d_config_check(&c, &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "d_state", "0");
+    c = config_of(8);
+    c.directions = 3;
+    assert_int_equal(ssm2d_config_check(&c, &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "directions", "3");
+    c = config_of(8);
+    c.trunc_cols = -1;
+    assert_int_equal(ssm2d_config_check(&c, &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "trunc_cols", "-1");
+    assert_int_equal(ssm2d_config_check(NULL, &error), SSM2D_ERROR_ARGUMENT);
+
+    /* The largest of everything at once: refused, or counted without wrapping around. */
+    size_t count;
+    const ssm2d_field *fields = ssm2d_config_fields(&count);
+    c = config_of(8);
+    for (size_t i = 0; i < count; i++)
+        if (!fields[i].names) *field_of(&c, &fields[i]) = fields[i].maximum;
+    c.values = SSM2D_POLAR;
+    c.c_per_channel = c.layer_norm = 1;
+    c.share_directions = 0;
+    c.directions = 4;
+    if (ssm2d_config_check(&c, &error) == SSM2D_OK) {
+        unsigned __int128 K = 4 * (unsigned __int128)c.n_ssm, N = (unsigned __int128)c.d_state,
+                          H = (unsigned __int128)c.channels;
+        unsigned __int128 total = 2 * (6 * K * N + 2 * 4 * H * N) + 3 * H;
+        assert_true(total < SIZE_MAX / 8);
+        assert_true(ssm2d_param_total(&c) == (size_t)total);
+    } else
+        assert_int_equal(ssm2d_param_total(&c), 0);
+}
+
+/* Names, shapes and order as the golden arrays have them; offsets that tile the flat array. */
+static void parameter_table(void **state)
+{
+    (void)state;
+    static const char *const names[3][9] = {{"A", "B", "C"},
+                                            {"A_angle", "A_radius", "B_angle", "B_radius", "C_angle", "C_radius"},
+                                            {"A_angle", "A_radius", "B", "C"}};
+    static const int count[3] = {3, 6, 4};
+    rng r = rng_seed(41);
+    for (int i = 0; i < 300; i++) {
+        ssm2d_config c = random_config(&r);
+        size_t H = (size_t)c.channels, N = (size_t)c.d_state, R = c.share_directions ? 1 : (size_t)c.directions;
+        size_t K = R * (size_t)c.n_ssm, rows = c.c_per_channel ? R * H : K, offset = 0;
+        int at = 0;
+        ssm2d_param p;
+        for (; at < count[c.values]; at++) {
+            assert_int_equal(ssm2d_param_get(&c, at, &p), 1);
+            assert_string_equal(p.name, names[c.values][at]);
+            char letter = p.name[0];
+            int pairs = c.values == SSM2D_CARTESIAN && letter != 'A';
+            assert_int_equal(p.rank, pairs ? 4 : 3);
+            assert_int_equal(p.shape[0], letter == 'A' ? 4 : 2);
+            assert_int_equal(p.shape[1], letter == 'C' ? rows : K);
+            assert_int_equal(p.shape[2], N);
+            if (pairs) assert_int_equal(p.shape[3], 2);
+            assert_int_equal(p.decay, 0);
+            assert_int_equal(p.offset, offset);
+            size_t size = 1;
+            for (int d = 0; d < p.rank; d++) size *= p.shape[d];
+            assert_int_equal(p.size, size);
+            offset += size;
+        }
+        const char *const rest[] = {c.skip ? "D" : NULL, c.layer_norm ? "gamma" : NULL, c.layer_norm ? "beta" : NULL};
+        for (int k = 0; k < 3; k++) {
+            if (!rest[k]) continue;
+            assert_int_equal(ssm2d_param_get(&c, at++, &p), 1);
+            assert_string_equal(p.name, rest[k]);
+            assert_true(p.rank == 1 && p.shape[0] == H && p.size == H && p.offset == offset);
+            offset += H;
+        }
+        assert_int_equal(ssm2d_param_get(&c, at, &p), 0);
+        assert_int_equal(ssm2d_param_get(&c, -1, &p), 0);
+        assert_int_equal(ssm2d_param_total(&c), offset);
+        if (!c.c_per_channel && c.skip && !c.layer_norm)
+            assert_int_equal(offset, (c.values == SSM2D_REAL ? 8 : 16) * K * N + H);
+    }
+}
+
+/* Mean and spread within five standard errors. */
+static void distributed(const char *what, const double *x, size_t count, double mean, double spread)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) sum += x[i];
+    double m = sum / (double)count;
+    for (size_t i = 0; i < count; i++) squares += (x[i] - m) * (x[i] - m);
+    double s = sqrt(squares / (double)count), limit = 5 * spread / sqrt((double)count) + 1e-12;
+    if (fabs(m - mean) > limit || fabs(s - spread) > limit)
+        fail_msg("%s: mean %g and spread %g instead of %g and %g (%zu numbers)", what, m, s, mean, spread, count);
+}
+
+static void initial_values(void **state)
+{
+    (void)state;
+    for (int values = SSM2D_REAL; values <= SSM2D_CARTESIAN; values++)
+        for (int init = SSM2D_INIT_IDENTITY; init <= SSM2D_INIT_AUTHORS; init++) {
+            ssm2d_config c = config_of(4096);
+            c.d_state = 64;
+            c.n_ssm = 64;
+            c.directions = 4;
+            c.values = (ssm2d_values)values;
+            c.layer_norm = 1;
+            size_t total = ssm2d_param_total(&c);
+            double *x = doubles(total), *again = doubles(total), *other = doubles(total);
+            float *f = calloc(total, sizeof *f);
+            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_DOUBLE, x, NULL), SSM2D_OK);
+            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_DOUBLE, again, NULL), SSM2D_OK);
+            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 8, SSM2D_DOUBLE, other, NULL), SSM2D_OK);
+            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_FLOAT, f, NULL), SSM2D_OK);
+            assert_memory_equal(x, again, total * sizeof *x);
+            size_t equal = 0;
+            for (size_t i = 0; i < total; i++) {
+                assert_true(f[i] == (float)x[i]);
+                equal += x[i] == other[i];
+            }
+            assert_true(equal < total / 10); /* only constants may agree: D of identity, gamma, beta */
+            assert_int_equal(ssm2d_params_check(&c, SSM2D_DOUBLE, x, NULL), SSM2D_OK);
+            assert_int_equal(ssm2d_params_check(&c, SSM2D_FLOAT, f, NULL), SSM2D_OK);
+            ssm2d_param p;
+            for (int i = 0; ssm2d_param_get(&c, i, &p); i++) {
+                const double *a = x + p.offset;
+                int identity = init == SSM2D_INIT_IDENTITY, angle = strcmp(p.name, "C_angle") == 0;
+                if (p.name[0] == 'A' && values != SSM2D_REAL) {
+                    distributed(p.name, a, p.size, 1.75, 2.5 / sqrt(12));
+                    for (size_t k = 0; k < p.size; k++) assert_true(a[k] >= 0.5 && a[k] <= 3);
+                } else if (p.name[0] == 'A' || p.name[0] == 'B')
+                    distributed(p.name, a, p.size, 0, 0.2);
+                else if (p.name[0] == 'C')
+                    distributed(p.name, a, p.size, 0, identity && !angle ? 0.1 : 1);
+                else if (p.name[0] == 'D' && !identity)
+                    distributed(p.name, a, p.size, 0, 1);
+                else
+                    distributed(p.name, a, p.size, strcmp(p.name, "beta") != 0, 0);
+            }
+            free(x), free(again), free(other), free(f);
+        }
+}
+
+static void bad_parameters(void **state)
+{
+    (void)state;
+    static const double bad[3] = {NAN, INFINITY, -INFINITY};
+    ssm2d_config c = config_of(12);
+    c.layer_norm = 1;
+    size_t total = ssm2d_param_total(&c);
+    double *x = doubles(total);
+    ssm2d_param p;
+    for (int i = 0; ssm2d_param_get(&c, i, &p); i++)
+        for (int k = 0; k < 3; k++) {
+            ssm2d_error error = {"untouched"};
+            float *f = convert(SSM2D_FLOAT, x, total);
+            assert_int_equal(ssm2d_params_check(&c, SSM2D_DOUBLE, x, &error), SSM2D_OK);
+            assert_string_equal(error.line, "untouched");
+            x[p.offset + 7] = bad[k]; /* 7 is also the last index of [0][0][7] */
+            f[p.offset + 7] = (float)bad[k];
+            assert_int_equal(ssm2d_params_check(&c, SSM2D_DOUBLE, x, &error), SSM2D_ERROR_ARGUMENT);
+            says(&error, p.name, "7");
+            assert_int_equal(ssm2d_params_check(&c, SSM2D_FLOAT, f, &error), SSM2D_ERROR_ARGUMENT);
+            says(&error, p.name, "7");
+            x[p.offset + 7] = 0;
+            free(f);
+        }
+    x[total - 1] = NAN;
+    assert_int_equal(ssm2d_params_check(&c, SSM2D_DOUBLE, x, NULL), SSM2D_ERROR_ARGUMENT);
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions_and_names), cmocka_unit_test(contexts),           cmocka_unit_test(defaults),
+        cmocka_unit_test(field_table),        cmocka_unit_test(bad_configurations), cmocka_unit_test(parameter_table),
+        cmocka_unit_test(initial_values),     cmocka_unit_test(bad_parameters),
+    };
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

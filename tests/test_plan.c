@@ -1,0 +1,246 @@
+/* Planning: what is refused and how, what auto decides, inference. */
+#include "problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ssm2d_config config_of(int channels)
+{
+    ssm2d_config c = ssm2d_config_default();
+    c.channels = channels;
+    return c;
+}
+
+static void refuse(ssm2d_context *context, const ssm2d_config *config, ssm2d_plan_options o, const char *word,
+                   const char *value)
+{
+    ssm2d_plan *plan = (ssm2d_plan *)context;
+    ssm2d_error error = {""};
+    if (ssm2d_plan_create(context, config, &o, &plan, &error) == SSM2D_OK) fail_msg("%s=%s is accepted", word, value);
+    assert_null(plan);
+    says(&error, word, value);
+    assert_int_not_equal(ssm2d_plan_create(context, config, &o, &plan, NULL), SSM2D_OK);
+}
+
+static void bad_plans(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    ssm2d_config c = config_of(8), bad = config_of(0);
+    ssm2d_plan_options standard = ssm2d_plan_options_default(), o;
+    assert_true(standard.batch == 1 && standard.rows == 0 && standard.cols == 0 && standard.type == SSM2D_FLOAT);
+    assert_true(standard.max_bytes == 0 && !standard.inference && !standard.measure);
+    standard.rows = standard.cols = 6;
+    o = standard, o.rows = 0;
+    refuse(context, &c, o, "rows", "0");
+    o = standard, o.cols = 0;
+    refuse(context, &c, o, "cols", "0");
+    o = standard, o.batch = 0;
+    refuse(context, &c, o, "batch", "0");
+    refuse(context, &bad, standard, "channels", "0");
+    o = standard, o.type = (ssm2d_type)9;
+    refuse(context, &c, o, "type", "9");
+    o = standard, o.algorithm = "quantum";
+    refuse(context, &c, o, "algorithm", "quantum");
+    for (int i = 0; ssm2d_algorithm_name(i); i++) refuse(context, &c, o, "quantum", ssm2d_algorithm_name(i));
+    for (int i = 0; i == 0 || ssm2d_algorithm_name(i - 1); i++) {
+        o = standard, o.algorithm = i ? ssm2d_algorithm_name(i - 1) : "auto";
+        o.batch = SIZE_MAX / 4;
+        refuse(context, &c, o, "batch", "");
+        o = standard, o.rows = SIZE_MAX / 2;
+        o.algorithm = i ? ssm2d_algorithm_name(i - 1) : "auto";
+        refuse(context, &c, o, "", "");
+        o.rows = o.cols = (size_t)1 << 31;
+        o.batch = 8;
+        refuse(context, &c, o, "", "");
+        o = standard, o.algorithm = i ? ssm2d_algorithm_name(i - 1) : "auto";
+        ssm2d_plan *plan;
+        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+        o.max_bytes = ssm2d_plan_bytes(plan);
+        assert_true(o.max_bytes > 0);
+        if (i) assert_string_equal(ssm2d_plan_algorithm(plan), o.algorithm);
+        ssm2d_plan_destroy(plan);
+        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK); /* exactly enough */
+        ssm2d_plan_destroy(plan);
+        o.max_bytes = 1;
+        refuse(context, &c, o, "max_bytes", "1");
+    }
+    /* A recurrence cannot cut its kernel; a cut beyond the grid is none, and auto finds what can. */
+    c.trunc_cols = 5;
+    o = standard, o.algorithm = "scan";
+    refuse(context, &c, o, "scan", "trunc");
+    ssm2d_plan *plan;
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
+    c.trunc_cols = 6;
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+    ssm2d_plan_destroy(plan);
+    ssm2d_plan_destroy(NULL);
+    ssm2d_workspace_destroy(NULL);
+    ssm2d_context_destroy(context);
+}
+
+/* auto decides for something that exists, measured or not. */
+static void automatic_plans(void **state)
+{
+    (void)state;
+    rng r = rng_seed(42);
+    ssm2d_context *context = context_of(2);
+    int wrong = 0;
+    for (int i = 0; i < 12; i++) {
+        ssm2d_config c = random_config(&r);
+        problem p = problem_make(c, 2, 9, 7, &r);
+        answer want = run(context, &p, SSM2D_DOUBLE, "direct", DENSE, DENSE);
+        ssm2d_plan_options o = ssm2d_plan_options_default();
+        o.batch = 2;
+        o.rows = 9;
+        o.cols = 7;
+        o.type = SSM2D_DOUBLE;
+        o.algorithm = i % 2 ? "auto" : NULL;
+        o.measure = i / 2 % 2;
+        o.inference = i / 4 % 2;
+        ssm2d_plan *plan;
+        ssm2d_error error;
+        if (ssm2d_plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+        int exists = 0;
+        for (int k = 0; ssm2d_algorithm_name(k); k++)
+            exists += strcmp(ssm2d_algorithm_name(k), ssm2d_plan_algorithm(plan)) == 0;
+        assert_int_equal(exists, 1);
+        ssm2d_workspace *workspace = workspace_of(plan);
+        double *y = doubles(p.cells);
+        ssm2d_forward(plan, workspace, p.params, p.u, y);
+        wrong += differs(problem_text(&p), y, want.y, p.cells, 1e-11);
+        ssm2d_workspace_destroy(workspace);
+        ssm2d_plan_destroy(plan);
+        free(y);
+        answer_free(&want);
+        problem_free(&p);
+    }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
+/* auto stays within a limit that only some algorithms keep, and does not speak of those it passed over. */
+static void limited_memory(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    ssm2d_config c = config_of(8);
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.rows = o.cols = 40;
+    size_t least = SIZE_MAX;
+    const char *thrifty = NULL;
+    for (int k = 0; (o.algorithm = ssm2d_algorithm_name(k)); k++) {
+        ssm2d_plan *plan;
+        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+        if (ssm2d_plan_bytes(plan) < least) {
+            least = ssm2d_plan_bytes(plan);
+            thrifty = ssm2d_plan_algorithm(plan);
+        }
+        ssm2d_plan_destroy(plan);
+    }
+    o.algorithm = "auto";
+    o.max_bytes = least;
+    ssm2d_plan *plan;
+    ssm2d_error error = {"untouched"};
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, &error), SSM2D_OK);
+    assert_string_equal(ssm2d_plan_algorithm(plan), thrifty);
+    assert_string_equal(error.line, "untouched");
+    ssm2d_plan_destroy(plan);
+    o.max_bytes = least - 1;
+    refuse(context, &c, o, "max_bytes", "");
+    ssm2d_context_destroy(context);
+}
+
+/* Only the context must outlive what is made from it. */
+static void plan_may_go_first(void **state)
+{
+    (void)state;
+    rng r = rng_seed(44);
+    ssm2d_context *context = context_of(1);
+    problem p = problem_make(config_of(3), 1, 2, 2, &r);
+    ssm2d_plan *plan = plan_of(context, &p, SSM2D_FLOAT, NULL);
+    ssm2d_workspace *workspace = workspace_of(plan);
+    ssm2d_plan_destroy(plan);
+    ssm2d_workspace_destroy(workspace);
+    problem_free(&p);
+    ssm2d_context_destroy(context);
+}
+
+static void bad_strides(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    ssm2d_config c = config_of(8);
+    ssm2d_plan_options standard = ssm2d_plan_options_default(), o;
+    standard.batch = 2;
+    standard.rows = 4;
+    standard.cols = 5;
+    standard.in = standard.out = (ssm2d_strides){.batch = 160, .row = 40, .col = 8, .channel = 1};
+    o = standard, o.in.row = 0;
+    refuse(context, &c, o, "in", "row");
+    o = standard, o.out.channel = 0;
+    refuse(context, &c, o, "out", "channel");
+    o = standard, o.in.batch = 0;
+    refuse(context, &c, o, "in", "batch");
+    ssm2d_plan *plan;
+    o = standard, o.batch = 1, o.in.batch = 0; /* a stride that is never taken */
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+    ssm2d_plan_destroy(plan);
+    ssm2d_context_destroy(context);
+}
+
+/* A plan for inference needs no more memory and gives the same; prepared once, apply serves many inputs. */
+static void inference(void **state)
+{
+    (void)state;
+    rng r = rng_seed(43);
+    ssm2d_context *context = context_of(1);
+    const char *algorithm;
+    int wrong = 0;
+    for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++)
+        for (int norm = 0; norm < 2; norm++) {
+            ssm2d_config c = config_of(19);
+            c.layer_norm = norm;
+            problem p = problem_make(c, 3, 8, 5, &r);
+            answer want = run(context, &p, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
+            ssm2d_plan *training = plan_of(context, &p, SSM2D_DOUBLE, algorithm), *plan;
+            ssm2d_plan_options o = ssm2d_plan_options_default();
+            o.batch = p.batch;
+            o.rows = p.rows;
+            o.cols = p.cols;
+            o.type = SSM2D_DOUBLE;
+            o.algorithm = algorithm;
+            o.inference = 1;
+            ssm2d_error error;
+            if (ssm2d_plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+            assert_true(ssm2d_plan_bytes(plan) <= ssm2d_plan_bytes(training));
+            ssm2d_workspace *workspace = workspace_of(plan);
+            double *y = doubles(p.cells), *kept = doubles(p.total);
+            memcpy(kept, p.params, p.total * sizeof *kept);
+            ssm2d_prepare(plan, workspace, kept);
+            for (size_t i = 0; i < p.total; i++) kept[i] = NAN; /* the workspace keeps what it needs */
+            ssm2d_apply(plan, workspace, p.dy, y);
+            ssm2d_apply(plan, workspace, p.u, y);
+            wrong += differs("apply", y, want.y, p.cells, 1e-12);
+            ssm2d_forward(plan, workspace, p.params, p.u, y);
+            wrong += differs("inference", y, want.y, p.cells, 1e-12);
+            free(y), free(kept);
+            ssm2d_workspace_destroy(workspace);
+            ssm2d_plan_destroy(plan);
+            ssm2d_plan_destroy(training);
+            answer_free(&want);
+            problem_free(&p);
+        }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_plans),         cmocka_unit_test(automatic_plans),
+                                       cmocka_unit_test(inference),         cmocka_unit_test(limited_memory),
+                                       cmocka_unit_test(plan_may_go_first), cmocka_unit_test(bad_strides)};
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

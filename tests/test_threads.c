@@ -1,0 +1,191 @@
+/* Threads: their number changes no bit, a plan serves several threads at once, and a forked child goes on. */
+#include "problem.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The thread sanitizer of gcc and clang takes a child's new thread for one of the parent's and ends the child. */
+#if defined(__SANITIZE_THREAD__)
+#define FORK_IS_TESTED 0
+#elif defined(__has_feature)
+#define FORK_IS_TESTED !__has_feature(thread_sanitizer)
+#else
+#define FORK_IS_TESTED 1
+#endif
+
+static int answers_differ(const char *what, const problem *p, const answer *a, const answer *b)
+{
+    char part[512];
+    int wrong = 0;
+    snprintf(part, sizeof part, "kernel %s", what);
+    wrong += bits_differ(part, a->kernel, b->kernel, p->taps);
+    snprintf(part, sizeof part, "y %s", what);
+    wrong += bits_differ(part, a->y, b->y, p->cells);
+    snprintf(part, sizeof part, "du %s", what);
+    wrong += bits_differ(part, a->du, b->du, p->cells);
+    snprintf(part, sizeof part, "dparams %s", what);
+    wrong += bits_differ(part, a->dparams, b->dparams, p->total);
+    return wrong;
+}
+
+static void thread_count_changes_nothing(void **state)
+{
+    (void)state;
+    rng r = rng_seed(61);
+    ssm2d_context *contexts[4];
+    const char *algorithm;
+    int wrong = 0;
+    for (int t = 0; t < 4; t++) contexts[t] = context_of(t + 1);
+    for (int i = 0; i < 16; i++) {
+        ssm2d_config config = random_config(&r);
+        if (i == 0) { /* wide enough for several blocks of channels, and a kernel long enough for several of rows */
+            config = ssm2d_config_default();
+            config.channels = 77;
+        }
+        problem p = problem_make(config, 1 + (size_t)below(&r, 6), 1 + (size_t)below(&r, 20), 1 + (size_t)below(&r, 20), &r);
+        for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
+            for (int k = 0; (algorithm = serves(&p, &k)); k++) {
+                answer one = run(contexts[0], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
+                for (int t = 1; t < 4; t++) {
+                    char what[400];
+                    snprintf(what, sizeof what, "%d threads %s %s %s", t + 1, algorithm, type_names[type], problem_text(&p));
+                    answer many = run(contexts[t], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
+                    wrong += answers_differ(what, &p, &many, &one);
+                    answer_free(&many);
+                }
+                answer_free(&one);
+            }
+        problem_free(&p);
+    }
+    for (int t = 0; t < 4; t++) ssm2d_context_destroy(contexts[t]);
+    assert_int_equal(wrong, 0);
+}
+
+typedef struct job {
+    const problem *p;
+    const ssm2d_plan *plan;
+    ssm2d_workspace *workspace;
+    answer out; /* in double, as the plan */
+    pthread_t thread;
+} job;
+
+static void execute(job *j)
+{
+    const problem *p = j->p;
+    memset(j->out.du, 0, p->cells * sizeof(double));
+    memset(j->out.dparams, 0, p->total * sizeof(double));
+    ssm2d_kernel(j->plan, j->workspace, p->params, j->out.kernel);
+    ssm2d_forward(j->plan, j->workspace, p->params, p->u, j->out.y);
+    ssm2d_backward(j->plan, j->workspace, p->params, p->u, p->dy, j->out.du, j->out.dparams);
+}
+
+static void *execute_often(void *arg)
+{
+    for (int i = 0; i < 8; i++) execute(arg);
+    return NULL;
+}
+
+static job job_make(const problem *p, const ssm2d_plan *plan)
+{
+    return (job){p, plan, workspace_of(plan), {doubles(p->taps), doubles(p->cells), doubles(p->cells), doubles(p->total)}, 0};
+}
+
+static void job_free(job *j)
+{
+    ssm2d_workspace_destroy(j->workspace);
+    answer_free(&j->out);
+}
+
+static problem middling(void)
+{
+    rng r = rng_seed(62);
+    ssm2d_config config = ssm2d_config_default();
+    config.channels = 21;
+    config.d_state = 4;
+    config.layer_norm = 1;
+    return problem_make(config, 3, 9, 8, &r);
+}
+
+static void one_plan_many_threads(void **state)
+{
+    (void)state;
+    enum { JOBS = 4 };
+    const char *algorithm;
+    int wrong = 0;
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
+            problem p = middling();
+            ssm2d_context *context = context_of(threads);
+            ssm2d_plan *plan = plan_of(context, &p, SSM2D_DOUBLE, algorithm);
+            answer want = run(context, &p, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
+            job jobs[JOBS];
+            for (int i = 0; i < JOBS; i++) jobs[i] = job_make(&p, plan);
+            for (int i = 0; i < JOBS; i++) assert_int_equal(pthread_create(&jobs[i].thread, NULL, execute_often, &jobs[i]), 0);
+            for (int i = 0; i < JOBS; i++) {
+                pthread_join(jobs[i].thread, NULL);
+                wrong += answers_differ(algorithm, &p, &jobs[i].out, &want);
+                job_free(&jobs[i]);
+            }
+            answer_free(&want);
+            ssm2d_plan_destroy(plan);
+            ssm2d_context_destroy(context);
+            problem_free(&p);
+        }
+    assert_int_equal(wrong, 0);
+}
+
+/* The child inherits context, plan and workspace but none of the threads. */
+static void child_goes_on(void **state)
+{
+    (void)state;
+    if (!FORK_IS_TESTED) skip();
+    const char *algorithm;
+    for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
+        problem p = middling();
+        ssm2d_context *context = context_of(3);
+        ssm2d_plan *plan = plan_of(context, &p, SSM2D_DOUBLE, algorithm);
+        answer want = run(context, &p, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
+        job j = job_make(&p, plan);
+        execute(&j);
+        fflush(NULL);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(60); /* a child that waits for threads it does not have ends here */
+            memset(j.out.y, 0, p.cells * sizeof(double));
+            execute(&j);
+            int wrong = answers_differ("in the child", &p, &j.out, &want);
+            ssm2d_workspace_destroy(j.workspace);
+            ssm2d_plan_destroy(plan);
+            ssm2d_context_destroy(context);
+            ssm2d_context *own = context_of(2);
+            answer again = run(own, &p, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
+            wrong += answers_differ("in a context of the child", &p, &again, &want);
+            ssm2d_context_destroy(own);
+            _exit(wrong != 0);
+        }
+        execute(&j); /* the parent meanwhile */
+        assert_int_equal(answers_differ("in the parent", &p, &j.out, &want), 0);
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail_msg("%s: the child ended with status %#x", algorithm, (unsigned)status);
+        job_free(&j);
+        answer_free(&want);
+        ssm2d_plan_destroy(plan);
+        ssm2d_context_destroy(context);
+        problem_free(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_nothing), cmocka_unit_test(one_plan_many_threads),
+                                       cmocka_unit_test(child_goes_on)};
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

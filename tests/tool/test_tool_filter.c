@@ -1,0 +1,264 @@
+/* ssm2d filter: streamed and in memory give the same bytes, memory does not grow with the height, and bad input. */
+#include "tool_run.h"
+
+#include "core/context.h"
+#include "io/image.h"
+
+#include <sys/stat.h>
+
+/* The whole picture, to be freed. */
+static uint8_t *read_picture(const char *path, image_info *info)
+{
+    ssm2d_context *context;
+    ssm2d_error error;
+    image_reader *reader;
+    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+    if (image_open(context, path, &reader, info, &error)) fail_msg("%s", error.line);
+    size_t row = info->cols * (size_t)info->channels;
+    uint8_t *bytes = malloc(row * info->rows);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < info->rows; i++)
+        if (image_read_row(reader, bytes + i * row, &error)) fail_msg("%s", error.line);
+    image_close(reader);
+    ssm2d_context_destroy(context);
+    return bytes;
+}
+
+static void assert_same_pictures(const char *a, const char *b)
+{
+    image_info info_a, info_b;
+    uint8_t *bytes_a = read_picture(a, &info_a), *bytes_b = read_picture(b, &info_b);
+    assert_int_equal(info_a.rows, info_b.rows);
+    assert_int_equal(info_a.cols, info_b.cols);
+    assert_int_equal(info_a.channels, info_b.channels);
+    assert_memory_equal(bytes_a, bytes_b, info_a.rows * info_a.cols * (size_t)info_a.channels);
+    free(bytes_a);
+    free(bytes_b);
+}
+
+static void test_trail_streamed_as_in_memory(void **state)
+{
+    (void)state;
+    static const char *const angles[] = {"0", "30", "45", "90", "120", "180"};
+    for (int channels = 1; channels <= 3; channels += 2) {
+        put_picture(in_folder("in.png"), 61, 83, channels);
+        for (int i = 0; i < 6; i++) {
+            TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--angle", angles[i]);
+            assert_done();
+            TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--angle", angles[i], "--in-memory", "--threads=1");
+            assert_done();
+            assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
+        }
+    }
+}
+
+static void test_config_streamed_as_in_memory(void **state)
+{
+    (void)state;
+    static const char *const configs[] = {
+        "{\"directions\": 1}",
+        "{\"directions\": 2, \"pair\": \"columns\", \"norm\": \"half\", \"seed\": 4}",
+        "{\"directions\": 2, \"pair\": \"columns\", \"values\": \"cartesian\", \"layer_norm\": true, \"c_per_channel\": true}",
+    };
+    put_picture(in_folder("in.png"), 40, 33, 3);
+    for (int i = 0; i < 3; i++) {
+        put_text(in_folder("c.json"), configs[i]);
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+        assert_done();
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config", in_folder("c.json"), "--in-memory");
+        assert_done();
+        assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
+    }
+}
+
+/* Where the light of one white pixel goes: only to the side the angle says; and what is even stays as it is. */
+static void test_trail_does_what_it_says(void **state)
+{
+    (void)state;
+    enum { SIDE = 41, MIDDLE = 20 };
+    image_info info = {SIDE, SIDE, 1};
+    static const struct {
+        const char *angle;
+        int down, right; /* -1, 0, 1: where the trail is */
+    } cases[] = {{"0", 0, 1}, {"45", 1, 1}, {"90", 1, 0}, {"135", 1, -1}, {"180", 0, -1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int even = 0; even < 2; even++) {
+            ssm2d_context *context;
+            ssm2d_error error;
+            image_writer *writer;
+            uint8_t row[SIDE];
+            assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+            assert_int_equal(image_create(context, in_folder("in.png"), &info, &writer, &error), SSM2D_OK);
+            for (int i = 0; i < SIDE; i++) {
+                memset(row, even ? 137 : 0, sizeof row);
+                if (!even && i >= MIDDLE - 2 && i <= MIDDLE + 2) memset(row + MIDDLE - 2, 255, 5);
+                assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
+            }
+            assert_int_equal(image_finish(writer, &error), SSM2D_OK);
+            ssm2d_context_destroy(context);
+            TOOL("filter", in_folder("in.png"), "-o", in_folder("out.png"), "--angle", cases[k].angle, "--length", "15");
+            assert_done();
+            image_info got;
+            uint8_t *out = read_picture(in_folder("out.png"), &got);
+            for (int i = 0; i < SIDE && even; i++)
+                for (int j = 0; j < SIDE; j++) assert_in_range(out[i * SIDE + j], 137, 137);
+            if (!even) {
+                int down = cases[k].down, right = cases[k].right;
+                assert_true(out[(MIDDLE + 10 * down) * SIDE + MIDDLE + 10 * right] > 8);
+                assert_int_equal(out[(MIDDLE - 10) * SIDE + MIDDLE], 0);              /* never above */
+                assert_int_equal(out[(MIDDLE - 10) * SIDE + MIDDLE - 10 * right], 0); /* nor behind */
+                if (right) assert_int_equal(out[MIDDLE * SIDE + MIDDLE - 10 * right], 0);
+            }
+            free(out);
+        }
+}
+
+static void test_seed_and_init(void **state)
+{
+    (void)state;
+    put_picture(in_folder("in.png"), 20, 20, 3);
+    put_text(in_folder("c.json"), "{\"directions\": 1, \"seed\": 3, \"init\": \"authors\"}");
+    put_text(in_folder("d.json"), "{\"directions\": 1}");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_done();
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config", in_folder("d.json"), "--seed=3",
+         "--init=authors");
+    assert_done();
+    assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
+}
+
+static void test_memory_does_not_depend_on_height(void **state)
+{
+    (void)state;
+    enum { COLS = 300 }; /* 30000 rows are 27 MB even as bytes, and 288 MB as the layer's numbers */
+    put_picture(in_folder("low.png"), 300, COLS, 3);
+    put_picture(in_folder("high.png"), 30000, COLS, 3);
+    TOOL("filter", in_folder("low.png"), "-o", in_folder("a.png"));
+    assert_done();
+    long low = tool.peak_kib;
+    TOOL("filter", in_folder("high.png"), "-o", in_folder("a.png"));
+    assert_done();
+    print_message("peak: %ld KiB for 300 rows, %ld KiB for 30000\n", low, tool.peak_kib);
+    assert_true(tool.peak_kib - low < 16 * 1024);
+}
+
+static void test_rows_below(void **state)
+{
+    (void)state;
+    static const char *const configs[] = {"{}", "{\"directions\": 4}"};
+    put_picture(in_folder("in.png"), 12, 10, 3);
+    for (int i = 0; i < 2; i++) {
+        put_text(in_folder("c.json"), configs[i]);
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+        assert_refused(1, "filter", "looks at rows below");
+        assert_non_null(strstr(tool.err, "--in-memory"));
+        assert_int_equal(count_files(in_folder(".")), 2);
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"), "--in-memory");
+        assert_done();
+        remove(in_folder("a.png"));
+    }
+    put_text(in_folder("c.json"), "{\"directions\": 1, \"trunc\": [3, 3]}");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_refused(1, "filter", "trunc");
+    assert_non_null(strstr(tool.err, "or use --in-memory"));
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"), "--in-memory");
+    assert_done();
+}
+
+static void test_bad_input(void **state)
+{
+    (void)state;
+    size_t size;
+    put_picture(in_folder("in.png"), 200, 100, 3);
+    char *bytes = get_file(in_folder("in.png"), &size);
+    put_file(in_folder("short.png"), bytes, size / 2);
+    free(bytes);
+    put_text(in_folder("text.png"), "no picture");
+    put_text(in_folder("empty.png"), "");
+    put_text(in_folder("c.json"), "{\"channels\": 4, \"directions\": 1}");
+    static const char *const names[] = {"short.png", "text.png", "empty.png", "none.png"};
+    for (int i = 0; i < 4; i++) {
+        TOOL("filter", in_folder("%s", names[i]), "-o", in_folder("a.png"));
+        assert_refused(1, "filter", names[i]);
+        TOOL("filter", in_folder("%s", names[i]), "-o", in_folder("a.png"), "--in-memory");
+        assert_refused(1, "filter", names[i]);
+    }
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_refused(1, "filter", "\"channels\" is 4, but ");
+    put_text(in_folder("c.json"), "{\"directions\": 1, \"norm\": \"none\", \"d_state\": 0}");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_refused(1, "filter", "\"d_state\" is 0");
+    assert_int_equal(count_files(in_folder(".")), 5);
+}
+
+/* Without normalisation a state may grow without bound: that is said, and leaves nothing. */
+static void test_output_beyond_numbers(void **state)
+{
+    (void)state;
+    put_picture(in_folder("in.png"), 900, 900, 1);
+    put_text(in_folder("c.json"),
+             "{\"directions\": 1, \"norm\": \"none\", \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_refused(1, "filter", "the layer's output grew beyond all numbers: use norm relaxed");
+    assert_int_equal(count_files(in_folder(".")), 2);
+    put_text(in_folder("c.json"), "{\"directions\": 1, \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_done();
+}
+
+static void test_unwritable(void **state)
+{
+    (void)state;
+    put_picture(in_folder("in.png"), 8, 8, 3);
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("in.png/a.png"));
+    assert_refused(1, "filter", "in.png/a.png");
+    TOOL("filter", in_folder("in.png"), "-o", "/proc/a.png");
+    assert_refused(1, "filter", "/proc/a.png");
+    assert_int_equal(mkdir(in_folder("a.png"), 0777), 0);
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--in-memory");
+    assert_refused(1, "filter", "a.png");
+    assert_int_equal(count_files(in_folder(".")), 1);
+}
+
+/* The picture may be replaced by its own result. */
+static void test_onto_itself(void **state)
+{
+    (void)state;
+    put_picture(in_folder("in.png"), 30, 20, 3);
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"));
+    assert_done();
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("in.png"));
+    assert_done();
+    assert_same_pictures(in_folder("in.png"), in_folder("a.png"));
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    TOOL("filter", "x.png", "-o", "y.jpg");
+    assert_refused(2, "filter", "--output=y.jpg: the name must end in .png");
+    TOOL("filter", "x.png", "-o", "y.png", "--seed", "1");
+    assert_refused(2, "filter", "--seed goes only with --config");
+    TOOL("filter", "x.png", "-o", "y.png", "--config", "c.json", "--mix", "0.5");
+    assert_refused(2, "filter", "--mix is about the trail");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_trail_streamed_as_in_memory),
+        TEST(test_config_streamed_as_in_memory),
+        TEST(test_trail_does_what_it_says),
+        TEST(test_seed_and_init),
+        TEST(test_memory_does_not_depend_on_height),
+        TEST(test_rows_below),
+        TEST(test_bad_input),
+        TEST(test_output_beyond_numbers),
+        TEST(test_unwritable),
+        TEST(test_onto_itself),
+        TEST(test_usage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* What every subcommand gets from the frame: help, exit codes, suggestions, and clear words about wrong options. */
+#include "tool_run.h"
+
+#include "ssm2d.h"
+
+enum { MOST = 32 };
+
+/* The commands that `ssm2d --help` lists. */
+static int commands(char names[MOST][32])
+{
+    int n = 0;
+    TOOL("--help");
+    const char *line = strstr(tool.out, "\ncommands:\n");
+    assert_non_null(line);
+    for (line = strchr(line + 1, '\n') + 1; *line == ' ' && n < MOST; line = strchr(line, '\n') + 1)
+        assert_int_equal(sscanf(line, "%31s", names[n++]), 1);
+    return n;
+}
+
+static void assert_narrow(const char *text)
+{
+    while (*text) {
+        size_t width = strcspn(text, "\n");
+        if (width > 80) fail_msg("wider than 80 columns: %.*s", (int)width, text);
+        text += width + (text[width] == '\n');
+    }
+}
+
+static void test_overall_help(void **state)
+{
+    (void)state;
+    TOOL("--help");
+    assert_done();
+    assert_narrow(tool.out);
+    assert_non_null(strstr(tool.out, "\n  layer "));
+    assert_non_null(strstr(tool.out, "\n  kernels "));
+    assert_non_null(strstr(tool.out, "\n  filter "));
+    assert_non_null(strstr(tool.out, "SSM2D_CPU"));
+    assert_non_null(strstr(tool.out, "--threads"));
+    TOOL("-h");
+    assert_done();
+}
+
+static void test_no_command(void **state)
+{
+    (void)state;
+    tool_run((const char *const[]){"ssm2d", NULL});
+    assert_int_equal(tool.code, 2);
+    assert_string_equal(tool.out, "");
+    assert_non_null(strstr(tool.err, "usage: ssm2d COMMAND"));
+}
+
+static void test_version(void **state)
+{
+    (void)state;
+    TOOL("--version");
+    assert_done();
+    assert_string_equal(tool.out, "ssm2d " SSM2D_VERSION "\n");
+}
+
+static void test_help_of_each(void **state)
+{
+    (void)state;
+    char names[MOST][32];
+    int n = commands(names);
+    assert_true(n >= 3);
+    for (int i = 0; i < n; i++) {
+        TOOL(names[i], "--help");
+        assert_done();
+        assert_narrow(tool.out);
+        assert_non_null(strstr(tool.out, "usage: ssm2d"));
+        assert_non_null(strstr(tool.out, "--threads N"));
+    }
+    /* Help wins over what else is wrong or missing after it. */
+    TOOL("layer", "--help", "--no-such-thing");
+    assert_done();
+    TOOL("kernels", "--help");
+    assert_non_null(strstr(tool.out, "share_directions"));
+}
+
+static void test_unknown_command(void **state)
+{
+    (void)state;
+    TOOL("layr");
+    assert_refused(2, "", "unknown command layr; did you mean layer?");
+    TOOL("xyzzyplugh");
+    assert_refused(2, "", "unknown command xyzzyplugh; see ssm2d --help");
+    TOOL("--hepl");
+    assert_refused(2, "", "unknown command --hepl");
+}
+
+static void test_unknown_option(void **state)
+{
+    (void)state;
+    TOOL("layer", "x", "--chek");
+    assert_refused(2, "layer", "unknown option --chek; did you mean --check?");
+    TOOL("layer", "x", "--presicion=float");
+    assert_refused(2, "layer", "did you mean --precision?");
+    TOOL("kernels", "--tread", "3");
+    assert_refused(2, "kernels", "did you mean --threads?");
+    TOOL("filter", "--xyzzyplugh");
+    assert_refused(2, "filter", "unknown option --xyzzyplugh; see ssm2d filter --help");
+    TOOL("filter", "-z");
+    assert_refused(2, "filter", "unknown option -z");
+    TOOL("filter", "--bad\tname\x1b[2J");
+    assert_refused(2, "filter", "unknown option --bad?name?[2J");
+}
+
+static void test_bad_values(void **state)
+{
+    (void)state;
+    TOOL("layer", "x", "--check", "--algo", "fast");
+    assert_refused(2, "layer", "--algo=fast: use one of auto, direct,");
+    TOOL("layer", "x", "--check", "--threads", "-1");
+    assert_refused(2, "layer", "--threads=-1: use a whole number from 0 to 1024");
+    TOOL("layer", "x", "--check", "--threads=two");
+    assert_refused(2, "layer", "--threads=two: use a whole number");
+    TOOL("layer", "x", "--check", "--threads=2x");
+    assert_refused(2, "layer", "--threads=2x");
+    TOOL("layer", "x", "--check", "--threads=99999999999999999999");
+    assert_refused(2, "layer", "--threads=99999999999999999999: use a whole number");
+    TOOL("filter", "x", "-o", "y.png", "--angle=nan");
+    assert_refused(2, "filter", "--angle=nan: use a number from 0 to 180");
+    TOOL("filter", "x", "-o", "y.png", "--angle", "181");
+    assert_refused(2, "filter", "--angle=181: use a number from 0 to 180");
+    TOOL("kernels", "--figure2", "-o", "x.png", "--rows", "");
+    assert_refused(2, "kernels", "--rows=: use a whole number");
+    TOOL("layer", "", "--check");
+    assert_refused(2, "layer", "CASE_DIR: the text is empty");
+}
+
+static void test_words_missing_or_too_many(void **state)
+{
+    (void)state;
+    TOOL("layer", "--check");
+    assert_refused(2, "layer", "CASE_DIR is missing");
+    TOOL("layer", "a", "b", "--check");
+    assert_refused(2, "layer", "unexpected argument b");
+    TOOL("layer", "a", "--out");
+    assert_refused(2, "layer", "--out needs a value");
+    TOOL("layer", "a", "--check=yes");
+    assert_refused(2, "layer", "--check takes no value");
+    TOOL("filter", "a");
+    assert_refused(2, "filter", "--output is missing");
+    /* After -- nothing is an option. */
+    TOOL("layer", "--check", "--", "--no-such-folder");
+    assert_refused(1, "layer", "--no-such-folder/case.json");
+}
+
+static void test_bad_environment(void **state)
+{
+    (void)state;
+    setenv("SSM2D_CPU", "abacus", 1);
+    TOOL("kernels", "--figure2", "-o", in_folder("x.png"));
+    unsetenv("SSM2D_CPU");
+    assert_refused(1, "kernels", "abacus");
+    assert_int_equal(count_files(in_folder(".")), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overall_help),    cmocka_unit_test(test_no_command),
+        cmocka_unit_test(test_version),         cmocka_unit_test(test_help_of_each),
+        cmocka_unit_test(test_unknown_command), cmocka_unit_test(test_unknown_option),
+        cmocka_unit_test(test_bad_values),      cmocka_unit_test(test_words_missing_or_too_many),
+        cmocka_unit_test(test_bad_environment),
+    };
+    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+}

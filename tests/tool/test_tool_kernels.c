@@ -1,0 +1,172 @@
+/* ssm2d kernels: pictures of the right kind and size appear, whole or not at all. */
+#include "tool_run.h"
+
+#include "io/image.h"
+
+#include <sys/stat.h>
+
+/* Reads the picture to its end; fails when it is broken. */
+static image_info read_picture(const char *path)
+{
+    ssm2d_context *context;
+    ssm2d_error error;
+    image_reader *reader;
+    image_info info;
+    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+    if (image_open(context, path, &reader, &info, &error)) fail_msg("%s", error.line);
+    uint8_t *row = malloc(info.cols * (size_t)info.channels);
+    assert_non_null(row);
+    for (size_t i = 0; i < info.rows; i++)
+        if (image_read_row(reader, row, &error)) fail_msg("%s", error.line);
+    free(row);
+    image_close(reader);
+    ssm2d_context_destroy(context);
+    return info;
+}
+
+static int same_files(const char *a, const char *b)
+{
+    size_t size_a, size_b;
+    char *bytes_a = get_file(a, &size_a), *bytes_b = get_file(b, &size_b);
+    int same = size_a == size_b && !memcmp(bytes_a, bytes_b, size_a);
+    free(bytes_a);
+    free(bytes_b);
+    return same;
+}
+
+static void test_figure2(void **state)
+{
+    (void)state;
+    TOOL("kernels", "--figure2", "-o", in_folder("a.png"));
+    assert_done();
+    image_info five = read_picture(in_folder("a.png"));
+    TOOL("kernels", "--figure2", "--draws", "2", "--output", in_folder("b.PNG"));
+    assert_done();
+    image_info two = read_picture(in_folder("b.PNG"));
+    assert_true(five.cols > 1500 && five.rows > 600);
+    assert_true(two.cols < five.cols && two.rows == five.rows);
+    assert_int_equal(count_files(in_folder(".")), 2);
+}
+
+static void test_seed(void **state)
+{
+    (void)state;
+    TOOL("kernels", "--figure2", "-o", in_folder("a.png"), "--seed", "7");
+    assert_done();
+    TOOL("kernels", "--figure2", "-o", in_folder("b.png"), "--seed=7", "--threads=1");
+    assert_done();
+    TOOL("kernels", "--figure2", "-o", in_folder("c.png"), "--seed=8");
+    assert_done();
+    assert_true(same_files(in_folder("a.png"), in_folder("b.png")));
+    assert_false(same_files(in_folder("a.png"), in_folder("c.png")));
+}
+
+static void test_layers(void **state)
+{
+    (void)state;
+    static const char *const configs[] = {
+        "{}",
+        "{\"channels\": 3, \"directions\": 4, \"layer_norm\": true, \"seed\": 5, \"init\": \"authors\"}",
+        "{\"channels\": 2, \"directions\": 1, \"values\": \"polar\", \"skip\": false, \"norm\": \"paper\"}",
+        "{\"directions\": 2, \"pair\": \"columns\", \"trunc\": [3, 3], \"average\": true}",
+    };
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        put_text(in_folder("c.json"), configs[i]);
+        TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"));
+        assert_done();
+        read_picture(in_folder("a.png"));
+        TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"), "--scale=shared", "--rows=1", "--cols=1");
+        assert_done();
+        read_picture(in_folder("a.png"));
+        TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"), "--rows=300", "--cols=2", "--channels=1");
+        assert_done();
+        read_picture(in_folder("a.png"));
+    }
+    TOOL("kernels", "-o", in_folder("a.png"));
+    assert_done();
+}
+
+static void test_svg(void **state)
+{
+    (void)state;
+    size_t size;
+    TOOL("kernels", "--figure2", "-o", in_folder("a.svg"));
+    assert_done();
+    char *text = get_file(in_folder("a.svg"), &size);
+    assert_int_equal(strlen(text), size);
+    assert_non_null(strstr(text, "<svg"));
+    assert_non_null(strstr(text, "</svg>"));
+    free(text);
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    TOOL("kernels", "--figure2");
+    assert_refused(2, "kernels", "--output is missing");
+    TOOL("kernels", "--figure2", "-o", in_folder("a.jpg"));
+    assert_refused(2, "kernels", "the name must end in .png or .svg");
+    TOOL("kernels", "--figure2", "-o", in_folder("a.png/b"));
+    assert_refused(2, "kernels", "the name must end in .png or .svg");
+    TOOL("kernels", "--figure2", "--config", "x.json", "-o", in_folder("a.png"));
+    assert_refused(2, "kernels", "--config is about a layer and does not go with --figure2");
+    TOOL("kernels", "--figure2", "--channels", "2", "-o", in_folder("a.png"));
+    assert_refused(2, "kernels", "--channels is about a layer");
+    TOOL("kernels", "--draws", "2", "-o", in_folder("a.png"));
+    assert_refused(2, "kernels", "--draws goes only with --figure2");
+    TOOL("kernels", "--figure2", "--rows=0", "-o", in_folder("a.png"));
+    assert_refused(2, "kernels", "--rows=0: use a whole number from 1 to 1024");
+    assert_int_equal(count_files(in_folder(".")), 0);
+}
+
+static void test_bad_config(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *line;
+    } configs[] = {
+        {"{\"directions\": 3}", "\"directions\" is 3"},
+        {"{\"d_state\": 0}", "\"d_state\" is 0"},
+        {"{\"nrom\": \"half\"}", "norm"},
+        {"{\"init\": \"random\"}", "\"init\" is \"random\": use identity or authors"},
+        {"{\"seed\": -1}", "\"seed\" is -1"},
+        {"[1]", "c.json"},
+        {"{", "c.json"},
+        {"", "c.json"},
+    };
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        put_text(in_folder("c.json"), configs[i].text);
+        TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"));
+        assert_refused(1, "kernels", configs[i].line);
+        assert_int_equal(count_files(in_folder(".")), 1);
+    }
+    TOOL("kernels", "--config", in_folder("none.json"), "-o", in_folder("a.png"));
+    assert_refused(1, "kernels", "none.json");
+}
+
+static void test_unwritable(void **state)
+{
+    (void)state;
+    put_text(in_folder("file"), "x");
+    TOOL("kernels", "--figure2", "-o", in_folder("file/a.png"));
+    assert_refused(1, "kernels", "file/a.png");
+    TOOL("kernels", "--figure2", "-o", "/proc/a.svg");
+    assert_refused(1, "kernels", "/proc/a.svg");
+    TOOL("kernels", "--figure2", "-o", in_folder("nowhere/a.svg"));
+    assert_refused(1, "kernels", "nowhere/a.svg");
+    assert_int_equal(mkdir(in_folder("a.png"), 0777), 0);
+    TOOL("kernels", "--figure2", "-o", in_folder("a.png"));
+    assert_refused(1, "kernels", "a.png");
+    assert_int_equal(count_files(in_folder(".")), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_figure2), TEST(test_seed),       TEST(test_layers),     TEST(test_svg),
+        TEST(test_usage),   TEST(test_bad_config), TEST(test_unwritable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* ssm2d layer: every golden case in both precisions by every algorithm; and every kind of bad input. */
+#include "tool_run.h"
+
+#include "core/context.h"
+#include "io/npy.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <sys/stat.h>
+
+static int lines_with(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part)) n++;
+    return n;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* The names of the golden cases of the layer: folders that begin with a digit. */
+static int golden_cases(char **cases, int most)
+{
+    int n = 0;
+    DIR *dir = opendir(GOLDEN);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) && n < most;)
+        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') cases[n++] = strdup(entry->d_name);
+    closedir(dir);
+    qsort(cases, (size_t)n, sizeof *cases, by_name);
+    return n;
+}
+
+/* Arrays there are to compare: K and everything that begins with d and is not dy, and y. */
+static int expected_arrays(const char *folder)
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        n += !strcmp(entry->d_name, "K.npy") || !strcmp(entry->d_name, "y.npy")
+             || (entry->d_name[0] == 'd' && strcmp(entry->d_name, "dy.npy"));
+    closedir(dir);
+    return n;
+}
+
+static void check_golden(const char *precision)
+{
+    char *cases[64], folder[512];
+    int n = golden_cases(cases, 64);
+    assert_true(n >= 28);
+    for (int i = 0; i < n; i++) {
+        snprintf(folder, sizeof folder, "%s/%s", GOLDEN, cases[i]);
+        for (int a = -1; a < 0 || ssm2d_algorithm_name(a); a++) {
+            const char *algorithm = a < 0 ? "auto" : ssm2d_algorithm_name(a);
+            TOOL("layer", folder, "--check", "--algo", algorithm, "--precision", precision);
+            if (!strcmp(algorithm, "scan") && strstr(cases[i], "trunc")) {
+                assert_refused(1, "layer", "trunc"); /* a recurrence has no end */
+                continue;
+            }
+            if (tool.code) fail_msg("%s, %s, %s: %s%s", cases[i], precision, algorithm, tool.out, tool.err);
+            assert_int_equal(lines_with(tool.out, "  ok\n"), expected_arrays(folder));
+            assert_int_equal(lines_with(tool.out, "\n"), expected_arrays(folder));
+        }
+        free(cases[i]);
+    }
+}
+
+static void test_golden_double(void **state)
+{
+    (void)state;
+    check_golden("double");
+}
+
+static void test_golden_float(void **state)
+{
+    (void)state;
+    check_golden("float");
+}
+
+static void test_out(void **state)
+{
+    (void)state;
+    ssm2d_context *context;
+    ssm2d_error error;
+    npy_array got, expected;
+    TOOL("layer", GOLDEN "/24_cplx_7x7_d2_layernorm", "--out", in_folder("new/folder"), "--precision=float");
+    assert_done();
+    assert_string_equal(tool.out, "");
+    assert_int_equal(count_files(in_folder("new/folder")), expected_arrays(GOLDEN "/24_cplx_7x7_d2_layernorm"));
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    static const char *const names[] = {"y", "dK", "domega", "dA_angle"};
+    for (int i = 0; i < 4; i++) {
+        char path[512];
+        snprintf(path, sizeof path, GOLDEN "/24_cplx_7x7_d2_layernorm/%s.npy", names[i]);
+        assert_int_equal(npy_read(context, path, &expected, &error), SSM2D_OK);
+        if (npy_read(context, in_folder("new/folder/%s.npy", names[i]), &got, &error)) fail_msg("%s", error.line);
+        assert_int_equal(got.type, NPY_FLOAT32);
+        assert_int_equal(got.rank, expected.rank);
+        assert_memory_equal(got.shape, expected.shape, (size_t)got.rank * sizeof *got.shape);
+        for (size_t k = 0; k < got.count; k++) assert_true(fabs(((float *)got.data)[k] - ((double *)expected.data)[k]) < 1e-3);
+        npy_free(context, &got);
+        npy_free(context, &expected);
+    }
+    ssm2d_context_destroy(context);
+    /* A second run over the first one. */
+    TOOL("layer", GOLDEN "/24_cplx_7x7_d2_layernorm", "--out", in_folder("new/folder"), "--check");
+    assert_done();
+    assert_int_equal(count_files(in_folder("new/folder")), expected_arrays(GOLDEN "/24_cplx_7x7_d2_layernorm"));
+}
+
+/* A copy of a case in the test's folder, to be spoiled. */
+static void copy_case(void) { copy_folder(GOLDEN "/05_real_5x3_d2_half", in_folder("case")); }
+
+/* Gives the first number of an array of doubles another sign, exponent and first digits. */
+static void spoil_first(const char *path, uint8_t high, uint8_t next)
+{
+    size_t size;
+    char *bytes = get_file(path, &size);
+    size_t start = 10 + (size_t)(uint8_t)bytes[8] + 256 * (size_t)(uint8_t)bytes[9];
+    bytes[start + 7] = (char)high;
+    bytes[start + 6] = (char)next;
+    put_file(path, bytes, size);
+    free(bytes);
+}
+
+static void test_check_fails(void **state)
+{
+    (void)state;
+    copy_case();
+    spoil_first(in_folder("case/y.npy"), 0x40, 0x59); /* 100 or so */
+    TOOL("layer", in_folder("case"), "--check");
+    assert_refused(1, "layer", "1 of 8 arrays are beyond tolerance");
+    assert_int_equal(lines_with(tool.out, "FAIL"), 1);
+    assert_non_null(strstr(tool.out, "y "));
+    assert_int_equal(lines_with(tool.out, "  ok\n"), 7);
+    /* What is not a number in the reference is a difference as well. */
+    spoil_first(in_folder("case/y.npy"), 0x7f, 0xf8);
+    TOOL("layer", in_folder("case"), "--check");
+    assert_refused(1, "layer", "beyond tolerance");
+}
+
+/* The case is refused with these words, and nothing is written. */
+static void assert_case_refused(const char *part)
+{
+    TOOL("layer", in_folder("case"), "--out", in_folder("out"), "--check");
+    assert_refused(1, "layer", part);
+    assert_string_equal(tool.out, "");
+    assert_int_equal(count_files(in_folder("out")), 0);
+}
+
+static void test_bad_config(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *old, *new, *line;
+    } edits[] = {
+        {"\"d_state\": 4", "\"d_state\": 0", "\"d_state\" is 0"},
+        {"\"directions\": 2", "\"directions\": 3", "\"directions\" is 3"},
+        {"\"L1\": 5", "\"L1\": 0", "\"L1\" is 0"},
+        {"\"L2\": 3", "\"L2\": -4", "\"L2\" is -4"},
+        {"\"L2\": 3", "\"L2\": 3.5", "L2"},
+        {"\"batch\": 2", "\"batch\": \"two\"", "batch"},
+        {"\"norm\": \"half\"", "\"norm\": \"hlaf\"", "half"},
+        {"\"n_ssm\"", "\"n_sms\"", "n_ssm"},
+        {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"", "\"kind\" is \"s4nd\", which is not supported yet"},
+        {"\"kind\": \"ssm2d\"", "\"kind\": \"ema\"", "\"kind\" is \"ema\", which is not supported yet"},
+        {"\"kind\": \"ssm2d\"", "\"kind\": \"conv\"", "\"kind\" is \"conv\": use ssm2d"},
+        {"\"kind\": \"ssm2d\"", "\"kund\": \"ssm2d\"", "\"kind\" is missing"},
+        {"\"channels\":", "\"channels\" ", "case.json"},
+    };
+    copy_case();
+    size_t size;
+    char *good = get_file(in_folder("case/case.json"), &size);
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        put_text(in_folder("case/case.json"), good);
+        edit_file(in_folder("case/case.json"), edits[i].old, edits[i].new);
+        assert_case_refused(edits[i].line);
+        assert_non_null(strstr(tool.err, "case.json"));
+    }
+    free(good);
+}
+
+static void test_missing(void **state)
+{
+    (void)state;
+    TOOL("layer", in_folder("nowhere"), "--check");
+    assert_refused(1, "layer", "nowhere/case.json");
+    copy_case();
+    remove(in_folder("case/dC.npy")); /* only compared with */
+    TOOL("layer", in_folder("case"), "--check");
+    assert_refused(1, "layer", "dC.npy");
+    static const char *const names[] = {"u", "dy", "omega", "A"};
+    for (int i = 0; i < 4; i++) {
+        rename(in_folder("case/%s.npy", names[i]), in_folder("away"));
+        assert_case_refused(in_folder("case/%s.npy", names[i]));
+        rename(in_folder("away"), in_folder("case/%s.npy", names[i]));
+    }
+    remove(in_folder("case/case.json"));
+    assert_case_refused("case.json");
+}
+
+static void test_short_file(void **state)
+{
+    (void)state;
+    copy_case();
+    size_t size;
+    char *bytes = get_file(in_folder("case/u.npy"), &size);
+    put_file(in_folder("case/u.npy"), bytes, size - 8);
+    assert_case_refused("u.npy");
+    put_file(in_folder("case/u.npy"), bytes, 20);
+    assert_case_refused("u.npy");
+    put_file(in_folder("case/u.npy"), bytes, 0);
+    assert_case_refused("u.npy");
+    free(bytes);
+}
+
+static void test_wrong_shape(void **state)
+{
+    (void)state;
+    copy_case();
+    size_t size;
+    char *bytes = get_file(in_folder("case/dy.npy"), &size);
+    put_file(in_folder("case/B.npy"), bytes, size);
+    assert_case_refused("B.npy: the shape is (");
+    assert_non_null(strstr(tool.err, "the configuration needs (2, "));
+    free(bytes);
+}
+
+static void test_not_a_number(void **state)
+{
+    (void)state;
+    copy_case();
+    spoil_first(in_folder("case/A.npy"), 0x7f, 0xf8);
+    assert_case_refused("A[");
+    assert_non_null(strstr(tool.err, "nan"));
+}
+
+static void test_unwritable(void **state)
+{
+    (void)state;
+    const char *good = GOLDEN "/05_real_5x3_d2_half";
+    put_text(in_folder("file"), "x");
+    TOOL("layer", good, "--out", in_folder("file/below"));
+    assert_refused(1, "layer", in_folder("file: is a file"));
+    TOOL("layer", good, "--out", in_folder("file"));
+    assert_refused(1, "layer", "file");
+    TOOL("layer", good, "--out", "/proc/ssm2d");
+    assert_refused(1, "layer", "/proc/ssm2d");
+    /* A result cannot take the place of a folder; what was being written is gone. */
+    assert_int_equal(mkdir(in_folder("out"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("out/K.npy"), 0777), 0);
+    TOOL("layer", good, "--out", in_folder("out"));
+    assert_refused(1, "layer", "K.npy");
+    assert_int_equal(count_files(in_folder("out")), 0);
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    TOOL("layer", GOLDEN "/05_real_5x3_d2_half");
+    assert_refused(2, "layer", "give --out DIR");
+    TOOL("layer", GOLDEN "/05_real_5x3_d2_half", "--check", "--precision", "half");
+    assert_refused(2, "layer", "--precision=half: use one of float, double");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_golden_double), TEST(test_golden_float), TEST(test_out),        TEST(test_check_fails),
+        TEST(test_bad_config),    TEST(test_missing),      TEST(test_short_file), TEST(test_wrong_shape),
+        TEST(test_not_a_number),  TEST(test_unwritable),   TEST(test_usage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

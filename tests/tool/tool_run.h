@@ -1,0 +1,49 @@
+/* tool_run - for the tests of the command-line tool: running it, and a folder of the test's own. */
+#ifndef SSM2D_TESTS_TOOL_RUN_H
+#define SSM2D_TESTS_TOOL_RUN_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct tool_result {
+    int code;      /* the exit code, or -1 when a signal ended it */
+    char *out;     /* standard output */
+    char *err;     /* standard error */
+    long peak_kib; /* the most memory it had */
+} tool_result;
+
+/* The result of the last run; overwritten by the next. */
+extern tool_result tool;
+
+/* Runs `ssm2d WORDS..`. */
+#define TOOL(...) tool_run((const char *const[]){"ssm2d", __VA_ARGS__, NULL})
+void tool_run(const char *const *words);
+
+/* Fails the test unless the run ended so; err must then be one line that begins `ssm2d NAME: ` and contains part. */
+void assert_refused(int code, const char *name, const char *part);
+void assert_done(void); /* code 0 and nothing on standard error */
+
+/* The test's folder: made before each test, removed after it. */
+int folder_setup(void **state);
+int folder_teardown(void **state);
+const char *in_folder(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a path in it; eight live at a time */
+int count_files(const char *path); /* in a folder and below; 0 when it is not there */
+
+void put_file(const char *path, const void *bytes, size_t size);
+void put_text(const char *path, const char *text);
+char *get_file(const char *path, size_t *size); /* to be freed; a NUL follows the contents */
+void copy_folder(const char *from, const char *to);
+/* Replaces the one place where `old` stands. */
+void edit_file(const char *path, const char *old, const char *new);
+
+/* A picture of so many rows with edges and gradients, written row by row. */
+void put_picture(const char *path, size_t rows, size_t cols, int channels);
+
+#endif

@@ -1,0 +1,262 @@
+/* Parsing and running; the help texts are in help.c. */
+#include "command.h"
+
+#include "core/status.h"
+#include "help.h"
+#include "io/layer_config.h"
+#include "io/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MOST_NAMES = 64, SAID = 64 };
+
+const option common_options[] = {
+    {"threads", OPTION_INT, 0, "threads to use; 0: one per processor", .low = 0, .high = 1024, .standard = "0"},
+    {"help", OPTION_FLAG, 0, "print this text", .letter = 'h'},
+    {0}};
+
+typedef struct parsing {
+    const command *command;
+    char *values;
+    long *threads;
+    int *help;
+    unsigned char given[MOST_NAMES]; /* by place in the table */
+} parsing;
+
+/* A word of the command line, for a message. */
+static const char *say(const char *word, char *said) { return text_show(word, strlen(word), said, SAID); }
+
+/* How the user knows it: --out, or CASE_DIR. */
+static const char *shown(const option *o, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s", o->positional ? "" : "--", o->name);
+    return text;
+}
+
+static ssm2d_status parse_number(const option *o, const char *name, const char *text, double *number, ssm2d_error *error)
+{
+    char *end, said[SAID];
+    int whole = o->kind == OPTION_INT;
+    errno = 0;
+    *number = whole ? (double)strtoll(text, &end, 10) : strtod(text, &end);
+    if (end == text || *end || (errno == ERANGE && whole) || !isfinite(*number) || *number < o->low || *number > o->high)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use a %s from %.15g to %.15g", name, say(text, said),
+                    whole ? "whole number" : "number", o->low, o->high);
+    return SSM2D_OK;
+}
+
+static ssm2d_status parse_choice(const option *o, const char *name, const char *text, const char **value, ssm2d_error *error)
+{
+    char list[160] = "", said[SAID];
+    for (int i = 0; o->choice(i); i++) {
+        if (!strcmp(o->choice(i), text)) {
+            *value = o->choice(i);
+            return SSM2D_OK;
+        }
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", o->choice(i));
+    }
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use one of %s", name, say(text, said), list);
+}
+
+/* Checks the text and puts its value where the table says. */
+static ssm2d_status set_value(const option *o, const char *text, void *place, ssm2d_error *error)
+{
+    char name[64];
+    double number;
+    ssm2d_status status = SSM2D_OK;
+    shown(o, name, sizeof name);
+    switch (o->kind) {
+    case OPTION_INT:
+        status = parse_number(o, name, text, &number, error);
+        if (!status) *(long *)place = (long)number;
+        break;
+    case OPTION_DOUBLE:
+        status = parse_number(o, name, text, &number, error);
+        if (!status) *(double *)place = number;
+        break;
+    case OPTION_STRING:
+        if (!*text) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the text is empty", name);
+        *(const char **)place = text;
+        break;
+    case OPTION_CHOICE: status = parse_choice(o, name, text, place, error); break;
+    case OPTION_FLAG: *(int *)place = 1; break;
+    }
+    return status;
+}
+
+static ssm2d_status set_default(const option *o, void *place, ssm2d_error *error)
+{
+    if (o->standard) return set_value(o, o->standard, place, error);
+    if (o->kind == OPTION_INT) *(long *)place = OPTION_UNSET;
+    if (o->kind == OPTION_DOUBLE) *(double *)place = NAN;
+    return SSM2D_OK;
+}
+
+static const option *find(const option *table, const char *name, size_t length, char letter)
+{
+    for (const option *o = table; o->name; o++)
+        if (!o->positional && (letter ? o->letter == letter : strlen(o->name) == length && !strncmp(o->name, name, length)))
+            return o;
+    return NULL;
+}
+
+static void *place_of(parsing *p, const option *o)
+{
+    if (o == &common_options[0]) return p->threads;
+    if (o == &common_options[1]) return p->help;
+    p->given[o - p->command->options] = 1;
+    return p->values + o->offset;
+}
+
+static ssm2d_status unknown_option(const command *c, const char *word, const char *name, ssm2d_error *error)
+{
+    const char *names[MOST_NAMES + 3];
+    int n = 0;
+    for (const option *o = c->options; o->name; o++)
+        if (!o->positional) names[n++] = o->name;
+    for (const option *o = common_options; o->name; o++) names[n++] = o->name;
+    names[n] = NULL;
+    const char *near = closest_name(name, names);
+    if (near) return fail(error, SSM2D_ERROR_ARGUMENT, "unknown option %s; did you mean --%s?", word, near);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "unknown option %s; see ssm2d %s --help", word, c->name);
+}
+
+/* One option at argv[0]; *used says how many words it took. */
+static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, ssm2d_error *error)
+{
+    const char *word = argv[0];
+    int is_long = word[1] == '-';
+    const char *name = word + (is_long ? 2 : 1);
+    size_t length = is_long ? strcspn(name, "=") : 1;
+    const char *value = is_long ? (name[length] ? name + length + 1 : NULL) : (name[1] ? name + 1 : NULL);
+    char letter = is_long ? 0 : *name;
+
+    const option *o = find(p->command->options, name, length, letter);
+    if (!o) o = find(common_options, name, length, letter);
+    if (!o) {
+        char bare[SAID], whole[SAID + 2];
+        snprintf(whole, sizeof whole, "%s%s", is_long ? "--" : "-", text_show(name, length, bare, sizeof bare));
+        return unknown_option(p->command, whole, bare, error);
+    }
+    *used = 1;
+    if (o->kind == OPTION_FLAG) {
+        if (value) return fail(error, SSM2D_ERROR_ARGUMENT, "--%s takes no value", o->name);
+    } else if (!value) {
+        if (argc < 2) return fail(error, SSM2D_ERROR_ARGUMENT, "--%s needs a value", o->name);
+        value = argv[1];
+        *used = 2;
+    }
+    return set_value(o, value, place_of(p, o), error);
+}
+
+static ssm2d_status parse_positional(parsing *p, const char *word, ssm2d_error *error)
+{
+    char said[SAID];
+    for (const option *o = p->command->options; o->name; o++)
+        if (o->positional && !p->given[o - p->command->options]) return set_value(o, word, place_of(p, o), error);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s; see ssm2d %s --help", say(word, said), p->command->name);
+}
+
+ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads, int *help, ssm2d_error *error)
+{
+    parsing p = {c, values, threads, help, {0}};
+    ssm2d_status status = SSM2D_OK;
+    *threads = 0;
+    *help = 0;
+    for (const option *o = c->options; o->name && !status; o++) status = set_default(o, p.values + o->offset, error);
+
+    int options_over = 0;
+    for (int i = 0, used; i < argc && !status && !*help; i += used) {
+        used = 1;
+        if (!options_over && !strcmp(argv[i], "--"))
+            options_over = 1;
+        else if (!options_over && argv[i][0] == '-' && argv[i][1])
+            status = parse_option(&p, argc - i, argv + i, &used, error);
+        else
+            status = parse_positional(&p, argv[i], error);
+    }
+    if (*help) return SSM2D_OK;
+    for (const option *o = c->options; o->name && !status; o++) {
+        char name[64];
+        if ((o->required || (o->positional && !o->standard)) && !p.given[o - c->options])
+            status =
+                fail(error, SSM2D_ERROR_ARGUMENT, "%s is missing; see ssm2d %s --help", shown(o, name, sizeof name), c->name);
+    }
+    if (!status && c->check) status = c->check(values, error);
+    return status;
+}
+
+static int complain(const char *command_name, const ssm2d_error *error, int code)
+{
+    fprintf(stderr, "ssm2d%s%s: %s\n", command_name ? " " : "", command_name ? command_name : "", error->line);
+    return code;
+}
+
+static int run_command(const command *c, int argc, char **argv)
+{
+    _Alignas(max_align_t) char values[COMMAND_VALUES] = {0};
+    ssm2d_context_options context_options = {0};
+    ssm2d_context *context = NULL;
+    ssm2d_error error = {""};
+    long threads;
+    int help;
+    if (command_parse(c, argc, argv, values, &threads, &help, &error)) return complain(c->name, &error, EXIT_USAGE);
+    if (help) {
+        help_command(stdout, c);
+        return EXIT_DONE;
+    }
+    context_options.threads = (int)threads;
+    ssm2d_status status = ssm2d_context_create(&context_options, &context, &error);
+    if (!status) status = c->run(context, values, &error);
+    ssm2d_context_destroy(context);
+    fflush(stdout);
+    return status ? complain(c->name, &error, EXIT_FAILED) : EXIT_DONE;
+}
+
+static int unknown_command(const command *const *commands, const char *word)
+{
+    const char *names[MOST_NAMES];
+    char said[SAID];
+    ssm2d_error error;
+    int n = 0;
+    while (commands[n]) names[n] = commands[n]->name, n++;
+    names[n] = NULL;
+    const char *near = closest_name(word, names);
+    if (near)
+        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; did you mean %s?", say(word, said), near);
+    else
+        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; see ssm2d --help", say(word, said));
+    return complain(NULL, &error, EXIT_USAGE);
+}
+
+int command_main(const command *const *commands, int argc, char **argv)
+{
+    int code = EXIT_DONE;
+    const char *first = argc > 1 ? argv[1] : NULL;
+    const command *chosen = NULL;
+    for (int i = 0; first && commands[i]; i++)
+        if (!strcmp(commands[i]->name, first)) chosen = commands[i];
+    if (chosen) {
+        code = run_command(chosen, argc - 2, argv + 2);
+    } else if (!first) {
+        help_overall(stderr, commands);
+        code = EXIT_USAGE;
+    } else if (!strcmp(first, "--help") || !strcmp(first, "-h")) {
+        help_overall(stdout, commands);
+    } else if (!strcmp(first, "--version")) {
+        printf("ssm2d %s\n", ssm2d_version());
+    } else {
+        code = unknown_command(commands, first);
+    }
+    /* A full disk behind standard output is a failure too. */
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "ssm2d: standard output: %s\n", strerror(errno));
+        return EXIT_FAILED;
+    }
+    return code;
+}

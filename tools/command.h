@@ -1,0 +1,73 @@
+/* command - the frame of the `ssm2d` tool: a subcommand is a table of options, and a function that gets their values.
+ *
+ * The table drives parsing, checking, defaults and --help. To add a subcommand: write tools/NAME.c with
+ *
+ *     typedef struct values { const char *image, *algo; long seed; double scale; int json; } values;
+ *
+ *     static const option options[] = {
+ *         {"IMAGE", OPTION_STRING, offsetof(values, image), "the picture to read", .positional = 1},
+ *         {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .choice = algo_name, .standard = "auto"},
+ *         {"seed", OPTION_INT, offsetof(values, seed), "of the parameters", .low = 0, .high = 1e9, .standard = "0"},
+ *         {"scale", OPTION_DOUBLE, offsetof(values, scale), "of the picture", .low = 0.1, .high = 10, .standard = "1"},
+ *         {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
+ *         {0}};
+ *
+ *     static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error) { const values *o = v; ... }
+ *
+ *     const command command_NAME = {"NAME", "what it does in a few words", "What it does in full ...", options, NULL, run, 0};
+ *
+ * declare command_NAME below, and add it to the list in main.c and the file to CMakeLists.txt. Results are printed to standard
+ * output by `run`; an error it returns is printed by the frame as `ssm2d NAME: line` on standard error. Exit codes: 0 done,
+ * 1 failed (run), 2 usage (parsing, check). `--threads N` and `--help` are common to all subcommands. */
+#ifndef SSM2D_TOOLS_COMMAND_H
+#define SSM2D_TOOLS_COMMAND_H
+
+#include "ssm2d.h"
+
+#include <limits.h>
+#include <stddef.h>
+
+typedef enum option_kind {
+    OPTION_INT,    /* long; OPTION_UNSET when not given and without a default */
+    OPTION_DOUBLE, /* double, finite; NAN when not given and without a default */
+    OPTION_STRING, /* const char *; NULL when not given and without a default */
+    OPTION_CHOICE, /* const char *, one of the names of `choice` */
+    OPTION_FLAG    /* int, 1 when given; takes no value */
+} option_kind;
+
+typedef struct option {
+    const char *name; /* without the dashes; of a positional argument as it is shown, upper case. The table ends with NULL */
+    option_kind kind;
+    size_t offset; /* of the value in the subcommand's struct of values */
+    const char *help;
+    const char *standard;         /* the default as text, or NULL */
+    const char *value;            /* what the value is called in --help; NULL: N, X, TEXT, NAME */
+    double low, high;             /* bounds of a number, both included */
+    const char *(*choice)(int i); /* the i-th name that is allowed, NULL past the last */
+    char letter;                  /* for the short form -o, or 0 */
+    int positional;               /* an argument without a name; in the order of the table; required without a default */
+    int required;                 /* an option that must be given */
+} option;
+
+#define OPTION_UNSET LONG_MIN
+enum { COMMAND_VALUES = 512 }; /* bytes that a struct of values may have */
+
+typedef struct command {
+    const char *name;
+    const char *summary; /* one line for `ssm2d --help`, at most 60 characters */
+    const char *about;   /* for `ssm2d NAME --help`: paragraphs, wrapped by the frame; lines that begin with a blank are kept */
+    const option *options;
+    ssm2d_status (*check)(const void *values, ssm2d_error *error); /* options that do not go together (exit 2); may be NULL */
+    ssm2d_status (*run)(ssm2d_context *context, const void *values, ssm2d_error *error);
+    int lists_fields; /* --help ends with the fields of a layer's configuration */
+} command;
+
+extern const command command_layer, command_kernels, command_filter, command_bench;
+
+/* The whole tool: commands is a NULL-ended list. Returns the exit code. */
+int command_main(const command *const *commands, int argc, char **argv);
+
+/* Parses what follows the command's name into values (a struct of zeros before). *help is set when --help was met. */
+ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads, int *help, ssm2d_error *error);
+
+#endif

@@ -1,0 +1,14 @@
+/* help - the texts of --help, made from the tables; no line is wider than 80 columns. */
+#ifndef SSM2D_TOOLS_HELP_H
+#define SSM2D_TOOLS_HELP_H
+
+#include "command.h"
+
+#include <stdio.h>
+
+extern const option common_options[]; /* of every subcommand */
+
+void help_overall(FILE *out, const command *const *commands);
+void help_command(FILE *out, const command *c);
+
+#endif

@@ -1,0 +1,280 @@
+/* ssm2d kernels - pictures of kernels: the paper's Figure 2, and the kernels and the receptive field of a layer. */
+#include "command.h"
+#include "core/context.h"
+#include "core/status.h"
+#include "draw/canvas.h"
+#include "draw/heatmap.h"
+#include "layer/config.h"
+#include "layer_setup.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct values {
+    const char *config, *output, *init, *scale;
+    long seed, rows, cols, draws, channels;
+    int figure2;
+} values;
+
+enum { MOST_PANELS = 32, MOST_DIRECTIONS = 4, TITLE = 48 };
+
+static const char *scale_at(int i)
+{
+    static const char *const names[] = {"panel", "shared", NULL};
+    return names[i];
+}
+
+static const option options[] = {
+    {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png or .svg", .value = "FILE", .letter = 'o',
+     .required = 1},
+    {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
+    {"draws", OPTION_INT, offsetof(values, draws), "Figure 2: how many draws of parameters, one column each (5 when not given)",
+     .low = 1, .high = MOST_PANELS},
+    {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file", .value = "FILE"},
+    {"channels", OPTION_INT, offsetof(values, channels), "layer: how many channels to show (the first 4 when not given)",
+     .low = 1, .high = MOST_PANELS},
+    {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters", .choice = layer_init_name},
+    {"seed", OPTION_INT, offsetof(values, seed), "of the parameters; instead of the one in FILE, else 0", .low = 0,
+     .high = INT_MAX},
+    {"rows", OPTION_INT, offsetof(values, rows), "of a kernel", .standard = "20", .low = 1, .high = 1024},
+    {"cols", OPTION_INT, offsetof(values, cols), "of a kernel", .standard = "20", .low = 1, .high = 1024},
+    {"scale", OPTION_CHOICE, offsetof(values, scale), "of the colours: each panel its own, or one for all kernels",
+     .standard = "panel", .choice = scale_at},
+    {0}};
+
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    ssm2d_status status = canvas_check(o->output, error);
+    if (status) return status;
+    if (o->figure2 && (o->config || o->init || o->channels != OPTION_UNSET))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s is about a layer and does not go with --figure2",
+                    o->config ? "config"
+                    : o->init ? "init"
+                              : "channels");
+    if (!o->figure2 && o->draws != OPTION_UNSET) return fail(error, SSM2D_ERROR_ARGUMENT, "--draws goes only with --figure2");
+    return SSM2D_OK;
+}
+
+/* kernel[directions][channels][rows][cols] of a layer with these parameters. */
+static ssm2d_status kernels_of(ssm2d_context *context, const ssm2d_config *config, const values *o, const double *params,
+                               double *kernel, ssm2d_error *error)
+{
+    ssm2d_plan_options plan_options = ssm2d_plan_options_default();
+    ssm2d_plan *plan = NULL;
+    ssm2d_workspace *workspace = NULL;
+    plan_options.rows = (size_t)o->rows;
+    plan_options.cols = (size_t)o->cols;
+    plan_options.type = SSM2D_DOUBLE;
+    plan_options.inference = 1;
+    ssm2d_status status = ssm2d_plan_create(context, config, &plan_options, &plan, error);
+    if (!status) status = ssm2d_workspace_create(plan, &workspace, error);
+    if (!status) ssm2d_kernel(plan, workspace, params, kernel);
+    ssm2d_workspace_destroy(workspace);
+    ssm2d_plan_destroy(plan);
+    return status;
+}
+
+static heat_panel kernel_panel(const values *o, const double *kernel)
+{
+    return (heat_panel){.values = kernel,
+                        .rows = (int)o->rows,
+                        .cols = (int)o->cols,
+                        .from_below = 1,
+                        .map = COLOUR_DIVERGING,
+                        .row_label = "row i",
+                        .col_label = "column j"};
+}
+
+static const char *scale_note(const values *o)
+{
+    return strcmp(o->scale, "shared") ? "Colours: each panel on its own scale, from minus to plus its largest value."
+                                      : "Colours: one scale for all kernels, from minus to plus the largest value.";
+}
+
+/* ---- Figure 2 ------------------------------------------------------------------------------------------------------- */
+
+/* Freshly initialised a are near 1/2, and every kernel a dot in the corner. Those of the figure reach across the grid: raw A is
+ * spread from N(0, 0.2^2) to N(3, 1.5^2), a mostly between 0.8 and 1. */
+static void spread_a(const ssm2d_config *config, double *params)
+{
+    ssm2d_param a;
+    ssm2d_param_get(config, 0, &a);
+    for (size_t i = 0; i < a.size; i++) params[a.offset + i] = 3 + 7.5 * params[a.offset + i];
+}
+
+static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_error *error)
+{
+    static const ssm2d_norm norms[2] = {SSM2D_NORM_HALF, SSM2D_NORM_PAPER};
+    static const char *const row_titles[2] = {"before: half", "after: paper"};
+    int draws = o->draws == OPTION_UNSET ? 5 : (int)o->draws;
+    size_t cells = (size_t)o->rows * (size_t)o->cols;
+    heat_panel panels[2 * MOST_PANELS];
+    char titles[MOST_PANELS][TITLE], note[512];
+    const char *col_titles[MOST_PANELS];
+    double *params = NULL;
+
+    layer_setup setup = layer_setup_default();
+    setup.config.channels = setup.config.n_ssm = draws;
+    setup.config.d_state = 2;
+    setup.config.directions = 1;
+    setup.config.skip = 0;
+    setup.init = SSM2D_INIT_AUTHORS;
+    layer_setup_override(&setup, o->seed, NULL);
+    double *kernel = memory_take(context, 2 * (size_t)draws * cells * sizeof *kernel);
+    ssm2d_status status = kernel ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for the kernels");
+    if (!status) status = layer_setup_params(context, &setup, &params, error);
+    if (!status) spread_a(&setup.config, params);
+    for (int i = 0; i < 2 && !status; i++) {
+        setup.config.norm = norms[i];
+        status = kernels_of(context, &setup.config, o, params, kernel + (size_t)(i * draws) * cells, error);
+    }
+    for (int i = 0; i < 2 * draws && !status; i++) panels[i] = kernel_panel(o, kernel + (size_t)i * cells);
+    for (int i = 0; i < draws; i++) {
+        snprintf(titles[i], sizeof titles[i], "draw %d", i + 1);
+        col_titles[i] = titles[i];
+    }
+    snprintf(note, sizeof note,
+             "Each column has the same random A1..A4, B1, B2, C1, C2 (d_state 2, seed %llu). K[0,0] is at the bottom left.\n%s",
+             (unsigned long long)setup.seed, scale_note(o));
+    heat_figure figure = {.title = "2-D SSM kernels before and after the relaxation",
+                          .note = note,
+                          .grid_rows = 2,
+                          .grid_cols = draws,
+                          .panels = panels,
+                          .row_titles = row_titles,
+                          .col_titles = col_titles,
+                          .shared_scale = !strcmp(o->scale, "shared")};
+    if (!status) status = heatmap_draw(context, o->output, &figure, error);
+    memory_give(context, params);
+    memory_give(context, kernel);
+    return status;
+}
+
+/* ---- a layer -------------------------------------------------------------------------------------------------------- */
+
+/* field[2*rows-1][2*cols-1]: |dy[centre]/du| by offset from the centre, averaged over channels; without the LayerNorm. */
+static void receptive_field(const ssm2d_config *c, const values *o, const double *params, const double *kernel, double *field)
+{
+    int rows = (int)o->rows, cols = (int)o->cols;
+    size_t width = 2 * (size_t)cols - 1, cells = (size_t)rows * (size_t)cols;
+    double scale = c->average ? 1.0 / c->directions : 1;
+    const double *skip = NULL;
+    ssm2d_param param;
+    for (int i = 0; ssm2d_param_get(c, i, &param); i++)
+        if (!strcmp(param.name, "D")) skip = params + param.offset;
+    for (int di = 1 - rows; di < rows; di++)
+        for (int dj = 1 - cols; dj < cols; dj++) {
+            double sum = 0;
+            for (int h = 0; h < c->channels; h++) {
+                double tap = skip && !di && !dj ? skip[h] : 0;
+                for (int r = 0; r < c->directions; r++) {
+                    /* A direction sees what lies above and to the left; flipped, below or to the right. */
+                    flip f = config_flip(c, r);
+                    int p = f.rows ? di : -di, q = f.cols ? dj : -dj;
+                    if (p >= 0 && q >= 0) tap += scale * kernel[(size_t)(r * c->channels + h) * cells + (size_t)(p * cols + q)];
+                }
+                sum += fabs(tap);
+            }
+            field[(size_t)(di + rows - 1) * width + (size_t)(dj + cols - 1)] = sum / c->channels;
+        }
+}
+
+static void describe(const layer_setup *s, const values *o, char *note, size_t size)
+{
+    char norm[32], kind[32];
+    snprintf(note, size,
+             "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] is at the bottom left.\n%s\n"
+             "Receptive field: |dy/du| by offset from the output's place, averaged over channels%s; logarithmic scale.",
+             s->config.channels, s->config.channels == 1 ? "" : "s", layer_field_text(&s->config, "norm", norm, sizeof norm),
+             layer_field_text(&s->config, "values", kind, sizeof kind), s->config.n_ssm, s->config.d_state,
+             layer_init_name((int)s->init), (unsigned long long)s->seed, scale_note(o),
+             s->config.layer_norm ? ", before the LayerNorm" : "");
+}
+
+static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_error *error)
+{
+    /* by whether rows, columns are */
+    static const char *const flip_titles[2][2] = {{"not flipped", "cols flipped"}, {"rows flipped", "both flipped"}};
+    layer_setup setup = layer_setup_default();
+    size_t cells = (size_t)o->rows * (size_t)o->cols;
+    size_t field_cells = (2 * (size_t)o->rows - 1) * (2 * (size_t)o->cols - 1);
+    heat_panel panels[MOST_DIRECTIONS * MOST_PANELS];
+    char titles[MOST_PANELS][TITLE], note[512];
+    const char *col_titles[MOST_PANELS], *row_titles[MOST_DIRECTIONS];
+    double *params = NULL, *kernel = NULL, *field = NULL;
+    ssm2d_status status = SSM2D_OK;
+
+    if (o->config && (status = layer_setup_read(context, o->config, &setup, error))) return status;
+    layer_setup_override(&setup, o->seed, o->init);
+    if (!setup.config.channels) setup.config.channels = setup.config.n_ssm; /* one for each system */
+    if ((status = layer_setup_params(context, &setup, &params, error))) return status;
+    int channels = setup.config.channels, directions = setup.config.directions;
+    int shown = o->channels != OPTION_UNSET ? (int)o->channels : 4;
+    if (shown > channels) shown = channels;
+    kernel = memory_take(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
+    field = memory_take(context, field_cells * sizeof *field);
+    if (!kernel || !field) {
+        status =
+            fail(error, SSM2D_ERROR_MEMORY, "no memory for %d kernels of %ld x %ld", directions * channels, o->rows, o->cols);
+        goto done;
+    }
+    if ((status = kernels_of(context, &setup.config, o, params, kernel, error))) goto done;
+    receptive_field(&setup.config, o, params, kernel, field);
+
+    for (int r = 0; r < directions; r++) {
+        flip f = config_flip(&setup.config, r);
+        row_titles[r] = flip_titles[f.rows][f.cols];
+        for (int h = 0; h < shown; h++) panels[r * shown + h] = kernel_panel(o, kernel + (size_t)(r * channels + h) * cells);
+    }
+    for (int h = 0; h < shown; h++) {
+        snprintf(titles[h], sizeof titles[h], "channel %d", h);
+        col_titles[h] = titles[h];
+    }
+    describe(&setup, o, note, sizeof note);
+    heat_panel aside = {.values = field,
+                        .rows = 2 * (int)o->rows - 1,
+                        .cols = 2 * (int)o->cols - 1,
+                        .row_first = 1 - (int)o->rows,
+                        .col_first = 1 - (int)o->cols,
+                        .map = COLOUR_SEQUENTIAL,
+                        .logarithmic = 1,
+                        .row_label = "row offset",
+                        .col_label = "column offset"};
+    heat_figure figure = {.title = "Kernels and effective receptive field of a 2-D SSM layer",
+                          .note = note,
+                          .grid_rows = directions,
+                          .grid_cols = shown,
+                          .panels = panels,
+                          .row_titles = row_titles,
+                          .col_titles = col_titles,
+                          .shared_scale = !strcmp(o->scale, "shared"),
+                          .aside = &aside,
+                          .aside_title = "effective receptive field"};
+    status = heatmap_draw(context, o->output, &figure, error);
+done:
+    memory_give(context, params);
+    memory_give(context, kernel);
+    memory_give(context, field);
+    return status;
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    return o->figure2 ? draw_figure2(context, o, error) : draw_layer(context, o, error);
+}
+
+static const char about[] =
+    "Draws the kernels of a layer, one row per direction and one column per channel, and beside them its effective "
+    "receptive field: how much each place of the input moves an output. The layer is the library's default, or the "
+    "one in --config: a JSON object with any of the fields below, init and seed, such as\n"
+    "\n"
+    "  {\"channels\": 8, \"directions\": 4, \"norm\": \"relaxed\", \"seed\": 1}\n"
+    "\n"
+    "--figure2 draws kernels of the same random parameters before the relaxation (norm half, above) and after it "
+    "(norm paper, below).";
+
+const command command_kernels = {
+    "kernels", "draw kernels and receptive fields as heat maps", about, options, check_values, run, .lists_fields = 1};

@@ -1,0 +1,114 @@
+/* The gradient for each direction's kernel, written down as the formula has it, in double:
+ *
+ *     dkernel[r,h,p,q] = sum_b sum_ij g'[b,h,i,j] * u'[b,h,i-p,j-q]      u', g': flipped as direction r is
+ *
+ * g is the gradient at the output of the convolution: dy, after the LayerNorm's backward when there is one. */
+#include "core/context.h"
+#include "core/status.h"
+#include "io/text.h"
+#include "layer/config.h"
+#include "layer_case.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct correlation {
+    const layer_case *c;
+    const double *g; /* [batch][channels][rows][cols] */
+    double *dkernel; /* [directions][channels][rows][cols] */
+} correlation;
+
+/* One direction of one channel. */
+static void correlate(void *arg, size_t task, int worker)
+{
+    const correlation *x = arg;
+    const layer_case *c = x->c;
+    size_t channels = (size_t)c->config.channels, r = task / channels, h = task % channels, cells = c->rows * c->cols;
+    double scale = c->config.average ? 1.0 / c->config.directions : 1;
+    flip f = config_flip(&c->config, (int)r);
+    (void)worker;
+    for (size_t p = 0; p < c->rows; p++)
+        for (size_t q = 0; q < c->cols; q++) {
+            /* Flipping both arrays is looking from the other side: the pair's places change, their distance does not. */
+            size_t g_row = f.rows ? 0 : p, u_row = f.rows ? p : 0, g_col = f.cols ? 0 : q, u_col = f.cols ? q : 0;
+            double sum = 0;
+            for (size_t b = 0; b < c->batch; b++) {
+                const double *g = x->g + (b * channels + h) * cells, *u = c->u + (b * channels + h) * cells;
+                for (size_t i = 0; i + p < c->rows; i++)
+                    for (size_t j = 0; j + q < c->cols; j++)
+                        sum += g[(i + g_row) * c->cols + j + g_col] * u[(i + u_row) * c->cols + j + u_col];
+            }
+            x->dkernel[task * cells + p * c->cols + q] = scale * sum;
+        }
+}
+
+/* g[b,h,cell] from dy, and z, the layer's output before the LayerNorm over channels. */
+static void layer_norm_backward(const layer_case *c, const double *gamma, const double *z, double *g)
+{
+    size_t channels = (size_t)c->config.channels, cells = c->rows * c->cols;
+    for (size_t b = 0; b < c->batch; b++)
+        for (size_t cell = 0; cell < cells; cell++) {
+            size_t at = b * channels * cells + cell;
+            double mean = 0, variance = 0, d_mean = 0, d_slope = 0;
+            for (size_t h = 0; h < channels; h++) mean += z[at + h * cells] / (double)channels;
+            for (size_t h = 0; h < channels; h++) variance += pow(z[at + h * cells] - mean, 2) / (double)channels;
+            double inverse = 1 / sqrt(variance + 1e-5);
+            for (size_t h = 0; h < channels; h++) {
+                double d = c->dy[at + h * cells] * gamma[h], normal = (z[at + h * cells] - mean) * inverse;
+                d_mean += d / (double)channels;
+                d_slope += d * normal / (double)channels;
+            }
+            for (size_t h = 0; h < channels; h++) {
+                double d = c->dy[at + h * cells] * gamma[h], normal = (z[at + h * cells] - mean) * inverse;
+                g[at + h * cells] = (d - d_mean - normal * d_slope) * inverse;
+            }
+        }
+}
+
+/* z: the same layer with the LayerNorm left out. The parameters that are left come first in the flat array, as before. */
+static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, double *z, ssm2d_error *error)
+{
+    ssm2d_config config = c->config;
+    ssm2d_plan_options options = ssm2d_plan_options_default();
+    ssm2d_plan *plan = NULL;
+    ssm2d_workspace *workspace = NULL;
+    ptrdiff_t cells = (ptrdiff_t)(c->rows * c->cols);
+    config.layer_norm = 0;
+    options.batch = c->batch;
+    options.rows = c->rows;
+    options.cols = c->cols;
+    options.type = SSM2D_DOUBLE;
+    options.inference = 1;
+    options.in = options.out = (ssm2d_strides){config.channels * cells, (ptrdiff_t)c->cols, 1, cells};
+    ssm2d_status status = ssm2d_plan_create(context, &config, &options, &plan, error);
+    if (!status) status = ssm2d_workspace_create(plan, &workspace, error);
+    if (!status) ssm2d_forward(plan, workspace, c->params, c->u, z);
+    ssm2d_workspace_destroy(workspace);
+    ssm2d_plan_destroy(plan);
+    return status;
+}
+
+ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, double *dkernel, ssm2d_error *error)
+{
+    correlation x = {c, c->dy, dkernel};
+    double *z = NULL, *g = NULL;
+    ssm2d_status status = SSM2D_OK;
+    if (c->config.layer_norm) {
+        ssm2d_param param;
+        z = memory_take(context, c->grid_count * sizeof *z);
+        g = memory_take(context, c->grid_count * sizeof *g);
+        if (!z || !g) {
+            status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for dK", text_path(c->folder));
+            goto done;
+        }
+        if ((status = before_norm(context, c, z, error))) goto done;
+        for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++)
+            if (!strcmp(param.name, "gamma")) layer_norm_backward(c, c->params + param.offset, z, g);
+        x.g = g;
+    }
+    pool_run(context->pool, (size_t)(c->config.directions * c->config.channels), correlate, &x);
+done:
+    memory_give(context, z);
+    memory_give(context, g);
+    return status;
+}
