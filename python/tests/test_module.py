@@ -481,18 +481,19 @@ class Squares(torch.utils.data.Dataset):
 
 class Threads(Case):
     def test_python_threads(self):
-        layer = make(layer_norm=True)
-        inputs = [self.u * (i + 1) for i in range(6)]
+        layer = make(32, layer_norm=True)
+        inputs = [torch.randn(4, 12, 12, 32, dtype=torch.float64) for _ in range(6)]  # long enough to meet
         wanted = [call(layer, u) for u in inputs]
         problems = []
         frozen = copy.deepcopy(layer).eval()
 
         def work(i):
             try:
-                for _ in range(30):
+                for _ in range(10):
                     self.assertClose(call(layer, inputs[i]), wanted[i])
                     with torch.no_grad():
-                        self.assertClose([frozen(inputs[i])], wanted[i][:1])
+                        for _ in range(3):
+                            self.assertClose([frozen(inputs[i])], wanted[i][:1])
             except BaseException as problem:
                 problems.append(problem)
 
