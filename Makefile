@@ -6,6 +6,7 @@
 help:
 	@echo 'make demo      install what is missing, build, draw the figures and filter a picture (results in demo/)'
 	@echo 'make test      install what is missing, build in every way and run every test'
+	@echo '               (PYTHON=1: installs torch, too, for the tests of the Python package)'
 	@echo 'make build     the release build, in build/release'
 	@echo 'make dev       the developers'"'"' build, warnings are errors, in build/dev; then its tests'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
@@ -26,6 +27,9 @@ demo: deps
 	cmake --preset release
 	cmake --build --preset release --target ssm2d_tool make_picture
 	@examples/demo.sh build/release demo
+
+# PYTHON=1 also installs what the tests of the Python package need; without it they are run when that is there.
+export PYTHON
 
 test: deps
 	@tests/run-all.sh

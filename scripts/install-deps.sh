@@ -15,6 +15,14 @@ libcmocka-dev
 libfftw3-dev
 "
 
+# PYTHON=1: also what the tests of the Python package need.
+if [ "${PYTHON:-}" = 1 ]; then
+    packages="$packages
+python3-numpy python3-torch python3-torchvision python3-matplotlib
+python3-pip python3-venv python3-setuptools python3-wheel
+"
+fi
+
 say() { printf '%s\n' "$*" >&2; }
 
 if ! command -v dpkg-query > /dev/null; then

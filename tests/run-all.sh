@@ -2,6 +2,7 @@
 # run-all.sh [STAGE..] - builds in every way and runs every test; the last line is `N passed, N failed`.
 #
 #   release   the release build, all tests; gcc, warnings are errors
+#   python    the Python package, with the library of the release build; says so where NumPy or torch are not installed
 #   library   the library alone, for which a C compiler has to suffice; warnings are errors
 #   asan      address and undefined-behaviour sanitizers, all tests; gcc, warnings are errors
 #   tsan      thread sanitizer, the tests labelled `threads`
@@ -63,6 +64,25 @@ plain_addresses=()
 if setarch -R true 2> /dev/null; then plain_addresses=(setarch -R); fi
 
 stage_release() { build release --preset release -DSSM2D_WERROR=ON && run release; }
+# Its last line is `python: N tests, N passed, N failed, N skipped`, or says why there is nothing to run.
+stage_python()
+{
+    local log=build/python.log code=0 counts
+    say "python: testing"
+    python/run-tests.sh build/release > "$log" 2>&1 < /dev/null || code=$?
+    counts=$(sed -n 's/^python: [0-9]* tests, \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
+    grep '^python:' "$log"
+    if [ -n "$counts" ]; then
+        set -- $counts
+        passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+        [ "$2" = 0 ] || failures+=("python: $2 tests (see $log)")
+    fi
+    if [ "$code" != 0 ]; then
+        tail -n 40 "$log"
+        [ -n "$counts" ] && [ "${2:-0}" != 0 ] || fault "python: run-tests.sh ended with exit code $code (see $log)"
+    fi
+}
+
 stage_dev() { build dev --preset dev && run dev; }
 stage_asan() { build asan --preset asan && run asan; }
 stage_tsan() { build tsan --preset tsan && run tsan "${plain_addresses[@]}"; }
@@ -75,10 +95,10 @@ stage_library()
         -DSSM2D_TESTS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON && passed=$((passed + 1))
 }
 
-[ $# != 0 ] || set -- release library asan tsan fuzz
+[ $# != 0 ] || set -- release python library asan tsan fuzz
 for stage; do
     if ! declare -F "stage_$stage" > /dev/null; then
-        echo "run-all.sh: there is no stage '$stage'; use release, library, asan, tsan, fuzz or dev" >&2
+        echo "run-all.sh: there is no stage '$stage'; use release, python, library, asan, tsan, fuzz or dev" >&2
         exit 2
     fi
 done
