@@ -11,11 +11,15 @@
 
 #include <string.h>
 
-enum { N1, N2, LINE, CHUNKS };                  /* own[]: lengths, vectors of a task, chunks of the batch */
-enum { TABLES, SPECTRA, GRADIENTS, SCRATCH };   /* at.own[] */
-enum { TASKS_WANTED = 16, IMAGES_OF_CHUNK = 4 }; /* fixed, so that sums do not depend on the number of threads */
+enum { N1, N2, GROUP, CHUNKS, GRADIENT_GROUP, GRADIENT_CHUNKS }; /* own[]: lengths, vectors of a task, chunks of the batch */
+enum { TABLES, SPECTRA, GRADIENTS, SCRATCH };                    /* at.own[] */
+
+/* Tasks beyond the first number are not worth their overhead; a chunk's gradient must be cleared and added. Fixed, so that sums
+ * do not depend on the number of threads. */
+enum { TASKS_WANTED = 16, IMAGES_OF_GRADIENT = 4, LINE_BYTES = 64 };
 
 static int least(int a, int b) { return a < b ? a : b; }
+static int most(int a, int b) { return a > b ? a : b; }
 static int ceiling(int a, int b) { return (a + b - 1) / b; }
 static int half(const ssm2d_plan *p) { return p->own[N2] / 2 + 1; } /* frequencies that a row keeps */
 
@@ -35,6 +39,29 @@ static size_t scratch_size(const ssm2d_plan *p)
     return 2 * (size_t)(p->own[N2] + p->own[N1]) * element(p) + tiles * tile_size(p);
 }
 
+/* Work is cut into chunks of at least `images` images, and those, if they are too few, into groups of vectors: whole cache lines,
+ * so that no two threads write to one. Few groups are best, for memory is then read and written in long pieces. */
+static void share(const ssm2d_plan *p, int images, int *group, int *chunks)
+{
+    const int line = most(1, LINE_BYTES / (p->lanes * (int)sizeof(real))), lines = ceiling(p->vectors, line);
+    *chunks = least(TASKS_WANTED, ceiling((int)p->options.batch, images));
+    *group = line * ceiling(lines, ceiling(TASKS_WANTED, *chunks));
+}
+
+static size_t tasks(const ssm2d_plan *p, int group, int chunks) { return (size_t)ceiling(p->vectors, group) * (size_t)chunks; }
+
+typedef struct range {
+    int vector, vector_end;
+    size_t chunk, image, image_end;
+} range;
+
+static range range_of(const ssm2d_plan *p, size_t task, int group, int chunks)
+{
+    const size_t n = (size_t)chunks, chunk = task % n, batch = p->options.batch;
+    const int vector = (int)(task / n) * group;
+    return (range){vector, least(p->vectors, vector + group), chunk, batch * chunk / n, batch * (chunk + 1) / n};
+}
+
 typedef struct work {
     const ssm2d_plan *p;
     ssm2d_workspace *ws;
@@ -42,7 +69,6 @@ typedef struct work {
     const int (*at)[2];         /* [half]: where a row has frequencies c and -c */
     const real *u, *dy;         /* forward: only u and y */
     real *y, *du;
-    int want_params;
 } work;
 
 /* A column more is transformed twice for each rows/2 transforms of rows; about what COLUMN says. */
@@ -74,16 +100,13 @@ static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
     const size_t threads = (size_t)pool_threads(p->context->pool);
     p->own[N1] = column.n;
     p->own[N2] = row.n;
-    p->own[LINE] = 64 / (p->lanes * (int)sizeof(real)); /* vectors of a cache line: one task, no line shared by two */
-    if (p->own[LINE] < 1) p->own[LINE] = 1;
-    size_t chunks = (p->options.batch + IMAGES_OF_CHUNK - 1) / IMAGES_OF_CHUNK;
-    p->own[CHUNKS] = ceiling(TASKS_WANTED, ceiling(p->vectors, p->own[LINE]));
-    if (chunks < (size_t)p->own[CHUNKS]) p->own[CHUNKS] = (int)chunks;
+    share(p, 1, &p->own[GROUP], &p->own[CHUNKS]);
+    share(p, IMAGES_OF_GRADIENT, &p->own[GRADIENT_GROUP], &p->own[GRADIENT_CHUNKS]);
     p->at.own[TABLES] = plan_reserve(p, (size_t)half(p) * 2 * sizeof(int)
                                             + (fft_length_twiddles(&row) + fft_length_twiddles(&column)) * sizeof(real), 1);
     p->at.own[SPECTRA] = plan_reserve(p, spectrum_size(p), (size_t)p->vectors * sizeof(real));
     if (!p->options.inference)
-        p->at.own[GRADIENTS] = plan_reserve(p, spectrum_size(p), (size_t)p->own[CHUNKS] * (size_t)p->vectors * sizeof(real));
+        p->at.own[GRADIENTS] = plan_reserve(p, spectrum_size(p), (size_t)p->own[GRADIENT_CHUNKS] * (size_t)p->vectors * sizeof(real));
     p->at.own[SCRATCH] = plan_reserve(p, scratch_size(p), threads * sizeof(real));
     return SSM2D_OK;
 }
@@ -99,8 +122,6 @@ static void fill_tables(const work *w)
     NAME(fft_line_twiddles)(&w->row.length, (real *)(uintptr_t)w->row.twiddles);
     NAME(fft_line_twiddles)(&w->column.length, (real *)(uintptr_t)w->column.twiddles);
 }
-
-static real *scratch(const work *w, int worker) { return REGION(real, w->ws, own[SCRATCH]) + (size_t)worker * scratch_size(w->p); }
 
 /* Row d of a cycle of n1: what row offset of the kernel it is, and whether there is one. */
 static int kernel_offset(const ssm2d_plan *p, int d, int *offset)
@@ -130,20 +151,36 @@ static void kernel_row_out(const ssm2d_plan *p, real *k2, const real *from, int 
     memcpy(k2 + two_sided_at(p, d, 1 - p->trunc_cols), from + (n - T + 1) * lanes, (T - 1) * lanes * sizeof(real));
 }
 
+/* Parts of a worker's scratch. */
+typedef struct desk {
+    real *line, *re, *im; /* a row, and its real and imaginary parts */
+    real *x, *x_u;        /* columns */
+    real *tile, *tile_u;
+} desk;
+
+static desk desk_of(const work *w, int worker)
+{
+    const ssm2d_plan *p = w->p;
+    const size_t n1 = (size_t)p->own[N1] * element(p), n2 = (size_t)p->own[N2] * element(p);
+    real *start = REGION(real, w->ws, own[SCRATCH]) + (size_t)worker * scratch_size(p), *x = start + 2 * n2;
+    return (desk){start, start + n2, start + n2 + n2 / 2, x, x + n1, x + 2 * n1, x + 2 * n1 + tile_size(p)};
+}
+
 static void prepare_vector(void *arg, size_t vector, int worker)
 {
     const work *w = arg;
     const ssm2d_plan *p = w->p;
+    const desk t = desk_of(w, worker);
     const ptrdiff_t lanes = p->lanes, n1 = p->own[N1], n2 = p->own[N2];
     const real *k2 = REGION(real, w->ws, k2) + vector * two_sided_size(p);
     real *spectrum = REGION(real, w->ws, own[SPECTRA]) + vector * spectrum_size(p);
-    real *line = scratch(w, worker), *re = line + 2 * n2 * lanes, *im = re + n2 * lanes;
     for (int d = 0; d < n1; d += 2) {
         real *to = spectrum + 2 * d * lanes;
-        kernel_row_in(p, re, k2, d);
-        kernel_row_in(p, im, k2, d + 1);
-        NAME(fft_line_forward)(&w->row, line, re, im, lanes, (int)n2);
-        w->row.f->split(to, to + 2 * lanes, (ptrdiff_t)spectrum_column(p), line, w->at, half(p), (real)(0.5 / ((double)n1 * (double)n2)));
+        kernel_row_in(p, t.re, k2, d);
+        kernel_row_in(p, t.im, k2, d + 1);
+        NAME(fft_line_forward)(&w->row, t.line, t.re, t.im, lanes, (int)n2);
+        w->row.f->split(to, to + 2 * lanes, (ptrdiff_t)spectrum_column(p), t.line, w->at, half(p),
+                        (real)(0.5 / ((double)n1 * (double)n2)));
     }
     for (int c = 0; c < half(p); c++, spectrum += spectrum_column(p))
         NAME(fft_line_forward)(&w->column, spectrum, spectrum, spectrum + lanes, 2 * lanes, (int)n1);
@@ -156,140 +193,126 @@ static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws)
     pool_run(p->context->pool, (size_t)p->vectors, prepare_vector, &w);
 }
 
-/* Where the cells of one vector of channels are. */
-typedef struct view {
-    size_t at; /* of cell (0, 0) of the first image */
-    ssm2d_strides s;
-    int count; /* channels */
-} view;
-
-static view view_of(const ssm2d_plan *p, ssm2d_strides s, int vector)
+/* Channels of a vector, and whether rows of an array with these strides can be transformed where they are. */
+static int channels(const ssm2d_plan *p, int vector) { return least(p->lanes, p->config.channels - vector * p->lanes); }
+static int in_place(const ssm2d_plan *p, int vector, ssm2d_strides s, int rows)
 {
-    const int first = vector * p->lanes;
-    return (view){(size_t)(first * s.channel), s, least(p->lanes, p->config.channels - first)};
+    return rows == 2 && s.channel == 1 && channels(p, vector) == p->lanes;
 }
 
-static int whole(const ssm2d_plan *p, const view *v) { return v->s.channel == 1 && v->count == p->lanes; }
-
-/* tile <- the spectra of the rows of an image, times scale. */
-static void rows_forward(const work *w, real *tile, const real *image, const view *v, real scale, real *line)
+/* tile <- the spectra of the rows of one vector of an image, times scale. */
+static void rows_forward(const work *w, const desk *t, real *tile, const real *image, ssm2d_strides s, int vector, real scale)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
-    const size_t cols = (size_t)p->cols;
-    real *re = line + (size_t)p->own[N2] * element(p), *im = re + p->own[N2] * lanes;
     NAME(gather) *gather = ((const NAME(simd) *)p->simd)->gather;
     for (int i = 0; i < p->rows; i += 2, tile += 2 * pitch) {
-        const real *one = image + i * v->s.row, *two = one + v->s.row;
-        if (i + 1 < p->rows && whole(p, v)) {
-            NAME(fft_line_forward)(&w->row, line, one, two, v->s.col, p->cols);
+        const real *one = image + i * s.row + vector * lanes * s.channel, *two = one + s.row;
+        const int rows = least(2, p->rows - i);
+        if (in_place(p, vector, s, rows)) {
+            NAME(fft_line_forward)(&w->row, t->line, one, two, s.col, p->cols);
         } else {
-            gather(re, 0, one, cols, v->s.col, v->s.channel, v->count);
-            if (i + 1 < p->rows)
-                gather(im, 0, two, cols, v->s.col, v->s.channel, v->count);
+            gather(t->re, 0, one, (size_t)p->cols, s.col, s.channel, channels(p, vector));
+            if (rows == 2)
+                gather(t->im, 0, two, (size_t)p->cols, s.col, s.channel, channels(p, vector));
             else
-                memset(im, 0, cols * (size_t)lanes * sizeof(real));
-            NAME(fft_line_forward)(&w->row, line, re, im, lanes, p->cols);
+                memset(t->im, 0, (size_t)(p->cols * lanes) * sizeof(real));
+            NAME(fft_line_forward)(&w->row, t->line, t->re, t->im, lanes, p->cols);
         }
-        w->row.f->split(tile, tile + pitch, 2 * lanes, line, w->at, half(p), scale);
+        w->row.f->split(tile, tile + pitch, 2 * lanes, t->line, w->at, half(p), scale);
     }
 }
 
-/* The rows of an image <- (add: +=) the way back from their spectra. */
-static void rows_backward(const work *w, real *image, const view *v, const real *tile, int add, real *line)
+/* The rows of one vector of an image <- (add: +=) the way back from their spectra. */
+static void rows_backward(const work *w, const desk *t, real *image, ssm2d_strides s, int vector, const real *tile, int add)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
-    const size_t cols = (size_t)p->cols;
-    real *re = line + (size_t)p->own[N2] * element(p), *im = re + p->own[N2] * lanes;
     NAME(scatter) *scatter = ((const NAME(simd) *)p->simd)->scatter;
     for (int i = 0; i < p->rows; i += 2, tile += 2 * pitch) {
-        real *one = image + i * v->s.row, *two = one + v->s.row;
-        w->row.f->join(line, tile, tile + pitch, 2 * lanes, w->at, half(p));
-        if (i + 1 < p->rows && whole(p, v)) {
-            NAME(fft_line_backward)(&w->row, one, two, v->s.col, p->cols, line, add);
+        real *one = image + i * s.row + vector * lanes * s.channel, *two = one + s.row;
+        const int rows = least(2, p->rows - i);
+        w->row.f->join(t->line, tile, tile + pitch, 2 * lanes, w->at, half(p));
+        if (in_place(p, vector, s, rows)) {
+            NAME(fft_line_backward)(&w->row, one, two, s.col, p->cols, t->line, add);
             continue;
         }
-        NAME(fft_line_backward)(&w->row, re, im, lanes, p->cols, line, 0);
-        scatter(one, re, 0, cols, v->s.col, v->s.channel, v->count, add);
-        if (i + 1 < p->rows) scatter(two, im, 0, cols, v->s.col, v->s.channel, v->count, add);
+        NAME(fft_line_backward)(&w->row, t->re, t->im, lanes, p->cols, t->line, 0);
+        scatter(one, t->re, 0, (size_t)p->cols, s.col, s.channel, channels(p, vector), add);
+        if (rows == 2) scatter(two, t->im, 0, (size_t)p->cols, s.col, s.channel, channels(p, vector), add);
     }
 }
 
-/* One vector of channels of one image: out <- in convolved, or (conjugate) correlated, with the kernel. */
-static void convolve_image(const work *w, int vector, real *out, const view *to, const real *in, const view *from, int conjugate,
-                           real *line)
+/* One vector of one image: out <- in convolved, or (conjugate) out += in correlated, with the kernel. */
+static void convolve_image(const work *w, const desk *t, int vector, real *out, ssm2d_strides to, const real *in, ssm2d_strides from,
+                           int conjugate)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
     const int last = NAME(fft_line_last)(&w->column), blocks = NAME(fft_line_blocks)(&w->column);
     const real *k = REGION(real, w->ws, own[SPECTRA]) + (size_t)vector * spectrum_size(p);
-    real *x = line + 2 * (size_t)p->own[N2] * element(p), *tile = x + 2 * (size_t)p->own[N1] * element(p);
-    rows_forward(w, tile, in, from, (real)0.5, line);
-    real *top = tile;
+    real *top = t->tile;
+    rows_forward(w, t, t->tile, in, from, vector, (real)0.5);
     for (int c = 0; c < half(p); c++, k += spectrum_column(p), top += 2 * lanes) {
-        NAME(fft_line_start)(&w->column, x, top, top + lanes, pitch, p->rows);
-        w->column.f->convolve[conjugate][last](x, k, blocks);
-        NAME(fft_line_finish)(&w->column, top, top + lanes, pitch, p->rows, x, 0);
+        NAME(fft_line_start)(&w->column, t->x, top, top + lanes, pitch, p->rows);
+        w->column.f->convolve[conjugate][last](t->x, k, blocks);
+        NAME(fft_line_finish)(&w->column, top, top + lanes, pitch, p->rows, t->x, 0);
     }
-    rows_backward(w, out, to, tile, conjugate, line);
+    rows_backward(w, t, out, to, vector, t->tile, conjugate);
 }
 
-/* Adds what one image says of the kernel's gradient, and unless du is NULL, to du. */
-static void differentiate_image(const work *w, int vector, real *g, real *du, const real *u, const view *in, const real *dy,
-                                const view *out, real *line)
+/* Adds what one vector of one image says of the kernel's gradient, and unless du is NULL, to du. */
+static void differentiate_image(const work *w, const desk *t, int vector, real *gradient, real *du, const real *u, const real *dy)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
     const int last = NAME(fft_line_last)(&w->column), blocks = NAME(fft_line_blocks)(&w->column);
-    const real *k = du ? REGION(real, w->ws, own[SPECTRA]) + (size_t)vector * spectrum_size(p) : NULL;
-    real *x = line + 2 * (size_t)p->own[N2] * element(p), *x_u = x + (size_t)p->own[N1] * element(p);
-    real *tile = x_u + (size_t)p->own[N1] * element(p), *tile_u = tile + tile_size(p);
-    rows_forward(w, tile, dy, out, (real)0.5, line);
-    rows_forward(w, tile_u, u, in, (real)(0.5 / ((double)p->own[N1] * p->own[N2])), line);
-    real *top = tile, *top_u = tile_u;
-    for (int c = 0; c < half(p); c++, g += spectrum_column(p), top += 2 * lanes, top_u += 2 * lanes) {
-        NAME(fft_line_forward)(&w->column, x_u, top_u, top_u + lanes, pitch, p->rows);
-        NAME(fft_line_start)(&w->column, x, top, top + lanes, pitch, p->rows);
-        w->column.f->correlate[last](x, g, x_u, k, blocks);
-        if (!du) continue;
-        NAME(fft_line_finish)(&w->column, top, top + lanes, pitch, p->rows, x, 0);
-        k += spectrum_column(p);
+    const real *k = REGION(real, w->ws, own[SPECTRA]) + (size_t)vector * spectrum_size(p);
+    real *top = t->tile, *top_u = t->tile_u;
+    rows_forward(w, t, t->tile, dy, p->conv_out, vector, (real)0.5);
+    rows_forward(w, t, t->tile_u, u, p->options.in, vector, (real)(0.5 / ((double)p->own[N1] * p->own[N2])));
+    for (int c = 0; c < half(p); c++, gradient += spectrum_column(p), k += spectrum_column(p), top += 2 * lanes, top_u += 2 * lanes) {
+        NAME(fft_line_forward)(&w->column, t->x_u, top_u, top_u + lanes, pitch, p->rows);
+        NAME(fft_line_start)(&w->column, t->x, top, top + lanes, pitch, p->rows);
+        w->column.f->correlate[last](t->x, gradient, t->x_u, du ? k : NULL, blocks);
+        if (du) NAME(fft_line_finish)(&w->column, top, top + lanes, pitch, p->rows, t->x, 0);
     }
-    if (du) rows_backward(w, du, in, tile, 1, line);
+    if (du) rows_backward(w, t, du, p->options.in, vector, t->tile, 1);
 }
 
-/* A cache line's worth of vectors, and a chunk of the images: y from u; or du and the kernel's gradient from u and dy. */
-static void image_task(void *arg, size_t task, int worker)
+/* A group of vectors and a chunk of the images: y from u, or du from dy. */
+static void convolve_task(void *arg, size_t task, int worker)
 {
     const work *w = arg;
     const ssm2d_plan *p = w->p;
-    const size_t chunks = (size_t)p->own[CHUNKS], chunk = task % chunks, batch = p->options.batch;
-    const int first = (int)(task / chunks) * p->own[LINE], end = least(p->vectors, first + p->own[LINE]);
-    real *line = scratch(w, worker), *g = NULL;
-    if (w->want_params) {
-        g = REGION(real, w->ws, own[GRADIENTS]) + chunk * spectrum_size(p) * (size_t)p->vectors;
-        memset(g + (size_t)first * spectrum_size(p), 0, (size_t)(end - first) * spectrum_size(p) * sizeof(real));
-    }
-    for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++)
-        for (int v = first; v < end; v++) {
-            const view in = view_of(p, p->options.in, v), out = view_of(p, p->conv_out, v);
-            const ptrdiff_t at_in = (ptrdiff_t)(in.at) + (ptrdiff_t)b * in.s.batch;
-            const ptrdiff_t at_out = (ptrdiff_t)(out.at) + (ptrdiff_t)b * out.s.batch;
+    const desk t = desk_of(w, worker);
+    const range r = range_of(p, task, p->own[GROUP], p->own[CHUNKS]);
+    const ssm2d_strides in = p->options.in, out = p->conv_out;
+    for (size_t b = r.image; b < r.image_end; b++)
+        for (int v = r.vector; v < r.vector_end; v++) {
+            const ptrdiff_t at_in = (ptrdiff_t)b * in.batch, at_out = (ptrdiff_t)b * out.batch;
             if (w->y)
-                convolve_image(w, v, w->y + at_out, &out, w->u + at_in, &in, 0, line);
-            else if (w->want_params)
-                differentiate_image(w, v, g + (size_t)v * spectrum_size(p), w->du ? w->du + at_in : NULL, w->u + at_in, &in,
-                                    w->dy + at_out, &out, line);
+                convolve_image(w, &t, v, w->y + at_out, out, w->u + at_in, in, 0);
             else
-                convolve_image(w, v, w->du + at_in, &in, w->dy + at_out, &out, 1, line);
+                convolve_image(w, &t, v, w->du + at_in, in, w->dy + at_out, out, 1);
         }
 }
 
-static void run_images(work *w)
+/* The same: du, and the kernels' gradients of the chunk, from u and dy. */
+static void differentiate_task(void *arg, size_t task, int worker)
 {
-    size_t lines = (size_t)ceiling(w->p->vectors, w->p->own[LINE]);
-    pool_run(w->p->context->pool, lines * (size_t)w->p->own[CHUNKS], image_task, w);
+    const work *w = arg;
+    const ssm2d_plan *p = w->p;
+    const desk t = desk_of(w, worker);
+    const range r = range_of(p, task, p->own[GRADIENT_GROUP], p->own[GRADIENT_CHUNKS]);
+    const size_t size = spectrum_size(p);
+    real *gradients = REGION(real, w->ws, own[GRADIENTS]) + r.chunk * size * (size_t)p->vectors;
+    memset(gradients + (size_t)r.vector * size, 0, (size_t)(r.vector_end - r.vector) * size * sizeof(real));
+    for (size_t b = r.image; b < r.image_end; b++)
+        for (int v = r.vector; v < r.vector_end; v++) {
+            const ptrdiff_t at_in = (ptrdiff_t)b * p->options.in.batch, at_out = (ptrdiff_t)b * p->conv_out.batch;
+            differentiate_image(w, &t, v, gradients + (size_t)v * size, w->du ? w->du + at_in : NULL, w->u + at_in, w->dy + at_out);
+        }
 }
 
 static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void *y)
@@ -297,7 +320,7 @@ static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void 
     work w = work_of(p, ws);
     w.u = u;
     w.y = y;
-    run_images(&w);
+    pool_run(p->context->pool, tasks(p, p->own[GROUP], p->own[CHUNKS]), convolve_task, &w);
 }
 
 /* Sums the chunks' gradients of one vector, and takes them back to cells. */
@@ -305,10 +328,11 @@ static void gradient_vector(void *arg, size_t vector, int worker)
 {
     const work *w = arg;
     const ssm2d_plan *p = w->p;
-    const ptrdiff_t lanes = p->lanes, n2 = p->own[N2], step = (ptrdiff_t)spectrum_column(p);
+    const desk t = desk_of(w, worker);
+    const ptrdiff_t lanes = p->lanes, step = (ptrdiff_t)spectrum_column(p);
     const size_t size = spectrum_size(p);
     real *g = REGION(real, w->ws, own[GRADIENTS]) + vector * size, *dk = REGION(real, w->ws, dk2) + vector * two_sided_size(p);
-    for (int chunk = 1; chunk < p->own[CHUNKS]; chunk++) {
+    for (int chunk = 1; chunk < p->own[GRADIENT_CHUNKS]; chunk++) {
         const real *more = g + (size_t)chunk * (size_t)p->vectors * size;
         for (size_t i = 0; i < size; i++) g[i] += more[i];
     }
@@ -316,13 +340,12 @@ static void gradient_vector(void *arg, size_t vector, int worker)
         real *column = g + c * step;
         NAME(fft_line_backward)(&w->column, column, column + lanes, 2 * lanes, p->own[N1], column, 0);
     }
-    real *line = scratch(w, worker), *re = line + 2 * n2 * lanes, *im = re + n2 * lanes;
     for (int d = 0; d < p->own[N1]; d += 2) {
         const real *from = g + 2 * d * lanes;
-        w->row.f->join(line, from, from + 2 * lanes, step, w->at, half(p));
-        NAME(fft_line_backward)(&w->row, re, im, lanes, (int)n2, line, 0);
-        kernel_row_out(p, dk, re, d);
-        kernel_row_out(p, dk, im, d + 1);
+        w->row.f->join(t.line, from, from + 2 * lanes, step, w->at, half(p));
+        NAME(fft_line_backward)(&w->row, t.re, t.im, lanes, p->own[N2], t.line, 0);
+        kernel_row_out(p, dk, t.re, d);
+        kernel_row_out(p, dk, t.im, d + 1);
     }
 }
 
@@ -332,9 +355,12 @@ static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, co
     w.u = u;
     w.dy = dy;
     w.du = du;
-    w.want_params = want_params;
-    if (du || want_params) run_images(&w);
-    if (want_params) pool_run(p->context->pool, (size_t)p->vectors, gradient_vector, &w);
+    if (want_params) {
+        pool_run(p->context->pool, tasks(p, p->own[GRADIENT_GROUP], p->own[GRADIENT_CHUNKS]), differentiate_task, &w);
+        pool_run(p->context->pool, (size_t)p->vectors, gradient_vector, &w);
+    } else if (du) {
+        pool_run(p->context->pool, tasks(p, p->own[GROUP], p->own[CHUNKS]), convolve_task, &w);
+    }
 }
 
 const algorithm NAME(algorithm_fft) = {"fft", 1, cost, plan, prepare, apply, backward};
