@@ -82,7 +82,7 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
     ssm2d_status status = npy_read(j->context, path, &array, error);
     if (status) return status;
     if (array.rank != 1 || array.count != j->batch || array.type == NPY_FLOAT32 || array.type == NPY_FLOAT64) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: an array of shape %s: use whole numbers of shape (%zu)", text_path(path),
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: an array of shape %s: use whole numbers of shape (%zu,)", text_path(path),
                       npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
         goto done;
     }
