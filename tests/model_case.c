@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const model_cases[MODEL_CASES] = {"01_vit",           "02_vit_nopos",       "03_vit_rect",        "04_deit",
-                                              "05_vit_ssm2d_attn", "06_vit_ssm2d_polar", "07_vit_ssm2d_block", "08_vit_ssm2d_ffn"};
+const char *const model_cases[MODEL_CASES] = {"01_vit",
+                                              "02_vit_nopos",
+                                              "03_vit_rect",
+                                              "04_deit",
+                                              "05_vit_ssm2d_attn",
+                                              "06_vit_ssm2d_polar",
+                                              "07_vit_ssm2d_block",
+                                              "08_vit_ssm2d_ffn"};
 
 static double *read_npy(ssm2d_context *context, const model_case *c, const char *name, size_t *first)
 {
@@ -34,7 +40,8 @@ double *read_arrays(const weights *w, const char *path)
     double *out = malloc(w->total * sizeof *out);
     assert_non_null(out);
     if (safetensors_open(w->context, path, &file, &error)) fail_msg("%s", error.line);
-    if (safetensors_count(file) != (size_t)w->count) fail_msg("%s has %zu arrays, the model %d", path, safetensors_count(file), w->count);
+    if (safetensors_count(file) != (size_t)w->count)
+        fail_msg("%s has %zu arrays, the model %d", path, safetensors_count(file), w->count);
     for (int i = 0; i < w->count; i++) {
         const weights_array *a = &w->arrays[i];
         const safetensors_array *found;

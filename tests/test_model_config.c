@@ -38,7 +38,8 @@ static void assert_refused(const char *text, ssm2d_status status, const char *pa
     model_config c;
     ssm2d_error error = {""};
     ssm2d_status got = parse(text, &c, &error);
-    if (got != status || !strstr(error.line, part)) fail_msg("%s gives %d, \"%s\", not \"%s\"", text, (int)got, error.line, part);
+    if (got != status || !strstr(error.line, part))
+        fail_msg("%s gives %d, \"%s\", not \"%s\"", text, (int)got, error.line, part);
 }
 
 static void test_presets(void **state)
@@ -75,8 +76,9 @@ static void test_presets(void **state)
 static void test_mixer(void **state)
 {
     (void)state;
-    model_config c = parsed("{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"ffn\", \"init\": \"authors\", \"complex\": true,"
-                            " \"complex_form\": \"cartesian\", \"normalize\": true, \"average\": true, \"n_ssm\": 3}}");
+    model_config c = parsed(
+        "{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"ffn\", \"init\": \"authors\", \"complex\": true,"
+        " \"complex_form\": \"cartesian\", \"normalize\": true, \"average\": true, \"n_ssm\": 3}}");
     assert_int_equal(c.mixer.place, PLACE_FFN);
     assert_int_equal(c.mixer.init, SSM2D_INIT_AUTHORS);
     assert_int_equal(c.mixer.layer.values, SSM2D_CARTESIAN);
@@ -128,13 +130,17 @@ static void test_refused(void **state)
         {"{\"model\": \"vit\", \"mixer\": {\"n_ssm\": 2}}", "its \"kind\" is none: give \"kind\": \"ssm2d\""},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\", \"n_ssm\": 2}}", "its \"kind\" is none"},
         {"{\"model\": \"vit\", \"mixer\": {}}", "its \"kind\" is none"},
-        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"top\"}}", "\"place\" is \"top\": use attn, block or ffn"},
+        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"top\"}}",
+         "\"place\" is \"top\": use attn, block or ffn"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"init\": 3}}", "\"init\" is 3: use identity or authors"},
-        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"n_sms\": 3}}", "\"n_sms\" is not a known key: did you mean \"n_ssm\"?"},
+        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"n_sms\": 3}}",
+         "\"n_sms\" is not a known key: did you mean \"n_ssm\"?"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"directions\": 3}}", "\"directions\" is 3: use 1, 2 or 4"},
-        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"channels\": 3}}", "\"channels\" of \"mixer\" follow from the model"},
+        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"channels\": 3}}",
+         "\"channels\" of \"mixer\" follow from the model"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_refused(cases[i].text, SSM2D_ERROR_ARGUMENT, cases[i].part);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_refused(cases[i].text, SSM2D_ERROR_ARGUMENT, cases[i].part);
     static const char *const later[] = {"swin", "swin-t", "mega", "mega-t", "mega-lra"};
     for (int i = 0; i < 5; i++) {
         char text[64], part[64];
@@ -142,7 +148,8 @@ static void test_refused(void **state)
         snprintf(part, sizeof part, "m.json: model \"%s\" comes later", later[i]);
         assert_refused(text, SSM2D_ERROR_UNSUPPORTED, part);
     }
-    assert_refused("{\"model\": \"vit\", \"mixer\": {\"kind\": \"s4nd\"}}", SSM2D_ERROR_UNSUPPORTED, "mixer \"s4nd\" comes later");
+    assert_refused("{\"model\": \"vit\", \"mixer\": {\"kind\": \"s4nd\"}}", SSM2D_ERROR_UNSUPPORTED,
+                   "mixer \"s4nd\" comes later");
     assert_refused("{\"model\": \"vit\", \"mixer\": \"ema\"}", SSM2D_ERROR_UNSUPPORTED, "mixer \"ema\" comes later");
 }
 
@@ -152,8 +159,9 @@ static void test_set(void **state)
     (void)state;
     model_config c, before;
     ssm2d_error error;
-    static const char *const good[][2] = {{"dim", "48"},         {"image", "[16, 24]"},      {"mixer", "ssm2d"}, {"mixer.directions", "2"},
-                                          {"pos_embed", "false"}, {"mixer.place", "block"},   {"norm_eps", "1e-4"}, {"mixer.values", "polar"}};
+    static const char *const good[][2] = {
+        {"dim", "48"},          {"image", "[16, 24]"},    {"mixer", "ssm2d"},   {"mixer.directions", "2"},
+        {"pos_embed", "false"}, {"mixer.place", "block"}, {"norm_eps", "1e-4"}, {"mixer.values", "polar"}};
     static const char *const bad[][3] = {{"dmi", "48", "--set: \"dmi\" is not a known key: did you mean \"dim\"?"},
                                          {"dim", "many", "--set: \"dim\" is \"many\""},
                                          {"dim", "", "--set: \"dim\" is \"\""},
@@ -211,8 +219,10 @@ static void test_round_trip(void **state)
     (void)state;
     static const char *const texts[] = {
         "{\"model\": \"vit-mini\", \"image\": [28, 32], \"channels\": 1, \"drop_path\": 0.1}",
-        "{\"model\": \"deit-b\", \"classes\": 40, \"mixer\": {\"kind\": \"ssm2d\", \"complex\": true, \"norm\": \"paper\", \"pair\": \"columns\"}}",
-        "{\"model\": \"vit\", \"image\": 64, \"norm_eps\": 3e-7, \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"ffn\", \"init\": \"authors\","
+        "{\"model\": \"deit-b\", \"classes\": 40, \"mixer\": {\"kind\": \"ssm2d\", \"complex\": true, \"norm\": \"paper\", "
+        "\"pair\": \"columns\"}}",
+        "{\"model\": \"vit\", \"image\": 64, \"norm_eps\": 3e-7, \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"ffn\", "
+        "\"init\": \"authors\","
         " \"values\": \"cartesian\", \"trunc\": [3, 4], \"skip\": false, \"normalize\": true, \"c_per_channel\": true}}"};
     ssm2d_context *context;
     ssm2d_error error;
@@ -237,7 +247,8 @@ static void test_round_trip(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_presets), cmocka_unit_test(test_mixer), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_set),     cmocka_unit_test(test_keys),  cmocka_unit_test(test_round_trip)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_presets), cmocka_unit_test(test_mixer),
+                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_set),
+                                       cmocka_unit_test(test_keys),    cmocka_unit_test(test_round_trip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

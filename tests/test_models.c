@@ -19,8 +19,8 @@ typedef struct net {
 } net;
 
 /* A graph with a loss; images and targets are the caller's. */
-static net net_make(ssm2d_context *context, const model_config *c, int training, size_t batch, const float *params, double *images,
-                    double *targets)
+static net net_make(ssm2d_context *context, const model_config *c, int training, size_t batch, const float *params,
+                    double *images, double *targets)
 {
     net n = {0};
     ssm2d_error error;
@@ -71,7 +71,7 @@ static void test_golden(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* ---- parameter counts ---------------------------------------------------------------------------------------------------- */
+/* ---- parameter counts ------------------------------------------------------------------------------------------------- */
 
 static size_t count_of(ssm2d_context *context, const char *name, int classes, const char *kind, ssm2d_values numbers)
 {
@@ -101,11 +101,8 @@ static void test_counts(void **state)
         int classes;
         size_t plain, dim, depth, kn;
     } table[] = {
-        {"vit", 100, 2709796, 192, 9, 128},
-        {"deit-t", 40, 5532136, 192, 12, 32},
-        {"deit-s", 40, 21681064, 384, 12, 32},
-        {"deit-b", 40, 85829416, 768, 12, 32},
-        {"vit-mini", 10, 310186, 96, 4, 128},
+        {"vit", 100, 2709796, 192, 9, 128},    {"deit-t", 40, 5532136, 192, 12, 32}, {"deit-s", 40, 21681064, 384, 12, 32},
+        {"deit-b", 40, 85829416, 768, 12, 32}, {"vit-mini", 10, 310186, 96, 4, 128},
     };
     ssm2d_context *context = context_of(1);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -113,7 +110,8 @@ static void test_counts(void **state)
         const size_t complex_mixers = table[i].depth * (16 * table[i].kn + table[i].dim);
         assert_int_equal(count_of(context, table[i].name, table[i].classes, "none", SSM2D_REAL), table[i].plain);
         assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_REAL), table[i].plain + real_mixers);
-        assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_POLAR), table[i].plain + complex_mixers);
+        assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_POLAR),
+                         table[i].plain + complex_mixers);
     }
     /* what the paper prints, in millions; it cuts and rounds as it likes, hence one in the last place */
     for (int i = 0; model_at(i); i++) {
@@ -121,14 +119,15 @@ static void test_counts(void **state)
         const double last = m->paper[0] < 3 ? 0.01 : 0.001;
         if (!m->paper_classes) continue;
         for (int k = 0; k < 3; k++) {
-            double count = (double)count_of(context, m->name, m->paper_classes, k ? "ssm2d" : "none", k == 2 ? SSM2D_POLAR : SSM2D_REAL);
+            double count =
+                (double)count_of(context, m->name, m->paper_classes, k ? "ssm2d" : "none", k == 2 ? SSM2D_POLAR : SSM2D_REAL);
             if (fabs(count / 1e6 - m->paper[k]) > last) fail_msg("%s: %g is not %g M", m->name, count, m->paper[k]);
         }
     }
     ssm2d_context_destroy(context);
 }
 
-/* ---- learning ------------------------------------------------------------------------------------------------------------ */
+/* ---- learning --------------------------------------------------------------------------------------------------------- */
 
 /* A small model: vit-mini with these changes. */
 static model_config small_config(const char *const (*set)[2], int count)
@@ -202,7 +201,7 @@ static void test_overfit(void **state)
     overfit(with_ffn, 3);
 }
 
-/* ---- other ways to run ---------------------------------------------------------------------------------------------------- */
+/* ---- other ways to run ------------------------------------------------------------------------------------------------ */
 
 /* Any patch, any rectangle, any number of colours: finite, and different for different images. */
 static void test_sizes(void **state)
@@ -259,7 +258,8 @@ static void test_other_size(void **state)
         if (weights_resize(w, params, v, resized, &error)) fail_msg("%s", error.line);
         const weights_array *pos = weights_find(v, "pos_embed"), *head = weights_find(v, "head.weight");
         assert_int_equal(pos->shape[1], 1 + sides[s][0] / 4 * (sides[s][1] / 4));
-        assert_memory_equal(resized + head->offset, params + weights_find(w, "head.weight")->offset, head->count * sizeof(float));
+        assert_memory_equal(resized + head->offset, params + weights_find(w, "head.weight")->offset,
+                            head->count * sizeof(float));
         const size_t pixels = (size_t)(3 * sides[s][0] * sides[s][1]);
         double *images = doubles(pixels), targets[5] = {1};
         for (size_t i = 0; i < pixels; i++) images[i] = sin(0.01 * (double)i);
@@ -294,7 +294,8 @@ static void test_drop_path(void **state)
     double images[4 * 768], targets[20] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     for (int i = 0; i < 4 * 768; i++) images[i] = sin(0.1 * i);
     float *params = initial(context, &c, 3);
-    net dropped = net_make(context, &c, 1, 4, params, images, targets), inference = net_make(context, &c, 0, 4, params, images, targets);
+    net dropped = net_make(context, &c, 1, 4, params, images, targets),
+        inference = net_make(context, &c, 0, 4, params, images, targets);
     net trained = net_make(context, &plain, 1, 4, params, images, targets);
     graph_forward_f64(inference.g);
     graph_forward_f64(trained.g);

@@ -100,7 +100,8 @@ static void test_init(void **state)
 {
     (void)state;
     weights *w = weights_of("vit", with_mixer, 2), *plain = weights_of("vit", NULL, 0), *deit = weights_of("deit-t", NULL, 0);
-    float *params = initial(w, 7), *again = initial(w, 7), *other = initial(w, 8), *bare = initial(plain, 7), *deits = initial(deit, 7);
+    float *params = initial(w, 7), *again = initial(w, 7), *other = initial(w, 8), *bare = initial(plain, 7),
+          *deits = initial(deit, 7);
     assert_moments(w, params, "cls_token", 0, 1);
     assert_moments(w, params, "pos_embed", 0, 1);
     assert_moments(w, params, "patch_embed.proj.weight", 0, sqrt(2.0 / (48 + 192)));
@@ -147,7 +148,7 @@ static void test_init_authors(void **state)
     weights_destroy(w);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------------ */
 
 static void test_round_trip(void **state)
 {
@@ -156,7 +157,8 @@ static void test_round_trip(void **state)
     weights_report report;
     weights *w = weights_of("vit-mini", with_mixer, 2);
     float *params = initial(w, 7), *again = initial(w, 8);
-    if (weights_save(w, path, params, &error) || weights_load(w, path, NULL, again, &report, &error)) fail_msg("%s", error.line);
+    if (weights_save(w, path, params, &error) || weights_load(w, path, NULL, again, &report, &error))
+        fail_msg("%s", error.line);
     assert_memory_equal(params, again, w->total * sizeof *params);
     assert_true(!report.new_mixer_arrays && !report.new_head && !report.resized);
     double *arrays = read_arrays(w, path); /* names and shapes */
@@ -174,7 +176,8 @@ static void test_new_mixers(void **state)
     weights *w = weights_of("vit-mini", with_mixer, 2), *plain = weights_of("vit-mini", NULL, 0);
     float *bare = initial(plain, 7), *params = initial(w, 8), *expected = initial(w, 5);
     const weights_options options = {.seed = 5};
-    if (weights_save(plain, path, bare, &error) || weights_load(w, path, &options, params, &report, &error)) fail_msg("%s", error.line);
+    if (weights_save(plain, path, bare, &error) || weights_load(w, path, &options, params, &report, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(report.new_mixer_arrays, 4 * 6);
     for (int i = 0; i < w->count; i++) {
         const weights_array *a = &w->arrays[i];
@@ -209,7 +212,8 @@ static void assert_load_refused(const weights *w, float *params, const char *par
 {
     ssm2d_error error = {""};
     assert_int_equal(weights_load(w, path, NULL, params, NULL, &error), SSM2D_ERROR_ARGUMENT);
-    if (!strstr(error.line, part) || !strstr(error.line, "w.safetensors: ")) fail_msg("\"%s\" does not say \"%s\"", error.line, part);
+    if (!strstr(error.line, part) || !strstr(error.line, "w.safetensors: "))
+        fail_msg("\"%s\" does not say \"%s\"", error.line, part);
 }
 
 static void test_bad_files(void **state)
@@ -249,7 +253,8 @@ static void test_new_head(void **state)
     weights *ten = weights_of("vit-mini", NULL, 0), *seven = weights_of("vit-mini", set, 1);
     float *params = initial(ten, 7), *new = initial(seven, 8), *expected = initial(seven, 5);
     const weights_options options = {.new_head = 1, .seed = 5};
-    if (weights_save(ten, path, params, &error) || weights_load(seven, path, &options, new, &report, &error)) fail_msg("%s", error.line);
+    if (weights_save(ten, path, params, &error) || weights_load(seven, path, &options, new, &report, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 1);
     const weights_array *a = find(seven, "head.weight");
     assert_memory_equal(new + a->offset, expected + a->offset, a->count * sizeof *new);
@@ -261,7 +266,7 @@ static void test_new_head(void **state)
     weights_destroy(ten), weights_destroy(seven);
 }
 
-/* ---- position embeddings ---------------------------------------------------------------------------------------------------- */
+/* ---- position embeddings ---------------------------------------------------------------------------------------------- */
 
 /* The cubic convolution kernel of Keys with a = -0.75, as it is written in books. */
 static double keys(double x)
@@ -323,7 +328,8 @@ static void test_load_resized(void **state)
                              *const tall[][2] = {{"image", "[64, 16]"}}, *const thin[][2] = {{"image", "[8, 40]"}};
     ssm2d_error error;
     weights_report report;
-    weights *w = weights_of("vit-mini", NULL, 0), *big = weights_of("vit-mini", larger, 1), *flat = weights_of("vit-mini", wide, 1);
+    weights *w = weights_of("vit-mini", NULL, 0), *big = weights_of("vit-mini", larger, 1),
+            *flat = weights_of("vit-mini", wide, 1);
     weights *high = weights_of("vit-mini", tall, 1), *slim = weights_of("vit-mini", thin, 1);
     float *params = initial(w, 7), *bigger = initial(big, 8), *resized = initial(big, 8), *flats = initial(flat, 8);
     float *highs = initial(high, 8), *expected = initial(high, 8), *slims = initial(slim, 8);
@@ -343,10 +349,60 @@ static void test_load_resized(void **state)
     const weights_options wrong = {.old_grid = {3, 16}};
     if (weights_save(slim, path, slims, &error)) fail_msg("%s", error.line);
     assert_int_equal(weights_load(w, path, NULL, params, &report, &error), SSM2D_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.line, "pos_embed has (1, 21, 96), which is no grid that is known: the model needs 8 x 8 patches"));
+    assert_non_null(
+        strstr(error.line, "pos_embed has (1, 21, 96), which is no grid that is known: the model needs 8 x 8 patches"));
     assert_int_equal(weights_load(w, path, &wrong, params, &report, &error), SSM2D_ERROR_ARGUMENT);
     free(params), free(bigger), free(resized), free(flats), free(highs), free(expected), free(slims);
     weights_destroy(w), weights_destroy(big), weights_destroy(flat), weights_destroy(high), weights_destroy(slim);
+}
+
+/* ---- no memory -------------------------------------------------------------------------------------------------------- */
+
+static int left; /* allocations that succeed */
+
+static void *take(size_t bytes, void *user)
+{
+    (void)user;
+    return left-- > 0 ? malloc(bytes) : NULL;
+}
+
+static void give(void *memory, void *user)
+{
+    (void)user;
+    free(memory);
+}
+
+/* Whichever allocation fails, the answer is an error and nothing is lost (a sanitizer looks) or written. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    ssm2d_context *poor;
+    ssm2d_context_options options = {.threads = 1, .allocate = take, .release = give};
+    ssm2d_error error;
+    model_config c;
+    assert_int_equal(model_config_named("vit-mini", &c, &error), SSM2D_OK);
+    c.mixer.kind = &mixer_ssm2d;
+    assert_int_equal(model_config_finish(&c, &error), SSM2D_OK);
+    left = 1000;
+    assert_int_equal(ssm2d_context_create(&options, &poor, &error), SSM2D_OK);
+    int failed = 0, done = 0;
+    for (int allowed = 0; !done && allowed < 2000; allowed++) {
+        weights *w = NULL;
+        float *params = NULL;
+        left = allowed;
+        ssm2d_status status = weights_create(poor, &c, &w, &error);
+        if (!status) params = initial(w, 1);
+        if (!status) status = weights_save(w, path, params, &error);
+        if (!status) status = weights_load(w, path, NULL, params, NULL, &error);
+        assert_true(status == SSM2D_OK || status == SSM2D_ERROR_MEMORY);
+        failed += status != SSM2D_OK;
+        done = status == SSM2D_OK;
+        left = 0;
+        free(params);
+        weights_destroy(w);
+    }
+    assert_true(done && failed > 50);
+    ssm2d_context_destroy(poor);
 }
 
 static int setup(void **state)
@@ -368,9 +424,10 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),      cmocka_unit_test(test_init),     cmocka_unit_test(test_init_authors),
+        cmocka_unit_test(test_list),       cmocka_unit_test(test_init),       cmocka_unit_test(test_init_authors),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_new_mixers), cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_new_head),  cmocka_unit_test(test_bicubic),  cmocka_unit_test(test_load_resized),
+        cmocka_unit_test(test_new_head),   cmocka_unit_test(test_bicubic),    cmocka_unit_test(test_load_resized),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

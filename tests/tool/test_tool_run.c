@@ -52,9 +52,9 @@ static void copy_case(const char *name)
 static const char *in_case(const char *file) { return in_folder("case%d/%s", copies, file); }
 
 /* `ssm2d run` on the copy, with more words. */
-#define RUN(...)                                                                                                                 \
-    TOOL("run", "--config", in_case("config.json"), "--weights", in_case("weights.safetensors"), "--input",         \
-         in_case("x.npy"), "--out", in_folder("logits.npy"), __VA_ARGS__)
+#define RUN(...)                                                                                                               \
+    TOOL("run", "--config", in_case("config.json"), "--weights", in_case("weights.safetensors"), "--input", in_case("x.npy"),  \
+         "--out", in_folder("logits.npy"), __VA_ARGS__)
 
 static void test_golden(void **state)
 {
@@ -64,7 +64,8 @@ static void test_golden(void **state)
         copy_case(model_cases[i]);
         RUN("--labels", in_case("labels.npy"), "--grads", in_folder("g.safetensors"));
         assert_done();
-        double loss, *logits = logits_in(in_folder("logits.npy"), c.batch, c.classes), *grads = read_arrays(c.weights, in_folder("g.safetensors"));
+        double loss, *logits = logits_in(in_folder("logits.npy"), c.batch, c.classes),
+                     *grads = read_arrays(c.weights, in_folder("g.safetensors"));
         assert_int_equal(sscanf(tool.out, "loss %lf", &loss), 1);
         assert_close(c.folder, &loss, &c.loss, 1, 1e-6);
         assert_close(c.folder, logits, c.logits, c.batch * c.classes, 1e-5);
@@ -116,8 +117,10 @@ static void test_many(void **state)
     ssm2d_error error;
     copy_case("05_vit_ssm2d_attn");
     double *images = malloc(MANY * c.pixels * sizeof *images);
-    for (size_t b = 0; b < MANY; b++) memcpy(images + b * c.pixels, c.images + b % c.batch * c.pixels, c.pixels * sizeof *images);
-    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){MANY, 3, 16, 16}, images, &error)) fail_msg("%s", error.line);
+    for (size_t b = 0; b < MANY; b++)
+        memcpy(images + b * c.pixels, c.images + b % c.batch * c.pixels, c.pixels * sizeof *images);
+    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){MANY, 3, 16, 16}, images, &error))
+        fail_msg("%s", error.line);
     RUN("--seed", "1");
     assert_done();
     double *logits = logits_in(in_folder("logits.npy"), MANY, c.classes);
@@ -142,7 +145,8 @@ static void test_other_models(void **state)
     edit_file(in_case("config.json"), "[16, 16]", "[24, 16]");
     double images[2 * 3 * 24 * 16] = {1};
     ssm2d_error error;
-    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){2, 3, 24, 16}, images, &error)) fail_msg("%s", error.line);
+    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){2, 3, 24, 16}, images, &error))
+        fail_msg("%s", error.line);
     RUN("--seed", "3");
     assert_done();
     assert_non_null(strstr(tool.out, "position embedding interpolated from 4 x 4 to 6 x 4 patches"));
@@ -151,7 +155,7 @@ static void test_other_models(void **state)
     free(logits);
 }
 
-/* ---- bad input ---------------------------------------------------------------------------------------------------------- */
+/* ---- bad input -------------------------------------------------------------------------------------------------------- */
 
 static void assert_run_refused(const char *part)
 {
@@ -195,7 +199,8 @@ static void test_bad_config(void **state)
         {"\"depth\": 2", "\"depth\": 1", "has the array blocks.1."},
         {"\"classes\": 10", "\"classes\": 11", "head.weight is for 10 classes, the model has 11"},
         {"\"patch\": 4", "\"patch\": 5", "\"patch\" is 5"},
-        {"\"image\": [16, 16]", "\"image\": [16, 32]", "x.npy: the shape is (2, 3, 16, 16), the model needs (batch, 3, 16, 32)"},
+        {"\"image\": [16, 16]", "\"image\": [16, 32]",
+         "x.npy: the shape is (2, 3, 16, 16), the model needs (batch, 3, 16, 32)"},
         {"\"pos_embed\": true", "\"pos_embed\": false", "has the array pos_embed, which the model does not have"},
         {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"", "mixer \"s4nd\" comes later"},
         {"\"model\": \"vit\"", "\"model\": \"swin\"", "model \"swin\" comes later"},
@@ -287,15 +292,16 @@ static void test_unwritable(void **state)
     assert_refused(1, "run", "nowhere/g.safetensors");
 }
 
-/* ---- ssm2d models --------------------------------------------------------------------------------------------------------- */
+/* ---- ssm2d models ----------------------------------------------------------------------------------------------------- */
 
 static void test_models(void **state)
 {
     (void)state;
     TOOL("models");
     assert_done();
-    static const char *const parts[] = {"2709796     2.71 M", "2720740     2.72 M", "2729956     2.73 M", "5532136    5.532 M",
-                                        "21681064   21.681 M", "85829416   85.829 M", "310186          -", "vit-mini", "ssm2d complex"};
+    static const char *const parts[] = {
+        "2709796     2.71 M",  "2720740     2.72 M", "2729956     2.73 M", "5532136    5.532 M", "21681064   21.681 M",
+        "85829416   85.829 M", "310186          -",  "vit-mini",           "ssm2d complex"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(tool.out, parts[i])) fail_msg("\"%s\" is not in\n%s", parts[i], tool.out);
     TOOL("models", "--keys");
@@ -317,9 +323,11 @@ static void test_models_json(void **state)
     cJSON_ArrayForEach(entry, list)
     {
         model_config c = {0};
-        const cJSON *config = cJSON_GetObjectItemCaseSensitive(entry, "config"), *paper = cJSON_GetObjectItemCaseSensitive(entry, "paper_millions");
+        const cJSON *config = cJSON_GetObjectItemCaseSensitive(entry, "config"),
+                    *paper = cJSON_GetObjectItemCaseSensitive(entry, "paper_millions");
         const double count = cJSON_GetObjectItemCaseSensitive(entry, "parameters")->valuedouble;
-        if (model_config_from_json("models", config, NULL, &c, &error) || model_config_finish(&c, &error)) fail_msg("%s", error.line);
+        if (model_config_from_json("models", config, NULL, &c, &error) || model_config_finish(&c, &error))
+            fail_msg("%s", error.line);
         assert_string_equal(cJSON_GetObjectItemCaseSensitive(entry, "mixer")->valuestring, c.mixer.kind->name);
         assert_true(cJSON_IsNull(paper) || fabs(paper->valuedouble - count / 1e6) < 0.01);
     }
@@ -331,9 +339,9 @@ static void test_models_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden),     TEST(test_threads),     TEST(test_many),       TEST(test_other_models), TEST(test_usage),
-        TEST(test_bad_config), TEST(test_bad_arrays),  TEST(test_bad_weights), TEST(test_unwritable),  TEST(test_models),
-        TEST(test_models_json),
+        TEST(test_golden),     TEST(test_threads),    TEST(test_many),        TEST(test_other_models),
+        TEST(test_usage),      TEST(test_bad_config), TEST(test_bad_arrays),  TEST(test_bad_weights),
+        TEST(test_unwritable), TEST(test_models),     TEST(test_models_json),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
