@@ -26,6 +26,7 @@ target_compile_definitions(test_golden PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DI
 target_link_libraries(test_golden PRIVATE ssm2d_io)
 layer_test(test_oracle layer)
 layer_test(test_properties layer)
+layer_test(test_grids layer)
 layer_test(test_gradients layer)
 layer_test(test_stream layer)
 layer_test(test_api layer)

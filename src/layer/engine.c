@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Every algorithm there is: one file, one line. */
-static const algorithm *const algorithms[] = {&NAME(algorithm_direct), &NAME(algorithm_scan), NULL};
+static const algorithm *const algorithms[] = {&NAME(algorithm_direct), &NAME(algorithm_fft), &NAME(algorithm_scan), NULL};
 
 static const void *simd_table(cpu_level level, int *lanes)
 {
