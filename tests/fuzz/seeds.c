@@ -2,6 +2,7 @@
 #include "io/file.h"
 #include "io/image.h"
 #include "io/npy.h"
+#include "io/safetensors.h"
 
 #include <jpeglib.h>
 #include <spng.h>
@@ -53,6 +54,20 @@ static void seed_json(void)
         check(atomic_write(&file, texts[i], strlen(texts[i]), &error) != SSM2D_OK);
         check(atomic_commit(&file, &error) != SSM2D_OK);
     }
+}
+
+static void seed_safetensors(void)
+{
+    static const double data[6] = {1, 2, 3};
+    static const safetensors_note notes[] = {{"format", "pt"}, {"step", "12\n"}};
+    safetensors_item items[SAFETENSORS_BOOL + 1];
+    char names[SAFETENSORS_BOOL + 1][16];
+    for (int i = 0; i <= SAFETENSORS_BOOL; i++) {
+        snprintf(names[i], sizeof names[i], "a.%d.weight", i);
+        items[i] = (safetensors_item){names[i], (safetensors_type)i, i % 4, {2, 3, (size_t)(i % 3)}, data};
+    }
+    for (int i = 0; i <= SAFETENSORS_BOOL + 1; i++)
+        check(safetensors_write(context, name("safetensors", i), (size_t)i, items, i % 3, notes, &error) != SSM2D_OK);
 }
 
 static void seed_png(int number, int color, int depth, int samples, int interlaced)
@@ -112,6 +127,7 @@ int main(int count, char **arguments)
     check(ssm2d_context_create(NULL, &context, &error) != SSM2D_OK);
     seed_npy();
     seed_json();
+    seed_safetensors();
     int number = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (int interlaced = 0; interlaced < 2; interlaced++)
