@@ -1,0 +1,23 @@
+/* counter - random numbers as a function of where they are used: (seed, purpose, epoch, index). Neither the number of
+ * threads, nor the order of work, nor a resumed run changes them. */
+#ifndef SSM2D_DATA_COUNTER_H
+#define SSM2D_DATA_COUNTER_H
+
+#include "core/rng.h"
+
+/* One line per use; a new one leaves the numbers of the others as they are. */
+typedef enum counter_purpose { COUNTER_ORDER = 1, COUNTER_FLIP = 2, COUNTER_CROP = 3 } counter_purpose;
+
+static inline rng counter_rng(uint64_t seed, counter_purpose purpose, uint64_t epoch, uint64_t index)
+{
+    rng r = rng_seed(seed);
+    r = rng_seed(rng_next(&r) + (uint64_t)purpose);
+    r = rng_seed(rng_next(&r) + epoch);
+    r = rng_seed(rng_next(&r) + index);
+    return rng_seed(rng_next(&r));
+}
+
+/* A whole number from 0 to n - 1. */
+static inline uint64_t counter_below(rng *r, uint64_t n) { return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64); }
+
+#endif

@@ -1,0 +1,42 @@
+/* dataset - labelled images, whatever they are stored as. A data set may be read by several threads at once, each with a
+ * resize of its own. */
+#ifndef SSM2D_DATA_DATASET_H
+#define SSM2D_DATA_DATASET_H
+
+#include "data/resize.h"
+
+typedef enum dataset_split { DATASET_TRAIN, DATASET_TEST } dataset_split;
+
+/* Of pixels scaled to [0, 1], per channel. Of a grey data set all three are the same. */
+typedef struct normalisation {
+    float mean[3], std[3];
+} normalisation;
+
+typedef struct dataset_info {
+    size_t count; /* images, at least one */
+    int classes;  /* the same in both splits */
+    const char *const *class_names;
+    int channels;       /* 1 grey or 3 RGB */
+    size_t rows, cols;  /* 0: every image has its own */
+    normalisation norm; /* that of the whole training split, or what is customary */
+} dataset_info;
+
+typedef struct dataset dataset;
+
+/* where: a name (fashion-mnist), NAME:FOLDER (idx:FOLDER, cifar10:FOLDER ..), or a folder whose contents tell what it is. */
+ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split, dataset **out,
+                          ssm2d_error *error);
+void dataset_close(dataset *d);
+const dataset_info *dataset_about(const dataset *d);
+
+/* Image i in the size and channels of `to`, into pixels[rows][cols][channels]. */
+ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels, ssm2d_error *error);
+int dataset_label(const dataset *d, size_t i); /* 0 .. classes - 1 */
+
+/* The normalisation for a model of 1 or 3 channels. */
+normalisation dataset_norm(const dataset_info *info, int channels);
+
+/* What can be opened: its name and a line of help; 0 past the last. */
+int dataset_kind_get(int i, const char **name, const char **help);
+
+#endif

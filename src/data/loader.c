@@ -1,0 +1,270 @@
+#include "data/loader.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "data/counter.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { AHEAD_MOST = 64 };
+
+typedef struct slot {
+    float *images;
+    int *labels;
+    loader_batch batch;
+    ssm2d_status status;
+    ssm2d_error error;
+} slot;
+
+/* Batches are numbered from the last seek on; batch t is in slot t % slots. The thread makes them, the caller takes them and
+ * gives back the one before. */
+struct loader {
+    const ssm2d_context *context;
+    const dataset *data;
+    loader_options options;
+    size_t batches, count;
+    slot *slots;
+    size_t slot_count;
+
+    /* the thread's */
+    resize *resize;
+    augment *augment;
+    uint32_t *order; /* of the images in order_epoch */
+    uint64_t order_epoch;
+    int order_known;
+
+    pthread_t thread;
+    int started;
+    pthread_mutex_t lock;
+    pthread_cond_t made_one, gave_one;
+    atomic_int hurry; /* what is being made is no longer wanted */
+    /* under the lock */
+    uint64_t made, taken, given;
+    uint64_t epoch; /* of the batch that is made next */
+    size_t number;
+    uint64_t seeks;
+    int failed, stop;
+};
+
+/* ---- the thread ------------------------------------------------------------------------------------------------------ */
+
+/* Fisher-Yates. */
+static void shuffle(loader *l, uint64_t epoch)
+{
+    if (l->order_known && l->order_epoch == epoch) return;
+    rng r = counter_rng(l->options.seed, COUNTER_ORDER, epoch, 0);
+    for (size_t i = 0; i < l->count; i++) l->order[i] = (uint32_t)i;
+    for (size_t i = l->count; i > 1; i--) {
+        size_t k = (size_t)counter_below(&r, i);
+        uint32_t image = l->order[i - 1];
+        l->order[i - 1] = l->order[k];
+        l->order[k] = image;
+    }
+    l->order_epoch = epoch;
+    l->order_known = 1;
+}
+
+static void make_batch(loader *l, slot *s, uint64_t epoch, size_t number)
+{
+    const loader_options *o = &l->options;
+    size_t first = number * o->batch, left = l->count - first, size = o->rows * o->cols * (size_t)o->channels;
+    s->batch = (loader_batch){s->images, s->labels, left < o->batch ? left : o->batch, epoch, number};
+    s->status = SSM2D_OK;
+    if (o->train) shuffle(l, epoch);
+    for (size_t i = 0; i < s->batch.count && !s->status; i++) {
+        size_t image = o->train ? l->order[first + i] : first + i;
+        if (atomic_load(&l->hurry)) return;
+        s->status = dataset_fetch(l->data, image, l->resize, augment_pixels(l->augment), &s->error);
+        if (s->status) return;
+        s->labels[i] = dataset_label(l->data, image);
+        if (o->train)
+            augment_train(l->augment, o->seed, epoch, image, s->images + i * size);
+        else
+            augment_plain(l->augment, s->images + i * size);
+    }
+}
+
+static void *run(void *arg)
+{
+    loader *l = arg;
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop) {
+        if (l->failed || l->made - l->given == l->slot_count) {
+            pthread_cond_wait(&l->gave_one, &l->lock);
+            continue;
+        }
+        slot *s = &l->slots[l->made % l->slot_count];
+        uint64_t seeks = l->seeks, epoch = l->epoch;
+        size_t number = l->number;
+        atomic_store(&l->hurry, 0);
+        pthread_mutex_unlock(&l->lock);
+        make_batch(l, s, epoch, number);
+        pthread_mutex_lock(&l->lock);
+        if (seeks != l->seeks) continue;
+        l->failed = s->status != SSM2D_OK;
+        l->made++;
+        if (++l->number == l->batches) {
+            l->number = 0;
+            l->epoch++;
+        }
+        pthread_cond_signal(&l->made_one);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+/* ---- the caller ------------------------------------------------------------------------------------------------------ */
+
+loader_options loader_options_default(const dataset *d)
+{
+    const dataset_info *info = dataset_about(d);
+    return (loader_options){.batch = 128,
+                            .rows = info->rows,
+                            .cols = info->cols,
+                            .channels = info->channels,
+                            .augment = augment_options_default(),
+                            .norm = info->norm,
+                            .ahead = 2};
+}
+
+static ssm2d_status check(const loader_options *o, size_t count, ssm2d_error *error)
+{
+    if (o->batch < 1 || o->batch > UINT32_MAX) return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: use 1 or more", o->batch);
+    if (count > UINT32_MAX)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "the data set has %zu images: at most %u are used", count, UINT32_MAX);
+    if (o->train && count < o->batch)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: the data set has only %zu images to train on: use a smaller batch",
+                    o->batch, count);
+    if (o->ahead < 1 || o->ahead > AHEAD_MOST)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "ahead=%d: use 1 to %d", o->ahead, AHEAD_MOST);
+    return SSM2D_OK;
+}
+
+static ssm2d_status take_memory(loader *l, ssm2d_error *error)
+{
+    const loader_options *o = &l->options;
+    size_t size = o->rows * o->cols * (size_t)o->channels, bytes;
+    int good = !__builtin_mul_overflow(o->batch * sizeof(float), size, &bytes);
+    l->slots = memory_take(l->context, l->slot_count * sizeof *l->slots);
+    l->order = o->train ? memory_take(l->context, l->count * sizeof *l->order) : NULL;
+    good = good && l->slots && (l->order || !o->train);
+    for (size_t i = 0; good && i < l->slot_count; i++) {
+        l->slots[i].images = memory_take(l->context, bytes);
+        l->slots[i].labels = memory_take(l->context, o->batch * sizeof(int));
+        good = l->slots[i].images && l->slots[i].labels;
+    }
+    if (good) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu batches of %zu images of %zu x %zu x %d", l->slot_count, o->batch,
+                o->rows, o->cols, o->channels);
+}
+
+/* Signals are for the threads that know of them. */
+static ssm2d_status start(loader *l, ssm2d_error *error)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int bad = pthread_create(&l->thread, NULL, run, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (bad) return fail(error, SSM2D_ERROR_SYSTEM, "the loader's thread cannot be started: %s", strerror(bad));
+    l->started = 1;
+    return SSM2D_OK;
+}
+
+ssm2d_status loader_create(const ssm2d_context *context, const dataset *d, const loader_options *options, loader **out,
+                           ssm2d_error *error)
+{
+    const loader_options *o = options;
+    size_t count = dataset_about(d)->count;
+    *out = NULL;
+    ssm2d_status status = check(o, count, error);
+    if (status) return status;
+    loader *l = memory_take(context, sizeof *l);
+    if (!l) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a loader");
+    l->context = context;
+    l->data = d;
+    l->options = *o;
+    l->count = count;
+    l->batches = o->train ? count / o->batch : (count + o->batch - 1) / o->batch;
+    l->slot_count = (size_t)o->ahead + 1;
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->made_one, NULL);
+    pthread_cond_init(&l->gave_one, NULL);
+    status = resize_create(context, o->rows, o->cols, o->channels, &l->resize, error);
+    if (!status) status = augment_create(context, &o->augment, &o->norm, o->rows, o->cols, o->channels, &l->augment, error);
+    if (!status) status = take_memory(l, error);
+    if (!status) status = start(l, error);
+    if (status) {
+        loader_destroy(l);
+        return status;
+    }
+    *out = l;
+    return SSM2D_OK;
+}
+
+void loader_destroy(loader *l)
+{
+    if (!l) return;
+    if (l->started) {
+        pthread_mutex_lock(&l->lock);
+        l->stop = 1;
+        atomic_store(&l->hurry, 1);
+        pthread_cond_signal(&l->gave_one);
+        pthread_mutex_unlock(&l->lock);
+        pthread_join(l->thread, NULL);
+    }
+    pthread_cond_destroy(&l->made_one);
+    pthread_cond_destroy(&l->gave_one);
+    pthread_mutex_destroy(&l->lock);
+    for (size_t i = 0; l->slots && i < l->slot_count; i++) {
+        memory_give(l->context, l->slots[i].images);
+        memory_give(l->context, l->slots[i].labels);
+    }
+    memory_give(l->context, l->slots);
+    memory_give(l->context, l->order);
+    augment_destroy(l->augment);
+    resize_destroy(l->resize);
+    memory_give(l->context, l);
+}
+
+size_t loader_batches(const loader *l) { return l->batches; }
+
+ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error)
+{
+    pthread_mutex_lock(&l->lock);
+    if (l->given != l->taken) { /* the batch before this one is done with */
+        l->given = l->taken;
+        pthread_cond_signal(&l->gave_one);
+    }
+    while (l->made == l->taken) pthread_cond_wait(&l->made_one, &l->lock);
+    const slot *s = &l->slots[l->taken % l->slot_count];
+    ssm2d_status status = s->status;
+    if (status) {
+        fail(error, status, "%s", s->error.line);
+    } else {
+        *batch = s->batch;
+        l->taken++;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *error)
+{
+    if (number > l->batches)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "batch number %zu of an epoch that has %zu: the data or the batch size changed", number, l->batches);
+    pthread_mutex_lock(&l->lock);
+    l->seeks++;
+    l->made = l->taken = l->given = 0;
+    l->epoch = number == l->batches ? epoch + 1 : epoch;
+    l->number = number == l->batches ? 0 : number;
+    l->failed = 0;
+    atomic_store(&l->hurry, 1);
+    pthread_cond_signal(&l->gave_one);
+    pthread_mutex_unlock(&l->lock);
+    return SSM2D_OK;
+}

@@ -1,0 +1,18 @@
+#include "data/picture.h"
+
+#include "io/image.h"
+
+ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out, ssm2d_error *error)
+{
+    image_reader *reader;
+    image_info info;
+    ssm2d_status status = image_open(context, path, &reader, &info, error);
+    if (status) return status;
+    status = resize_start(to, path, info.rows, info.cols, info.channels, out, error);
+    for (size_t i = 0; i < info.rows && !status; i++) {
+        status = image_read_row(reader, resize_space(to), error);
+        if (!status) resize_row(to, resize_space(to));
+    }
+    image_close(reader);
+    return status;
+}

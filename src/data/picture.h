@@ -1,0 +1,10 @@
+/* picture - one image file, in the size and channels that a model takes. */
+#ifndef SSM2D_DATA_PICTURE_H
+#define SSM2D_DATA_PICTURE_H
+
+#include "data/resize.h"
+
+/* Decodes a PNG or JPEG file into out, which is as large as `to` says. */
+ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out, ssm2d_error *error);
+
+#endif

@@ -1,0 +1,21 @@
+/* samples - small images held in memory as they are in their file: 8 bits, a plane per channel, labels of one byte. */
+#ifndef SSM2D_DATA_SAMPLES_H
+#define SSM2D_DATA_SAMPLES_H
+
+#include "data/kind.h"
+
+typedef struct samples {
+    uint8_t *blocks[2];            /* the memory, from the data set's context */
+    const uint8_t *pixels, *label; /* of the first image: [channels][rows][cols], and one byte */
+    size_t pixels_stride, label_stride;
+} samples;
+
+/* Puts an empty samples into d->state; fetch, label and close work on that. */
+ssm2d_status samples_create(dataset *d, samples **out, ssm2d_error *error);
+ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels, ssm2d_error *error);
+int samples_label(const dataset *d, size_t i);
+void samples_close(dataset *d);
+/* Refuses labels that are no class. */
+ssm2d_status samples_check(const dataset *d, const char *path, ssm2d_error *error);
+
+#endif
