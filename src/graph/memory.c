@@ -92,6 +92,7 @@ static void plan_backward(work *w, node *n)
     if (n->op->saved) use(saved(w, n), at, n->op->saved(w->g, n));
     use(gradient(w, n->out), at, n->out->count);
     for (int i = 0; i < n->inputs; i++) {
+        if (n->in[i] && n->in[i]->needs_grad && n->in[i]->role == ROLE_PARAM) n->adds[i] = 1;
         if (!adds_grad(n, i)) continue;
         n->adds[i] = gradient(w, n->in[i])->first != NONE;
         for (int k = 0; k < i; k++) n->adds[i] |= n->in[k] == n->in[i];

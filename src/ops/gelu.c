@@ -1,0 +1,20 @@
+/* gelu - y = x * Phi(x), Phi the distribution function of the normal distribution, by erf. */
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+#include "ops/simd/simd_ops.h"
+
+static void forward(const graph *g, const node *n) { NAME(map)(g, n, NAME(simd_ops_for)(g->context->cpu)->gelu); }
+
+static void backward(const graph *g, const node *n)
+{
+    NAME(map_back)(g, n, n->in[0]->data, NAME(simd_ops_for)(g->context->cpu)->gelu_back);
+}
+
+const op NAME(op_gelu) = {.name = "gelu", .reads_in = 1, .cheap = 1, .forward = forward, .backward = backward};
+
+tensor *NAME(gelu)(graph *g, tensor *x)
+{
+    if (g->status) return NULL;
+    node *n = NAME(graph_add)(g, &NAME(op_gelu), 1, &x, 0, NULL);
+    return n ? n->out : NULL;
+}

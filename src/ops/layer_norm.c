@@ -1,0 +1,97 @@
+/* layer_norm - y = (x - mean)/sqrt(variance + eps) * gamma + beta over the last axis; biased variance.
+ *
+ * x, y: [rows][D]; gamma, beta: [D]. Saved: [rows][2], mean and 1/sqrt(variance + eps). Rows are cut into parts, their number a
+ * function of the shape alone; sums over rows are kept for each part and added in order. */
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+#include "ops/simd/simd_ops.h"
+
+#include <string.h>
+
+enum { X, GAMMA, BETA };
+enum { PART_ROWS = 64, MOST_PARTS = 64 };
+
+typedef struct job {
+    const graph *g;
+    const node *n;
+    const NAME(simd_ops) *simd;
+    size_t parts;
+} job;
+
+static size_t parts_of(const node *n)
+{
+    size_t parts = (rows_of(n->out) + PART_ROWS - 1) / PART_ROWS;
+    return parts < MOST_PARTS ? parts : MOST_PARTS;
+}
+
+static size_t saved(const graph *g, const node *n)
+{
+    (void)g;
+    return 2 * rows_of(n->out);
+}
+
+static size_t scratch(const graph *g, const node *n, int back)
+{
+    (void)g;
+    return back ? parts_of(n) * 2 * last_axis(n->out) : 0;
+}
+
+static void forward_part(void *arg, size_t part, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    const node *n = j->n;
+    const size_t rows = rows_of(n->out), D = last_axis(n->out);
+    for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
+        j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL, n->in[X]->data + r * D, n->in[GAMMA]->data,
+                      n->in[BETA]->data, D, (real)n->value[0]);
+}
+
+static void backward_part(void *arg, size_t part, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    const node *n = j->n;
+    const size_t rows = rows_of(n->out), D = last_axis(n->out);
+    real *dgamma = n->scratch + part * 2 * D, *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
+    memset(dgamma, 0, 2 * D * sizeof(real));
+    for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
+        j->simd->norm_back(dx ? dx + r * D : NULL, dgamma, dgamma + D, n->out->grad + r * D, n->in[X]->data + r * D, n->saved + 2 * r,
+                           n->in[GAMMA]->data, D, n->adds[X]);
+}
+
+static void forward(const graph *g, const node *n)
+{
+    job j = {g, n, NAME(simd_ops_for)(g->context->cpu), parts_of(n)};
+    pool_run(g->context->pool, j.parts, forward_part, &j);
+}
+
+static void backward(const graph *g, const node *n)
+{
+    job j = {g, n, NAME(simd_ops_for)(g->context->cpu), parts_of(n)};
+    const size_t D = last_axis(n->out);
+    pool_run(g->context->pool, j.parts, backward_part, &j);
+    for (int i = GAMMA; i <= BETA; i++) {
+        real *sum = n->in[i]->grad;
+        if (!n->in[i]->needs_grad) continue;
+        if (!n->adds[i]) memset(sum, 0, D * sizeof(real));
+        for (size_t part = 0; part < j.parts; part++)
+            for (size_t d = 0; d < D; d++) sum[d] += n->scratch[(part * 2 + (size_t)(i - GAMMA)) * D + d];
+    }
+}
+
+const op NAME(op_layer_norm) = {
+    .name = "layer_norm", .reads_in = 3, .cheap = 1, .saved = saved, .scratch = scratch, .forward = forward, .backward = backward};
+
+tensor *NAME(layer_norm)(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
+{
+    char one[64], two[64];
+    if (g->status) return NULL;
+    if (gamma->count != last_axis(x) || beta->count != last_axis(x))
+        return NAME(graph_fail)(g, "layer_norm: input %s does not fit weights %s", NAME(shape_text)(x, one),
+                                NAME(shape_text)(gamma->count != last_axis(x) ? gamma : beta, two));
+    node *n = NAME(graph_add)(g, &NAME(op_layer_norm), 3, (tensor *[]){x, gamma, beta}, 0, NULL);
+    if (!n) return NULL;
+    n->value[0] = eps;
+    return n->out;
+}

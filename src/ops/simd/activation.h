@@ -1,0 +1,81 @@
+/* activation - functions of single numbers, and softmax of a row. */
+
+/* body(v): a vector in, a vector out, over n numbers of x. */
+#define MAP(y, x, n, body)                                                                    \
+    do {                                                                                      \
+        size_t i = 0;                                                                         \
+        for (; i + LANES <= n; i += LANES) store(y + i, body(load(x + i)));                   \
+        if (i < n) store_part(y + i, body(load_part(x + i, n - i)), n - i);                   \
+    } while (0)
+
+/* dx (+)= dy * slope(x) */
+#define MAP_BACK(dx, dy, x, n, adds, slope)                                                   \
+    do {                                                                                      \
+        size_t i = 0;                                                                         \
+        for (; i + LANES <= n; i += LANES) {                                                  \
+            vec d = slope(load(x + i)) * load(dy + i);                                        \
+            store(dx + i, adds ? load(dx + i) + d : d);                                       \
+        }                                                                                     \
+        if (i < n) {                                                                          \
+            vec d = slope(load_part(x + i, n - i)) * load_part(dy + i, n - i);                \
+            store_part(dx + i, adds ? load_part(dx + i, n - i) + d : d, n - i);               \
+        }                                                                                     \
+    } while (0)
+
+#define HALF_ROOT ((real)0.70710678118654752440)  /* sqrt(1/2) */
+#define NORMAL_TOP ((real)0.39894228040143267794) /* 1/sqrt(2 pi) */
+
+INLINE vec gelu_of(vec x) { return x * (vec_erf(x * HALF_ROOT) * (real)0.5 + (real)0.5); }
+
+INLINE vec gelu_slope(vec x)
+{
+    vec below = vec_erf(x * HALF_ROOT) * (real)0.5 + (real)0.5;
+    return below + x * NORMAL_TOP * vec_exp(not_below(x * x * (real)-0.5, -FAR));
+}
+
+INLINE vec sigmoid_of(vec x) { return 1 / (1 + vec_exp(not_above(not_below(-x, -FAR), FAR))); }
+INLINE vec sigmoid_slope(vec y) { return y * (1 - y); }
+INLINE vec silu_of(vec x) { return x * sigmoid_of(x); }
+
+INLINE vec silu_slope(vec x)
+{
+    vec s = sigmoid_of(x);
+    return s * (1 + x * (1 - s));
+}
+
+static void gelu(real *y, const real *x, size_t n) { MAP(y, x, n, gelu_of); }
+static void gelu_back(real *dx, const real *dy, const real *x, size_t n, int adds) { MAP_BACK(dx, dy, x, n, adds, gelu_slope); }
+static void silu(real *y, const real *x, size_t n) { MAP(y, x, n, silu_of); }
+static void silu_back(real *dx, const real *dy, const real *x, size_t n, int adds) { MAP_BACK(dx, dy, x, n, adds, silu_slope); }
+static void sigmoid(real *y, const real *x, size_t n) { MAP(y, x, n, sigmoid_of); }
+static void sigmoid_back(real *dx, const real *dy, const real *y, size_t n, int adds) { MAP_BACK(dx, dy, y, n, adds, sigmoid_slope); }
+
+static void softmax(real *y, const real *x, size_t n)
+{
+    real top = x[0];
+    for (size_t i = 1; i < n; i++) top = x[i] > top ? x[i] : top;
+    vec sum = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        vec p = vec_exp(not_below(load(x + i) - top, -FAR));
+        store(y + i, p);
+        sum += p;
+    }
+    if (i < n) {
+        vec p = keep(first_lanes(n - i), vec_exp(keep(first_lanes(n - i), not_below(load_part(x + i, n - i) - top, -FAR))));
+        store_part(y + i, p, n - i);
+        sum += p;
+    }
+    const real scale = 1 / sum_lanes(sum);
+    for (i = 0; i < n; i++) y[i] *= scale;
+}
+
+static void softmax_back(real *dx, const real *dy, const real *y, size_t n, int adds)
+{
+    vec along = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) along += load(dy + i) * load(y + i);
+    if (i < n) along += load_part(dy + i, n - i) * load_part(y + i, n - i);
+    const real mean = sum_lanes(along);
+    for (i = 0; i < n; i++) dx[i] = y[i] * (dy[i] - mean) + (adds ? dx[i] : 0);
+}

@@ -1,0 +1,28 @@
+/* ops_bodies - every SIMD body of the operators, compiled for the instruction set of the including file. */
+#include "ops/simd/simd_ops.h"
+
+#include "kernels/vector.h"
+
+#include "ops/simd/vecmath.h"
+
+#include "ops/simd/activation.h"
+#include "ops/simd/attend.h"
+#include "ops/simd/norm.h"
+
+extern const NAME(simd_ops) TABLE;
+
+const NAME(simd_ops) TABLE = {
+    .gelu = gelu,
+    .gelu_back = gelu_back,
+    .silu = silu,
+    .silu_back = silu_back,
+    .sigmoid = sigmoid,
+    .sigmoid_back = sigmoid_back,
+    .softmax = softmax,
+    .softmax_back = softmax_back,
+    .norm = norm,
+    .norm_back = norm_back,
+    .attend_room = attend_room,
+    .attend = attend,
+    .attend_back = attend_back,
+};

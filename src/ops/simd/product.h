@@ -1,0 +1,76 @@
+/* product - small matrix products whose operands are in the first two caches.
+ *
+ * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n being whole vectors. A block of
+ * rows x vectors of C stays in registers; strips of three vectors are there for odd widths. */
+
+#ifdef MANY_REGISTERS
+enum { ROWS_1 = 12, ROWS_2 = 12, ROWS_3 = 8 };
+#else
+enum { ROWS_1 = 8, ROWS_2 = 6, ROWS_3 = 4 };
+#endif
+
+INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b,
+                          size_t ldb, size_t k, int adds)
+{
+    vec acc[12][3];
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < vectors; j++) acc[i][j] = (vec){0};
+    for (size_t l = 0; l < k; l++) {
+        vec right[3];
+        for (int j = 0; j < vectors; j++) right[j] = load(b + j * LANES);
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < vectors; j++) acc[i][j] += a[(size_t)i * a_row] * right[j];
+        a += a_k;
+        b += ldb;
+    }
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < vectors; j++) {
+            real *at = c + (size_t)i * ldc + j * LANES;
+            store(at, adds ? load(at) + acc[i][j] : acc[i][j]);
+        }
+}
+
+#define STRIP(vectors, most)                                                                                       \
+    static void product_strip_##vectors(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b, \
+                                        size_t ldb, size_t m, size_t k, int adds)                                  \
+    {                                                                                                              \
+        size_t i = 0;                                                                                              \
+        for (; i + most <= m; i += most)                                                                           \
+            product_block(most, vectors, c + i * ldc, ldc, a + i * a_row, a_row, a_k, b, ldb, k, adds);            \
+        c += i * ldc;                                                                                              \
+        a += i * a_row;                                                                                            \
+        switch (m - i) {                                                                                           \
+            STRIP_TAIL_##vectors(vectors)                                                                          \
+        }                                                                                                          \
+    }
+#define TAIL(rows, vectors) \
+    case rows: product_block(rows, vectors, c, ldc, a, a_row, a_k, b, ldb, k, adds); break;
+#define TAILS_3(v) TAIL(1, v) TAIL(2, v) TAIL(3, v)
+#define TAILS_5(v) TAILS_3(v) TAIL(4, v) TAIL(5, v)
+#define TAILS_7(v) TAILS_5(v) TAIL(6, v) TAIL(7, v)
+#ifdef MANY_REGISTERS
+#define TAILS_11(v) TAILS_7(v) TAIL(8, v) TAIL(9, v) TAIL(10, v) TAIL(11, v)
+#define STRIP_TAIL_1 TAILS_11
+#define STRIP_TAIL_2 TAILS_11
+#define STRIP_TAIL_3 TAILS_7
+#else
+#define STRIP_TAIL_1 TAILS_7
+#define STRIP_TAIL_2 TAILS_5
+#define STRIP_TAIL_3 TAILS_3
+#endif
+
+STRIP(1, ROWS_1)
+STRIP(2, ROWS_2)
+STRIP(3, ROWS_3)
+
+static void product(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b, size_t ldb, size_t m, size_t n,
+                    size_t k, int adds)
+{
+    size_t j = 0;
+    if (n == LANES) {
+        product_strip_1(c, ldc, a, a_row, a_k, b, ldb, m, k, adds);
+        return;
+    }
+    for (; j + 2 * LANES <= n && n - j != 3 * LANES; j += 2 * LANES) product_strip_2(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
+    if (j < n) product_strip_3(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
+}

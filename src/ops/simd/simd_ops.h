@@ -1,0 +1,47 @@
+/* simd_ops - the table of SIMD bodies that operators use, for one instruction set and one number type.
+ *
+ * It is apart from kernels/simd.h because the layer library needs none of it (nor libmvec). Results come first. `adds`: the
+ * gradient is added to instead of overwritten. */
+#ifndef SSM2D_OPS_SIMD_OPS_H
+#define SSM2D_OPS_SIMD_OPS_H
+
+#include "core/cpu.h"
+#include "core/real.h"
+
+#include <stddef.h>
+
+/* One head of one image: softmax(q k^T / sqrt(width)) v. q, k, v (and their gradients) are [tokens][width] with `row` numbers
+ * from token to token, out and dout with `out_row`. */
+typedef struct NAME(attend) {
+    size_t tokens, width, row, out_row;
+    const real *q, *k, *v;
+    real *out;
+    real *lse; /* [tokens], log of the sum of exponentials of a row of scores: forward gives it unless NULL, backward reads it */
+    const real *dout;
+    real *dq, *dk, *dv;
+    int adds;
+    real *scratch; /* attend_room numbers, aligned to 64 bytes */
+} NAME(attend);
+
+typedef struct NAME(simd_ops) {
+    void (*gelu)(real *y, const real *x, size_t n);
+    void (*gelu_back)(real *dx, const real *dy, const real *x, size_t n, int adds);
+    void (*silu)(real *y, const real *x, size_t n);
+    void (*silu_back)(real *dx, const real *dy, const real *x, size_t n, int adds);
+    void (*sigmoid)(real *y, const real *x, size_t n);
+    void (*sigmoid_back)(real *dx, const real *dy, const real *y, size_t n, int adds);
+    void (*softmax)(real *y, const real *x, size_t n); /* one row */
+    void (*softmax_back)(real *dx, const real *dy, const real *y, size_t n, int adds);
+    /* One row; stats (unless NULL) gets mean and 1/sqrt(variance + eps). */
+    void (*norm)(real *y, real *stats, const real *x, const real *gamma, const real *beta, size_t n, real eps);
+    /* One row; dx may be NULL; dgamma and dbeta are added to. */
+    void (*norm_back)(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x, const real *stats, const real *gamma,
+                      size_t n, int adds);
+    size_t (*attend_room)(size_t tokens, size_t width, int back);
+    void (*attend)(const NAME(attend) *a);
+    void (*attend_back)(const NAME(attend) *a);
+} NAME(simd_ops);
+
+const NAME(simd_ops) *NAME(simd_ops_for)(cpu_level level);
+
+#endif

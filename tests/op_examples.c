@@ -1,0 +1,290 @@
+/* The examples themselves: one builder for each operator, whose variants are shapes with tails and axes of size one. */
+#include "op_examples.h"
+
+#include "core/rng.h"
+#include "ops/ops.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST_GIVEN = 4 };
+
+typedef struct maker {
+    graph *g;
+    trial_mode mode;
+    tensor *given[MOST_GIVEN];
+    int count;
+} maker;
+
+#define SHAPE(...) (int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]){__VA_ARGS__}
+
+/* An input of the operator that is differentiated. */
+static tensor *give(maker *m, int rank, const size_t *shape)
+{
+    tensor *x = NAME(graph_param)(m->g, 1, rank, shape, "x%d", m->count);
+    if (m->mode != OF_PARAMS) x = NAME(scale)(m->g, x, 0.75);
+    return m->given[m->count++] = x;
+}
+
+/* A parameter of the operator. */
+static tensor *weight(maker *m, const char *name, int rank, const size_t *shape)
+{
+    return NAME(graph_param)(m->g, 0, rank, shape, "%s", name);
+}
+
+static tensor *add_example(maker *m, int v)
+{
+    static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}, {130, 257}};
+    tensor *a = give(m, 2, shape[v]);
+    return NAME(add)(m->g, a, v == 2 ? a : give(m, 2, shape[v]));
+}
+
+static tensor *gate_example(maker *m, int v)
+{
+    static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}};
+    tensor *a = give(m, 2, shape[v]);
+    return NAME(gate)(m->g, a, v == 2 ? a : give(m, 2, shape[v]));
+}
+
+static const size_t plain[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 1, 16}, {1, 5, 19}, {1, 129, 130}};
+
+static tensor *scale_example(maker *m, int v) { return NAME(scale)(m->g, give(m, 3, plain[v]), -1.25); }
+static tensor *gelu_example(maker *m, int v) { return NAME(gelu)(m->g, give(m, 3, plain[v])); }
+static tensor *silu_example(maker *m, int v) { return NAME(silu)(m->g, give(m, 3, plain[v])); }
+static tensor *sigmoid_example(maker *m, int v) { return NAME(sigmoid)(m->g, give(m, 3, plain[v])); }
+static tensor *softmax_example(maker *m, int v) { return NAME(softmax)(m->g, give(m, 3, plain[v])); }
+static tensor *dropout_example(maker *m, int v) { return NAME(dropout)(m->g, give(m, 3, plain[v]), 0.3); }
+
+static tensor *drop_path_example(maker *m, int v)
+{
+    static const size_t shape[][3] = {{6, 2, 3}, {1, 1, 1}, {9, 1, 17}};
+    return NAME(drop_path)(m->g, give(m, 3, shape[v]), 0.4);
+}
+
+static tensor *linear_example(maker *m, int v)
+{
+    static const struct {
+        size_t rows, in, out;
+        int bias;
+    } s[] = {{5, 7, 9, 1}, {1, 1, 1, 1}, {17, 16, 3, 0}, {300, 3, 5, 1}, {4, 5, 140, 1}, {2100, 2, 3, 1}};
+    tensor *x = s[v].rows % 5 ? give(m, SHAPE(s[v].rows, s[v].in)) : give(m, SHAPE(5, s[v].rows / 5, s[v].in));
+    return NAME(linear)(m->g, x, weight(m, "w", SHAPE(s[v].out, s[v].in)), s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
+}
+
+static tensor *layer_norm_example(maker *m, int v)
+{
+    static const size_t shape[][3] = {{2, 3, 5}, {1, 1, 2}, {3, 1, 16}, {1, 4, 37}, {4, 33, 8}, {2, 2100, 3}};
+    tensor *x = give(m, 3, shape[v]);
+    return NAME(layer_norm)(m->g, x, weight(m, "gamma", SHAPE(shape[v][2])), weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
+}
+
+static tensor *attention_example(maker *m, int v)
+{
+    static const struct {
+        size_t batch, tokens, width;
+        int heads;
+    } s[] = {{2, 5, 3, 2}, {1, 1, 1, 1}, {1, 65, 16, 2}, {2, 17, 8, 1}, {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4}, {1, 450, 2, 1}};
+    return NAME(attention)(m->g, give(m, SHAPE(s[v].batch, s[v].tokens, 3 * s[v].width * (size_t)s[v].heads)), s[v].heads);
+}
+
+static tensor *patches_example(maker *m, int v)
+{
+    static const size_t shape[][4] = {{2, 3, 4, 6}, {1, 1, 1, 1}, {2, 1, 3, 9}};
+    static const int patch[] = {2, 1, 3};
+    return NAME(patches)(m->g, give(m, 4, shape[v]), patch[v]);
+}
+
+static tensor *embed_example(maker *m, int v)
+{
+    static const struct {
+        size_t batch, tokens, width;
+        int cls, pos;
+    } s[] = {{2, 3, 5, 1, 1}, {1, 1, 1, 0, 1}, {3, 2, 9, 1, 0}, {2, 2, 2, 0, 0}};
+    tensor *x = give(m, SHAPE(s[v].batch, s[v].tokens, s[v].width));
+    tensor *cls = s[v].cls ? weight(m, "cls", SHAPE(1, 1, s[v].width)) : NULL;
+    tensor *pos = s[v].pos ? weight(m, "pos", SHAPE(1, s[v].tokens + (size_t)s[v].cls, s[v].width)) : NULL;
+    return NAME(embed)(m->g, x, cls, pos);
+}
+
+static tensor *take_token_example(maker *m, int v)
+{
+    static const size_t shape[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 4, 9}};
+    static const int token[] = {0, 0, 3};
+    return NAME(take_token)(m->g, give(m, 3, shape[v]), token[v]);
+}
+
+static tensor *mean_tokens_example(maker *m, int v)
+{
+    static const size_t shape[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 4, 9}};
+    return NAME(mean_tokens)(m->g, give(m, 3, shape[v]));
+}
+
+static tensor *mix_ssm2d_example(maker *m, int v)
+{
+    static const struct {
+        size_t batch;
+        int channels, first, rows, cols, norm;
+    } s[] = {{2, 5, 1, 3, 4, 0}, {1, 1, 0, 1, 1, 0}, {3, 9, 2, 4, 2, 1}};
+    ssm2d_config c = ssm2d_config_default();
+    c.channels = s[v].channels;
+    c.d_state = 3;
+    c.n_ssm = 2;
+    c.layer_norm = s[v].norm;
+    tensor *x = give(m, SHAPE(s[v].batch, (size_t)(s[v].first + s[v].rows * s[v].cols), (size_t)c.channels));
+    return NAME(mix_ssm2d)(m->g, x, weight(m, "mixer", SHAPE(ssm2d_param_total(&c))), &c, s[v].first, s[v].rows, s[v].cols);
+}
+
+static const size_t logits[][2] = {{3, 4}, {1, 1}, {2, 19}};
+
+static tensor *cross_entropy_example(maker *m, int v)
+{
+    tensor *x = give(m, 2, logits[v]);
+    return NAME(cross_entropy)(m->g, x, NAME(graph_input)(m->g, "targets", 2, logits[v]));
+}
+
+static tensor *bce_example(maker *m, int v)
+{
+    tensor *x = give(m, 2, logits[v]);
+    return NAME(bce)(m->g, x, NAME(graph_input)(m->g, "targets", 2, logits[v]));
+}
+
+static const struct {
+    const char *op;
+    int variants;
+    tensor *(*build)(maker *m, int variant);
+} examples[] = {
+    {"add", 4, add_example},
+    {"attention", 8, attention_example},
+    {"bce", 3, bce_example},
+    {"cross_entropy", 3, cross_entropy_example},
+    {"drop_path", 3, drop_path_example},
+    {"dropout", 4, dropout_example},
+    {"embed", 4, embed_example},
+    {"gate", 3, gate_example},
+    {"gelu", 5, gelu_example},
+    {"layer_norm", 6, layer_norm_example},
+    {"linear", 6, linear_example},
+    {"mean_tokens", 3, mean_tokens_example},
+    {"mix_ssm2d", 3, mix_ssm2d_example},
+    {"patches", 3, patches_example},
+    {"scale", 5, scale_example},
+    {"sigmoid", 5, sigmoid_example},
+    {"silu", 5, silu_example},
+    {"softmax", 5, softmax_example},
+    {"take_token", 3, take_token_example},
+};
+
+static int example_of(const char *name)
+{
+    for (int i = 0; i < (int)(sizeof examples / sizeof *examples); i++)
+        if (!strcmp(examples[i].op, name)) return i;
+    return -1;
+}
+
+static int variants(const char *name)
+{
+    int i = example_of(name);
+    return i < 0 ? 0 : examples[i].variants;
+}
+
+static tensor *loss_of(graph *g, tensor *x, const char *name)
+{
+    return NAME(bce)(g, x, x ? NAME(graph_input)(g, name, x->rank, x->shape) : NULL);
+}
+
+static tensor *build(maker *m, int example, int variant)
+{
+    tensor *y = examples[example].build(m, variant);
+    if (m->mode != OF_SHARED_VALUES) return y;
+    y = loss_of(m->g, y, "t");
+    for (int i = 0; i < m->count; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%d", i);
+        y = NAME(add)(m->g, y, loss_of(m->g, m->given[i], name));
+    }
+    return y;
+}
+
+static void *numbers(size_t count)
+{
+    void *p = calloc(count ? count : 1, sizeof(real));
+    assert_non_null(p);
+    return p;
+}
+
+static void fill_inputs(trial *t)
+{
+    graph *g = t->graph;
+    rng r = rng_seed(5);
+    size_t total = 0;
+    for (int i = 0; i < g->tensor_count; i++) total += g->tensors[i]->role == ROLE_INPUT ? g->tensors[i]->count : 0;
+    real *at = t->inputs = numbers(total);
+    for (int i = 0; i < g->tensor_count; i++) {
+        if (g->tensors[i]->role != ROLE_INPUT) continue;
+        g->tensors[i]->data = at;
+        for (size_t k = 0; k < g->tensors[i]->count; k++) *at++ = (real)(float)rng_uniform(&r, 0, 1);
+    }
+}
+
+static trial *open_trial(ssm2d_context *context, const char *name, int variant, trial_mode mode)
+{
+    ssm2d_error error;
+    maker m = {.mode = mode};
+    trial *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    if (NAME(graph_create)(context, 1, &m.g, &error)) fail_msg("%s", error.line);
+    tensor *out = build(&m, example_of(name), variant);
+    if (NAME(graph_finish)(m.g, out, &error)) fail_msg("%s, variant %d: %s", name, variant, error.line);
+    int found = 0;
+    for (int i = 0; i < m.g->node_count; i++) found |= !strcmp(m.g->nodes[i]->op->name, name);
+    if (!found) fail_msg("the example of %s does not use it", name);
+    t->graph = m.g;
+    t->context = context;
+    t->param_count = m.g->param_count;
+    t->out = out;
+    t->out_count = out->count;
+    t->params = numbers(t->param_count);
+    t->grads = numbers(t->param_count);
+    for (int i = 0; i < m.g->tensor_count; i++) {
+        if (m.g->tensors[i]->role != ROLE_PARAM) continue;
+        assert_true(t->tensors < (int)(sizeof t->count / sizeof *t->count));
+        t->offset[t->tensors] = m.g->tensors[i]->offset;
+        t->count[t->tensors++] = m.g->tensors[i]->count;
+    }
+    fill_inputs(t);
+    m.g->seed = 77;
+    m.g->step = 3;
+    NAME(graph_bind)(m.g, t->params, t->grads);
+    return t;
+}
+
+static void close_trial(trial *t)
+{
+    NAME(graph_destroy)(t->graph);
+    free(t->params);
+    free(t->grads);
+    free(t->inputs);
+    free(t);
+}
+
+static void run_trial(trial *t, const double *params, const double *dout, double *out, double *dparams)
+{
+    tensor *last = t->out;
+    real *p = t->params, *d = t->grads;
+    for (size_t i = 0; i < t->param_count; i++) p[i] = (real)params[i];
+    NAME(graph_forward)(t->graph);
+    for (size_t i = 0; i < t->out_count; i++) out[i] = (double)last->data[i];
+    if (!dparams) return;
+    for (size_t i = 0; i < t->param_count; i++) d[i] = (real)dparams[i];
+    for (size_t i = 0; i < t->out_count; i++) last->grad[i] = (real)dout[i];
+    NAME(graph_backward)(t->graph);
+    for (size_t i = 0; i < t->param_count; i++) dparams[i] = (double)d[i];
+}
+
+const trial_functions NAME(trial) = {variants, open_trial, close_trial, run_trial};

@@ -1,0 +1,202 @@
+/* Every operator of ops.def, through real graphs: gradients against central differences in double, float against double, and
+ * the same bits whatever the number of threads. */
+#include "op_examples.h"
+#include "problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const ops[] = {
+#define OP(name) #name,
+#include "ops/ops.def"
+#undef OP
+};
+
+enum { OPS = sizeof ops / sizeof *ops, CHECKS = 12 };
+
+typedef struct numbers {
+    double *params, *dout;
+} numbers;
+
+static numbers numbers_for(const trial *t)
+{
+    rng r = rng_seed(9);
+    numbers n = {doubles(t->param_count), doubles(t->out_count)};
+    for (size_t i = 0; i < t->param_count; i++) n.params[i] = (float)(0.8 * rng_normal(&r));
+    for (size_t i = 0; i < t->out_count; i++) n.dout[i] = (float)rng_normal(&r);
+    return n;
+}
+
+static void numbers_free(numbers *n)
+{
+    free(n->params);
+    free(n->dout);
+}
+
+static const char *title(const char *op, int variant, int mode)
+{
+    static const char *const modes[] = {"of parameters", "of values", "of shared values"};
+    static char text[96];
+    snprintf(text, sizeof text, "%s, variant %d, %s", op, variant, modes[mode]);
+    return text;
+}
+
+static void every_op_has_an_example(void **state)
+{
+    (void)state;
+    for (int i = 0; i < OPS; i++)
+        if (!trial_f32.variants(ops[i])) fail_msg("%s has no example in op_examples.c", ops[i]);
+}
+
+/* <dout, out> at params + step * direction */
+static double along(trial *t, const numbers *n, const double *direction, double step, double *moved, double *out)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->param_count; i++) moved[i] = n->params[i] + step * direction[i];
+    trial_f64.run(t, moved, NULL, out, NULL);
+    for (size_t i = 0; i < t->out_count; i++) sum += n->dout[i] * out[i];
+    return sum;
+}
+
+/* Central differences of fourth order. */
+static double slope(trial *t, const numbers *n, const double *direction, double *moved, double *out)
+{
+    const double h = 2e-3;
+    double one = along(t, n, direction, h, moved, out) - along(t, n, direction, -h, moved, out);
+    double two = along(t, n, direction, 2 * h, moved, out) - along(t, n, direction, -2 * h, moved, out);
+    return (8 * one - two) / (12 * h);
+}
+
+static int gradient_wrong(const char *what, trial *t, const numbers *n, const double *grad)
+{
+    double *direction = doubles(t->param_count), *moved = doubles(t->param_count), *out = doubles(t->out_count);
+    rng r = rng_seed(21);
+    int wrong = 0;
+    for (int k = 0; k < t->tensors; k++)
+        for (int c = 0; c <= CHECKS; c++) {
+            memset(direction, 0, t->param_count * sizeof *direction);
+            const size_t first = t->offset[k], count = t->count[k];
+            if (c < CHECKS) /* all numbers of a small array, some of a large one */
+                direction[first + (count <= CHECKS ? (size_t)c % count : (size_t)below(&r, (int)count))] = 1;
+            else
+                for (size_t i = 0; i < count; i++) direction[first + i] = rng_normal(&r) / sqrt((double)count);
+            double got = 0, size = 0, want = slope(t, n, direction, moved, out);
+            for (size_t i = 0; i < count; i++) {
+                got += grad[first + i] * direction[first + i];
+                size = fmax(size, fabs(grad[first + i]));
+            }
+            if (fabs(got - want) <= 2e-8 * (1 + size)) continue;
+            if (wrong++ < 4) printf("%s: array %d, check %d: gradient %.12g, differences %.12g\n", what, k, c, got, want);
+        }
+    free(direction);
+    free(moved);
+    free(out);
+    return wrong;
+}
+
+static void gradients_are_slopes(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(2);
+    int wrong = 0;
+    for (int i = 0; i < OPS; i++)
+        for (int v = 0; v < trial_f64.variants(ops[i]); v++)
+            for (int mode = 0; mode < TRIAL_MODES; mode++) {
+                trial *t = trial_f64.open(context, ops[i], v, (trial_mode)mode);
+                numbers n = numbers_for(t);
+                double *out = doubles(t->out_count), *grad = doubles(t->param_count);
+                for (size_t k = 0; k < t->param_count; k++) grad[k] = 0.5; /* parameters' gradients are added to */
+                trial_f64.run(t, n.params, n.dout, out, grad);
+                for (size_t k = 0; k < t->param_count; k++) grad[k] -= 0.5;
+                wrong += gradient_wrong(title(ops[i], v, mode), t, &n, grad);
+                free(out);
+                free(grad);
+                numbers_free(&n);
+                trial_f64.close(t);
+            }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
+typedef struct result {
+    double *out, *grad;
+} result;
+
+static result result_of(const trial_functions *f, trial *t, const numbers *n)
+{
+    result r = {doubles(t->out_count), doubles(t->param_count)};
+    f->run(t, n->params, n->dout, r.out, r.grad);
+    return r;
+}
+
+static void result_free(result *r)
+{
+    free(r->out);
+    free(r->grad);
+}
+
+static void float_is_close_to_double(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(2);
+    int wrong = 0;
+    for (int i = 0; i < OPS; i++)
+        for (int v = 0; v < trial_f64.variants(ops[i]); v++)
+            for (int mode = 0; mode < TRIAL_MODES; mode++) {
+                trial *narrow = trial_f32.open(context, ops[i], v, (trial_mode)mode);
+                trial *wide = trial_f64.open(context, ops[i], v, (trial_mode)mode);
+                numbers n = numbers_for(wide);
+                result got = result_of(&trial_f32, narrow, &n), want = result_of(&trial_f64, wide, &n);
+                wrong += differs(title(ops[i], v, mode), got.out, want.out, wide->out_count, 4e-6);
+                for (int k = 0; k < wide->tensors; k++)
+                    wrong += differs(title(ops[i], v, mode), got.grad + wide->offset[k], want.grad + wide->offset[k], wide->count[k], 2e-5);
+                result_free(&got);
+                result_free(&want);
+                numbers_free(&n);
+                trial_f32.close(narrow);
+                trial_f64.close(wide);
+            }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
+static void thread_count_changes_nothing(void **state)
+{
+    (void)state;
+    const trial_functions *const types[] = {&trial_f32, &trial_f64};
+    ssm2d_context *contexts[4];
+    int wrong = 0;
+    for (int threads = 0; threads < 4; threads++) contexts[threads] = context_of(threads + 1);
+    for (int type = 0; type < 2; type++)
+        for (int i = 0; i < OPS; i++)
+            for (int v = 0; v < trial_f64.variants(ops[i]); v++) {
+                result want = {NULL, NULL};
+                for (int threads = 0; threads < 4; threads++) {
+                    trial *t = types[type]->open(contexts[threads], ops[i], v, OF_SHARED_VALUES);
+                    numbers n = numbers_for(t);
+                    result got = result_of(types[type], t, &n);
+                    if (threads == 0) {
+                        want = got;
+                    } else {
+                        wrong += bits_differ(title(ops[i], v, OF_SHARED_VALUES), got.out, want.out, t->out_count);
+                        wrong += bits_differ(title(ops[i], v, OF_SHARED_VALUES), got.grad, want.grad, t->param_count);
+                        result_free(&got);
+                    }
+                    numbers_free(&n);
+                    types[type]->close(t);
+                }
+                result_free(&want);
+            }
+    for (int threads = 0; threads < 4; threads++) ssm2d_context_destroy(contexts[threads]);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_op_has_an_example), cmocka_unit_test(gradients_are_slopes),
+                                       cmocka_unit_test(float_is_close_to_double), cmocka_unit_test(thread_count_changes_nothing)};
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
