@@ -2,7 +2,6 @@
 
 #include "core/status.h"
 #include "io/json.h"
-#include "io/layer_config.h"
 #include "io/text.h"
 
 #include <errno.h>
@@ -101,32 +100,18 @@ static const train_field *find(const char *name)
     return NULL;
 }
 
-static const char *suggest(const char *name, char *text, size_t size)
-{
-    const char *names[sizeof train_fields / sizeof *train_fields + 1];
-    for (int i = 0; i < train_field_count; i++) names[i] = train_fields[i].field;
-    names[train_field_count] = NULL;
-    const char *near = closest_name(name, names);
-    if (near)
-        snprintf(text, size, "; did you mean %s?", near);
-    else
-        snprintf(text, size, "; see ssm2d train --help");
-    return text;
-}
-
 ssm2d_status train_options_set(train_options *options, const char *name, const char *text, ssm2d_error *error)
 {
-    char said[SAID], more[64];
+    char said[SAID];
     const train_field *f = find(name);
     if (f) return set_field(NULL, f, text, options, error);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "unknown setting %s%s", text_show(name, strlen(name), said, sizeof said),
-                suggest(name, more, sizeof more));
+    return fail(error, SSM2D_ERROR_ARGUMENT, "there is no setting %s", text_show(name, strlen(name), said, sizeof said));
 }
 
 /* ---- from and to JSON ----------------------------------------------------------------------------------------------- */
 
-static ssm2d_status from_value(const char *file, const train_field *f, const cJSON *value, train_options *options,
-                               ssm2d_error *error)
+ssm2d_status train_options_set_json(train_options *options, const char *file, const train_field *f, const cJSON *value,
+                                    ssm2d_error *error)
 {
     static const char *const use[] = {[TRAIN_KIND_TEXT] = "a text",
                                       [TRAIN_KIND_INT] = "a whole number",
@@ -143,32 +128,6 @@ static ssm2d_status from_value(const char *file, const train_field *f, const cJS
     if (cJSON_IsBool(value) && f->kind == TRAIN_KIND_FLAG)
         return set_field(file, f, cJSON_IsTrue(value) ? "true" : "false", options, error);
     return wrong(file, f, json_show(value, text, sizeof text), use[f->kind], error);
-}
-
-ssm2d_status train_options_from_json(const char *file, const cJSON *object, train_options *options, ssm2d_error *error)
-{
-    if (!cJSON_IsObject(object))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a JSON object of settings", text_path(file));
-    for (const cJSON *item = object->child; item; item = item->next) {
-        char said[SAID], more[64];
-        const train_field *f = find(item->string);
-        if (!f)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: unknown setting \"%s\"%s", text_path(file),
-                        text_show(item->string, strlen(item->string), said, sizeof said),
-                        suggest(item->string, more, sizeof more));
-        ssm2d_status status = from_value(file, f, item, options, error);
-        if (status) return status;
-    }
-    return SSM2D_OK;
-}
-
-ssm2d_status train_options_read(const ssm2d_context *context, const char *path, train_options *options, ssm2d_error *error)
-{
-    cJSON *root = NULL;
-    ssm2d_status status = json_read(context, path, &root, error);
-    if (!status) status = train_options_from_json(path, root, options, error);
-    cJSON_Delete(root);
-    return status;
 }
 
 static cJSON *to_value(const train_field *f, const train_options *options)

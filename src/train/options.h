@@ -44,11 +44,11 @@ extern const train_field train_fields[];
 extern const int train_field_count;
 
 void train_options_default(train_options *options);
-/* Sets one by name (either form) from text; what is said about a wrong one begins with `where`, "--lr" or "run.json: \"lr\"". */
+/* Sets one by name, in either form, from text. */
 ssm2d_status train_options_set(train_options *options, const char *name, const char *text, ssm2d_error *error);
-/* Every key of the object replaces a setting; unknown keys are refused with a suggestion. */
-ssm2d_status train_options_from_json(const char *file, const cJSON *object, train_options *options, ssm2d_error *error);
-ssm2d_status train_options_read(const ssm2d_context *context, const char *path, train_options *options, ssm2d_error *error);
+/* One from a value in a file. */
+ssm2d_status train_options_set_json(train_options *options, const char *file, const train_field *field, const cJSON *value,
+                                    ssm2d_error *error);
 /* All of them as an object, to be freed with cJSON_Delete; NULL without memory. */
 cJSON *train_options_to_json(const train_options *options);
 /* What does not go together. */
