@@ -1,0 +1,41 @@
+/* pos_embed - position embeddings for another grid: torch's bicubic interpolation. */
+#include "models/weights.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TAPS = 4 };
+
+/* Where output cell `at` of `size` lies among `old` cells: four taps, and how much each counts. */
+static void taps_of(int at, int size, int old, int index[TAPS], double weight[TAPS])
+{
+    const double a = -0.75, where = (at + 0.5) * old / size - 0.5, t = where - floor(where);
+    for (int k = 0; k < TAPS; k++) {
+        const int i = (int)floor(where) - 1 + k;
+        const double d = fabs(t + 1 - k);
+        index[k] = i < 0 ? 0 : i >= old ? old - 1 : i;
+        weight[k] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+    }
+}
+
+void pos_embed_resize(const float *from, const int old_grid[2], float *to, const int grid[2], size_t dim)
+{
+    memcpy(to, from, dim * sizeof *to);
+    from += dim;
+    to += dim;
+    for (int i = 0; i < grid[0]; i++) {
+        int row[TAPS], col[TAPS];
+        double down[TAPS], across[TAPS];
+        taps_of(i, grid[0], old_grid[0], row, down);
+        for (int j = 0; j < grid[1]; j++, to += dim) {
+            taps_of(j, grid[1], old_grid[1], col, across);
+            for (size_t d = 0; d < dim; d++) {
+                double sum = 0;
+                for (int r = 0; r < TAPS; r++)
+                    for (int c = 0; c < TAPS; c++)
+                        sum += down[r] * across[c] * (double)from[((size_t)row[r] * (size_t)old_grid[1] + (size_t)col[c]) * dim + d];
+                to[d] = (float)sum;
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/* vit - the vision transformer, and DeiT, which is one with other numbers. Names are timm's. D = dim, T = 1 + patches.
+ *
+ *     x = [cls; patches W^T + b] + pos                                      [B][T][D]
+ *     each block:  x += proj(attention(qkv(norm1(x))));  x += fc2(GELU(fc1(norm2(x))))
+ *     logits = head(norm(x[cls]))                                           [B][classes]
+ *
+ * After the attention of the last block only CLS is read, so what follows is computed for CLS alone. */
+#include "mixers/mix.h"
+#include "models/model.h"
+#include "ops/ops.h"
+
+#include <stdio.h>
+
+enum { CLS = 0, FIRST_PATCH = 1 };
+
+model_builder_f32 vit_build_f32;
+model_builder_f64 vit_build_f64;
+
+typedef struct builder {
+    graph *g;
+    const model_config *c;
+    char block[24]; /* "blocks.3" */
+    char name[64];
+} builder;
+
+/* "blocks.3.attn.qkv" */
+static const char *inside(builder *b, const char *part)
+{
+    snprintf(b->name, sizeof b->name, "%s.%s", b->block, part);
+    return b->name;
+}
+
+static tensor *dense(builder *b, tensor *x, int in, int out, int bias, const char *name)
+{
+    tensor *w = NAME(graph_param)(b->g, 1, 2, (size_t[]){(size_t)out, (size_t)in}, "%s.weight", name);
+    return NAME(linear)(b->g, x, w, bias ? NAME(graph_param)(b->g, 0, 1, (size_t[]){(size_t)out}, "%s.bias", name) : NULL);
+}
+
+static tensor *norm(builder *b, tensor *x, const char *name)
+{
+    const size_t dim = (size_t)b->c->dim;
+    tensor *gamma = NAME(graph_param)(b->g, 1, 1, &dim, "%s.weight", name);
+    return NAME(layer_norm)(b->g, x, gamma, NAME(graph_param)(b->g, 0, 1, &dim, "%s.bias", name), b->c->norm_eps);
+}
+
+static tensor *mix_at(builder *b, tensor *x, mixer_place place)
+{
+    const model_config *c = b->c;
+    if (c->mixer.place != place) return x;
+    return NAME(mix)(b->g, x, &c->mixer, b->block, FIRST_PATCH, c->image[0] / c->patch, c->image[1] / c->patch);
+}
+
+/* The same rate on every branch. */
+static tensor *add_branch(builder *b, tensor *x, tensor *branch)
+{
+    return NAME(add)(b->g, x, NAME(drop_path)(b->g, branch, b->c->drop_path));
+}
+
+static tensor *block(builder *b, tensor *x, int last)
+{
+    const int dim = b->c->dim, hidden = model_hidden(b->c);
+    x = mix_at(b, x, PLACE_BLOCK);
+    tensor *y = mix_at(b, norm(b, x, inside(b, "norm1")), PLACE_ATTN);
+    y = NAME(attention)(b->g, dense(b, y, dim, 3 * dim, b->c->qkv_bias, inside(b, "attn.qkv")), b->c->heads);
+    if (last) {
+        x = NAME(take_token)(b->g, x, CLS);
+        y = NAME(take_token)(b->g, y, CLS);
+    }
+    x = add_branch(b, x, dense(b, y, dim, dim, 1, inside(b, "attn.proj")));
+    y = dense(b, norm(b, x, inside(b, "norm2")), dim, hidden, 1, inside(b, "mlp.fc1"));
+    if (!last)
+        y = mix_at(b, y, PLACE_FFN);
+    else if (b->c->mixer.place == PLACE_FFN)
+        NAME(mix_params)(b->g, &b->c->mixer, hidden, b->block); /* CLS passes it by, but the weights have it */
+    return add_branch(b, x, dense(b, NAME(gelu)(b->g, y), hidden, dim, 1, inside(b, "mlp.fc2")));
+}
+
+tensor *NAME(vit_build)(graph *g, const model_config *c, tensor *images)
+{
+    builder b = {.g = g, .c = c};
+    const int tokens = FIRST_PATCH + c->image[0] / c->patch * (c->image[1] / c->patch);
+    const size_t dim = (size_t)c->dim, pos_shape[] = {1, (size_t)tokens, dim};
+    tensor *cls = NAME(graph_param)(g, 1, 3, (size_t[]){1, 1, dim}, "cls_token");
+    tensor *pos = c->pos_embed ? NAME(graph_param)(g, 1, 3, pos_shape, "pos_embed") : NULL;
+    tensor *x = NAME(patches)(g, images, c->patch);
+    x = dense(&b, x, c->channels * c->patch * c->patch, c->dim, 1, "patch_embed.proj");
+    x = NAME(embed)(g, x, cls, pos);
+    for (int i = 0; i < c->depth; i++) {
+        snprintf(b.block, sizeof b.block, "blocks.%d", i);
+        x = block(&b, x, i + 1 == c->depth);
+    }
+    return dense(&b, norm(&b, x, "norm"), c->dim, c->classes, 1, "head");
+}

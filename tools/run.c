@@ -1,0 +1,218 @@
+/* ssm2d run - a model on arrays in files: logits, the loss for given labels, and its gradient for every parameter. */
+#define REAL_IS_FLOAT /* the numbers of the graph */
+#include "command.h"
+#include "core/context.h"
+#include "core/status.h"
+#include "io/npy.h"
+#include "io/text.h"
+#include "models/build.h"
+#include "models/weights.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_AT_ONCE = 64 }; /* images in a step, when there is no loss over all of them */
+
+typedef struct values {
+    const char *config, *weights, *input, *out, *labels, *grads;
+    long seed;
+} values;
+
+static const option options[] = {
+    {"config", OPTION_STRING, offsetof(values, config), "the model, as JSON", .value = "FILE", .required = 1},
+    {"weights", OPTION_STRING, offsetof(values, weights), "its weights, safetensors", .value = "FILE", .required = 1},
+    {"input", OPTION_STRING, offsetof(values, input), "images, .npy (batch, channels, rows, columns)", .value = "FILE", .required = 1},
+    {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, classes)", .value = "FILE", .required = 1, .letter = 'o'},
+    {"labels", OPTION_STRING, offsetof(values, labels), "classes, .npy (batch): the loss is printed", .value = "FILE"},
+    {"grads", OPTION_STRING, offsetof(values, grads), "gradients of the loss to write, safetensors; needs --labels", .value = "FILE"},
+    {"seed", OPTION_INT, offsetof(values, seed), "of mixers that the weights do not have", .low = 0, .high = 2147483647, .standard = "0"},
+    {0}};
+
+typedef struct job {
+    ssm2d_context *context;
+    const values *options;
+    model_config config;
+    weights *weights;
+    size_t batch, classes, pixels; /* of one image */
+    float *params, *grads, *images, *targets, *logits;
+    graph *graph;
+} job;
+
+static ssm2d_status no_memory(ssm2d_error *error, const char *what) { return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %s", what); }
+
+static ssm2d_status read_images(job *j, ssm2d_error *error)
+{
+    const char *path = j->options->input;
+    const size_t *s, wanted[] = {(size_t)j->config.channels, (size_t)j->config.image[0], (size_t)j->config.image[1]};
+    npy_array array;
+    char one[96];
+    ssm2d_status status = npy_read(j->context, path, &array, error);
+    if (status) return status;
+    s = array.shape;
+    if (array.rank != 4 || !s[0] || memcmp(s + 1, wanted, sizeof wanted)) {
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: the shape is %s, the model needs (batch, %zu, %zu, %zu)", text_path(path),
+                      npy_shape_text(array.rank, array.shape, one, sizeof one), wanted[0], wanted[1], wanted[2]);
+        goto done;
+    }
+    j->batch = s[0];
+    j->pixels = array.count / s[0];
+    j->images = memory_take(j->context, array.count * sizeof *j->images);
+    if (!j->images) {
+        status = no_memory(error, "images");
+        goto done;
+    }
+    npy_to_float(&array, j->images);
+    for (size_t i = 0; i < array.count && !status; i++)
+        if (!isfinite(j->images[i]))
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: number %zu is %g: images must be finite", text_path(path), i, (double)j->images[i]);
+done:
+    npy_free(j->context, &array);
+    return status;
+}
+
+/* Labels as targets: one where the class is, zero elsewhere. */
+static ssm2d_status read_labels(job *j, ssm2d_error *error)
+{
+    const char *path = j->options->labels;
+    npy_array array;
+    char one[96];
+    double *labels = NULL;
+    ssm2d_status status = npy_read(j->context, path, &array, error);
+    if (status) return status;
+    if (array.rank != 1 || array.count != j->batch || array.type == NPY_FLOAT32 || array.type == NPY_FLOAT64) {
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: an array of shape %s: use whole numbers of shape (%zu)", text_path(path),
+                      npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
+        goto done;
+    }
+    labels = memory_take(j->context, array.count * sizeof *labels);
+    j->targets = memory_take(j->context, j->batch * j->classes * sizeof *j->targets);
+    if (!labels || !j->targets) {
+        status = no_memory(error, "labels");
+        goto done;
+    }
+    npy_to_double(&array, labels);
+    for (size_t b = 0; b < j->batch && !status; b++) {
+        if (labels[b] < 0 || labels[b] >= (double)j->classes)
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: label %zu is %.0f: use 0 to %zu", text_path(path), b, labels[b], j->classes - 1);
+        else
+            j->targets[b * j->classes + (size_t)labels[b]] = 1;
+    }
+done:
+    memory_give(j->context, labels);
+    npy_free(j->context, &array);
+    return status;
+}
+
+static ssm2d_status read_weights(job *j, ssm2d_error *error)
+{
+    const weights_options with = {.seed = (uint64_t)j->options->seed};
+    weights_report report;
+    ssm2d_status status = weights_create(j->context, &j->config, &j->weights, error);
+    if (status) return status;
+    j->params = memory_take(j->context, j->weights->total * sizeof *j->params);
+    if (!j->params) return no_memory(error, "weights");
+    if ((status = weights_load(j->weights, j->options->weights, &with, j->params, &report, error))) return status;
+    if (report.new_mixer_arrays)
+        printf("%d arrays of mixers are not in %s: initialised from seed %ld\n", report.new_mixer_arrays, j->options->weights,
+               j->options->seed);
+    if (report.resized)
+        printf("position embedding interpolated from %d x %d to %d x %d patches\n", report.old_grid[0], report.old_grid[1],
+               j->config.image[0] / j->config.patch, j->config.image[1] / j->config.patch);
+    return SSM2D_OK;
+}
+
+/* Logits only, in steps of a bounded number of images; the last step may do some of the one before again. */
+static ssm2d_status infer(job *j, ssm2d_error *error)
+{
+    const size_t most = j->batch < MOST_AT_ONCE ? j->batch : MOST_AT_ONCE;
+    ssm2d_status status = graph_create_f32(j->context, 0, &j->graph, error);
+    if (status) return status;
+    tensor *logits = model_build_f32(j->graph, &j->config, most);
+    if ((status = graph_finish_f32(j->graph, logits, error))) return status;
+    graph_bind_f32(j->graph, j->params, NULL);
+    for (size_t done = 0; done < j->batch; done += most) {
+        const size_t first = done + most <= j->batch ? done : j->batch - most;
+        graph_find_f32(j->graph, "images")->data = j->images + first * j->pixels;
+        graph_forward_f32(j->graph);
+        memcpy(j->logits + first * j->classes, logits->data, most * j->classes * sizeof *j->logits);
+    }
+    return SSM2D_OK;
+}
+
+/* Logits and loss of all images in one step, and back when gradients are asked for. */
+static ssm2d_status differentiate(job *j, ssm2d_error *error)
+{
+    const size_t shape[] = {j->batch, j->classes};
+    ssm2d_status status = graph_create_f32(j->context, j->options->grads != NULL, &j->graph, error);
+    if (status) return status;
+    tensor *logits = model_build_f32(j->graph, &j->config, j->batch);
+    tensor *targets = graph_input_f32(j->graph, "targets", 2, shape);
+    tensor *loss = cross_entropy_f32(j->graph, logits, targets);
+    if ((status = graph_finish_f32(j->graph, loss, error))) return status;
+    j->grads = memory_take(j->context, j->weights->total * sizeof *j->grads);
+    if (!j->grads) return no_memory(error, "gradients");
+    graph_bind_f32(j->graph, j->params, j->grads);
+    graph_find_f32(j->graph, "images")->data = j->images;
+    targets->data = j->targets;
+    graph_forward_f32(j->graph);
+    memcpy(j->logits, logits->data, j->batch * j->classes * sizeof *j->logits); /* before backward uses the memory again */
+    printf("loss %.9g\n", (double)loss->data[0]);
+    if (!j->options->grads) return SSM2D_OK;
+    loss->grad[0] = 1;
+    graph_backward_f32(j->graph);
+    return weights_save(j->weights, j->options->grads, j->grads, error);
+}
+
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    if (o->grads && !o->labels) return fail(error, SSM2D_ERROR_ARGUMENT, "--grads needs --labels");
+    return SSM2D_OK;
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    job j = {.context = context, .options = v};
+    ssm2d_error why;
+    ssm2d_status status = model_config_read(context, j.options->config, &j.config, error);
+    if (status) goto done;
+    if ((status = model_config_finish(&j.config, &why))) {
+        fail(error, status, "%s: %s", text_path(j.options->config), why.line);
+        goto done;
+    }
+    j.config.drop_path = 0; /* the model as it is, not as it is trained */
+    j.classes = (size_t)j.config.classes;
+    if ((status = read_images(&j, error))) goto done;
+    if (j.options->labels && (status = read_labels(&j, error))) goto done;
+    if ((status = read_weights(&j, error))) goto done;
+    j.logits = memory_take(context, j.batch * j.classes * sizeof *j.logits);
+    if (!j.logits) {
+        status = no_memory(error, "logits");
+        goto done;
+    }
+    if ((status = j.options->labels ? differentiate(&j, error) : infer(&j, error))) goto done;
+    status = npy_write(context, j.options->out, NPY_FLOAT32, 2, (size_t[]){j.batch, j.classes}, j.logits, error);
+done:
+    graph_destroy_f32(j.graph);
+    memory_give(context, j.logits);
+    memory_give(context, j.targets);
+    memory_give(context, j.images);
+    memory_give(context, j.grads);
+    memory_give(context, j.params);
+    weights_destroy(j.weights);
+    return status;
+}
+
+static const char about[] =
+    "Runs a model on images in a file and writes what comes out for each class. The configuration's keys are those of the "
+    "config.json that training keeps; weights have timm's names, so that a published DeiT file will do.\n"
+    "\n"
+    "Weights without mixers may be used for a model with mixers, which then start from --seed; weights made for another image size "
+    "get their position embedding interpolated. Both are said.\n"
+    "\n"
+    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient for every parameter, under the names of the "
+    "weights. Nothing random acts: no stochastic depth.";
+
+const command command_run = {"run", "run a model on arrays in files: logits, loss, gradients", about, options, check_values, run, 0};
