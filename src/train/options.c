@@ -14,7 +14,6 @@ enum { SAID = 48 };
 
 const char *const train_schedule_names[] = {"cosine", "constant", NULL};
 const char *const train_loss_names[] = {"cross-entropy", "bce", NULL};
-const char *const train_flag_names[] = {"false", "true", NULL};
 
 const train_field train_fields[] = {
 #define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
@@ -81,7 +80,6 @@ static ssm2d_status set_field(const char *file, const train_field *f, const char
     case TRAIN_KIND_INT:
     case TRAIN_KIND_REAL: return set_number(file, f, text, place, error);
     case TRAIN_KIND_CHOICE: return set_choice(file, f, f->names, text, (int *)(void *)place, error);
-    case TRAIN_KIND_FLAG: return set_choice(file, f, train_flag_names, text, (int *)(void *)place, error);
     }
     return SSM2D_OK;
 }
@@ -116,8 +114,7 @@ ssm2d_status train_options_set_json(train_options *options, const char *file, co
     static const char *const use[] = {[TRAIN_KIND_TEXT] = "a text",
                                       [TRAIN_KIND_INT] = "a whole number",
                                       [TRAIN_KIND_REAL] = "a number",
-                                      [TRAIN_KIND_CHOICE] = "a name",
-                                      [TRAIN_KIND_FLAG] = "true or false"};
+                                      [TRAIN_KIND_CHOICE] = "a name"};
     char text[SAID];
     if (cJSON_IsString(value) && (f->kind == TRAIN_KIND_TEXT || f->kind == TRAIN_KIND_CHOICE))
         return set_field(file, f, value->valuestring, options, error);
@@ -125,8 +122,6 @@ ssm2d_status train_options_set_json(train_options *options, const char *file, co
         snprintf(text, sizeof text, "%.17g", value->valuedouble);
         return set_field(file, f, text, options, error);
     }
-    if (cJSON_IsBool(value) && f->kind == TRAIN_KIND_FLAG)
-        return set_field(file, f, cJSON_IsTrue(value) ? "true" : "false", options, error);
     return wrong(file, f, json_show(value, text, sizeof text), use[f->kind], error);
 }
 
@@ -138,7 +133,6 @@ static cJSON *to_value(const train_field *f, const train_options *options)
     case TRAIN_KIND_INT: return cJSON_CreateNumber((double)*(const long *)(const void *)place);
     case TRAIN_KIND_REAL: return cJSON_CreateNumber(*(const double *)(const void *)place);
     case TRAIN_KIND_CHOICE: return cJSON_CreateString(f->names[*(const int *)(const void *)place]);
-    case TRAIN_KIND_FLAG: return cJSON_CreateBool(*(const int *)(const void *)place);
     }
     return NULL;
 }

@@ -8,14 +8,13 @@
 
 enum { TRAIN_TEXT = 1024 }; /* bytes of a text, with its end */
 
-typedef enum train_kind { TRAIN_KIND_TEXT, TRAIN_KIND_INT, TRAIN_KIND_REAL, TRAIN_KIND_CHOICE, TRAIN_KIND_FLAG } train_kind;
+typedef enum train_kind { TRAIN_KIND_TEXT, TRAIN_KIND_INT, TRAIN_KIND_REAL, TRAIN_KIND_CHOICE } train_kind;
 
 typedef struct train_options {
 #define TEXT(field) char field[TRAIN_TEXT];
 #define INT(field) long field;
 #define REAL(field) double field;
 #define CHOICE(field) int field;
-#define FLAG(field) int field;
 #define OPTION(kind, field, name, standard, low, high, names, help) kind(field)
 #include "train/options.def"
 #undef OPTION
@@ -23,12 +22,11 @@ typedef struct train_options {
 #undef INT
 #undef REAL
 #undef CHOICE
-#undef FLAG
 } train_options;
 
 typedef enum train_loss { TRAIN_LOSS_CROSS_ENTROPY, TRAIN_LOSS_BCE } train_loss;
 
-extern const char *const train_schedule_names[], *const train_loss_names[], *const train_flag_names[];
+extern const char *const train_schedule_names[], *const train_loss_names[];
 
 typedef struct train_field {
     const char *field, *name; /* in files, on the command line */

@@ -47,6 +47,8 @@ static const train_field *option_field(const char *key)
     return NULL;
 }
 
+static int has(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key) != NULL; }
+
 /* The model's part of an object, which may hold other settings. */
 static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *object, ssm2d_error *error)
 {
@@ -59,10 +61,9 @@ static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *
     model_config m = s->model;
     ssm2d_status status = model_config_from_json(file, object, others, &m, error);
     if (status) return status;
-    if (cJSON_HasObjectItem(object, "model")) {
-        leave_open(&m, !cJSON_HasObjectItem(object, "image"), !cJSON_HasObjectItem(object, "channels"),
-                   !cJSON_HasObjectItem(object, "classes"));
-        if (!cJSON_HasObjectItem(object, "mixer")) m.mixer.kind = &mixer_ssm2d;
+    if (has(object, "model")) {
+        leave_open(&m, !has(object, "image"), !has(object, "channels"), !has(object, "classes"));
+        if (!has(object, "mixer")) m.mixer.kind = &mixer_ssm2d;
     }
     s->model = m;
     return SSM2D_OK;
@@ -91,9 +92,9 @@ ssm2d_status train_settings_from_json(train_settings *s, const char *file, const
 {
     ssm2d_status status = set_model(s, file, object, error); /* refuses keys that nobody knows */
     for (const cJSON *item = status ? NULL : object->child; item && !status; item = item->next) {
-        const ssm2d_field *augment = augment_field(item->string);
+        const ssm2d_field *change = augment_field(item->string);
         const train_field *option = option_field(item->string);
-        if (augment) status = set_augment(s, file, augment, item, error);
+        if (change) status = set_augment(s, file, change, item, error);
         if (option) status = train_options_set_json(&s->options, file, option, item, error);
     }
     return status;
@@ -138,13 +139,13 @@ static int is_model_key(const char *key)
 
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key, const char *text, ssm2d_error *error)
 {
-    const ssm2d_field *augment = augment_field(key);
+    const ssm2d_field *change = augment_field(key);
     if (option_field(key)) return train_options_set(&s->options, key, text, error);
-    if (augment) {
+    if (change) {
         cJSON *value = NULL;
         if (json_parse("", text, strlen(text), &value, NULL)) value = cJSON_CreateString(text);
         if (!value) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a value", where);
-        ssm2d_status status = set_augment(s, where, augment, value, error);
+        ssm2d_status status = set_augment(s, where, change, value, error);
         cJSON_Delete(value);
         return status;
     }
@@ -161,8 +162,8 @@ cJSON *train_settings_to_json(const train_settings *s)
 {
     size_t count;
     const ssm2d_field *fields = augment_options_fields(&count);
-    cJSON *root = train_options_to_json(&s->options), *model = root ? model_config_to_json(&s->model) : NULL;
-    int good = model != NULL;
+    cJSON *root = train_options_to_json(&s->options), *keys = root ? model_config_to_json(&s->model) : NULL;
+    int good = keys != NULL;
     for (size_t i = 0; good && i < count; i++) {
         int value;
         memcpy(&value, (const char *)&s->augment + fields[i].offset, sizeof value);
@@ -170,12 +171,12 @@ cJSON *train_settings_to_json(const train_settings *s)
                                 : cJSON_AddNumberToObject(root, fields[i].name, value))
                != NULL;
     }
-    while (good && model->child) {
-        cJSON *item = cJSON_DetachItemViaPointer(model, model->child);
+    while (good && keys->child) {
+        cJSON *item = cJSON_DetachItemViaPointer(keys, keys->child);
         good = cJSON_AddItemToObject(root, item->string, item);
         if (!good) cJSON_Delete(item);
     }
-    cJSON_Delete(model);
+    cJSON_Delete(keys);
     if (good) return root;
     cJSON_Delete(root);
     return NULL;

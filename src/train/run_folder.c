@@ -1,4 +1,4 @@
-#include "train/run.h"
+#include "train/run_folder.h"
 
 #include "core/context.h"
 #include "core/status.h"
@@ -195,20 +195,20 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     if ((status = run_path(folder, RUN_TRAIN, path, error))) goto done;
     if ((status = train_settings_read(context, path, &m->settings, error))) goto done;
     if ((status = run_data_read(context, folder, &m->data, error))) goto done;
-    model_config *model = &m->settings.model;
-    if (model->classes != m->data.classes) {
+    model_config *config = &m->settings.model;
+    if (config->classes != m->data.classes) {
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is %d, but data.json names %d", text_path(path),
-                      model->classes, m->data.classes);
+                      config->classes, m->data.classes);
         goto done;
     }
-    if ((status = model_config_finish(model, error))) goto done;
+    if ((status = model_config_finish(config, error))) goto done;
     if (image_size) {
-        options.old_grid[0] = model->image[0] / model->patch;
-        options.old_grid[1] = model->image[1] / model->patch;
-        model->image[0] = model->image[1] = image_size;
-        if ((status = model_config_finish(model, error))) goto done;
+        options.old_grid[0] = config->image[0] / config->patch;
+        options.old_grid[1] = config->image[1] / config->patch;
+        config->image[0] = config->image[1] = image_size;
+        if ((status = model_config_finish(config, error))) goto done;
     }
-    if ((status = weights_create(context, model, &m->weights, error))) goto done;
+    if ((status = weights_create(context, config, &m->weights, error))) goto done;
     m->params = memory_take(context, m->weights->total * sizeof *m->params);
     if (!m->params) {
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", m->weights->total);

@@ -1,4 +1,4 @@
-/* run - the folder of a run.
+/* run_folder - the folder of a run.
  *
  *     train.json          every setting, as --config takes them          config.json        the model alone, for ssm2d run
  *     data.json           what is to be known of the data: classes, normalisation, sizes
@@ -7,8 +7,8 @@
  *     best.safetensors    those of the epoch with the highest test accuracy
  *     metrics.jsonl       curves.svg
  */
-#ifndef SSM2D_TRAIN_RUN_H
-#define SSM2D_TRAIN_RUN_H
+#ifndef SSM2D_TRAIN_RUN_FOLDER_H
+#define SSM2D_TRAIN_RUN_FOLDER_H
 
 #include "data/dataset.h"
 #include "models/weights.h"
