@@ -10,6 +10,7 @@
 #include "ops/ops.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { CLS = 0, FIRST_PATCH = 1 };
 
@@ -19,28 +20,28 @@ model_builder_f64 vit_build_f64;
 typedef struct builder {
     graph *g;
     const model_config *c;
-    char block[24]; /* "blocks.3" */
-    char name[64];
+    char block[24]; /* "blocks.3", or nothing outside of blocks */
 } builder;
 
-/* "blocks.3.attn.qkv" */
-static const char *inside(builder *b, const char *part)
+/* A parameter of the block: "blocks.3" "." "attn.qkv" ".weight" */
+static tensor *param(builder *b, int rank, const size_t *shape, const char *part, const char *end)
 {
-    snprintf(b->name, sizeof b->name, "%s.%s", b->block, part);
-    return b->name;
+    const int decay = strcmp(end, ".bias") != 0;
+    return NAME(graph_param)(b->g, decay, rank, shape, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
 }
 
-static tensor *dense(builder *b, tensor *x, int in, int out, int bias, const char *name)
+static tensor *dense(builder *b, tensor *x, int in, int out, int bias, const char *part)
 {
-    tensor *w = NAME(graph_param)(b->g, 1, 2, (size_t[]){(size_t)out, (size_t)in}, "%s.weight", name);
-    return NAME(linear)(b->g, x, w, bias ? NAME(graph_param)(b->g, 0, 1, (size_t[]){(size_t)out}, "%s.bias", name) : NULL);
+    const size_t shape[] = {(size_t)out, (size_t)in};
+    tensor *w = param(b, 2, shape, part, ".weight");
+    return NAME(linear)(b->g, x, w, bias ? param(b, 1, shape, part, ".bias") : NULL);
 }
 
-static tensor *norm(builder *b, tensor *x, const char *name)
+static tensor *norm(builder *b, tensor *x, const char *part)
 {
     const size_t dim = (size_t)b->c->dim;
-    tensor *gamma = NAME(graph_param)(b->g, 1, 1, &dim, "%s.weight", name);
-    return NAME(layer_norm)(b->g, x, gamma, NAME(graph_param)(b->g, 0, 1, &dim, "%s.bias", name), b->c->norm_eps);
+    tensor *gamma = param(b, 1, &dim, part, ".weight");
+    return NAME(layer_norm)(b->g, x, gamma, param(b, 1, &dim, part, ".bias"), b->c->norm_eps);
 }
 
 static tensor *mix_at(builder *b, tensor *x, mixer_place place)
@@ -60,19 +61,19 @@ static tensor *block(builder *b, tensor *x, int last)
 {
     const int dim = b->c->dim, hidden = model_hidden(b->c);
     x = mix_at(b, x, PLACE_BLOCK);
-    tensor *y = mix_at(b, norm(b, x, inside(b, "norm1")), PLACE_ATTN);
-    y = NAME(attention)(b->g, dense(b, y, dim, 3 * dim, b->c->qkv_bias, inside(b, "attn.qkv")), b->c->heads);
+    tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
+    y = NAME(attention)(b->g, dense(b, y, dim, 3 * dim, b->c->qkv_bias, "attn.qkv"), b->c->heads);
     if (last) {
         x = NAME(take_token)(b->g, x, CLS);
         y = NAME(take_token)(b->g, y, CLS);
     }
-    x = add_branch(b, x, dense(b, y, dim, dim, 1, inside(b, "attn.proj")));
-    y = dense(b, norm(b, x, inside(b, "norm2")), dim, hidden, 1, inside(b, "mlp.fc1"));
+    x = add_branch(b, x, dense(b, y, dim, dim, 1, "attn.proj"));
+    y = dense(b, norm(b, x, "norm2"), dim, hidden, 1, "mlp.fc1");
     if (!last)
         y = mix_at(b, y, PLACE_FFN);
     else if (b->c->mixer.place == PLACE_FFN)
         NAME(mix_params)(b->g, &b->c->mixer, hidden, b->block); /* CLS passes it by, but the weights have it */
-    return add_branch(b, x, dense(b, NAME(gelu)(b->g, y), hidden, dim, 1, inside(b, "mlp.fc2")));
+    return add_branch(b, x, dense(b, NAME(gelu)(b->g, y), hidden, dim, 1, "mlp.fc2"));
 }
 
 tensor *NAME(vit_build)(graph *g, const model_config *c, tensor *images)
@@ -89,5 +90,6 @@ tensor *NAME(vit_build)(graph *g, const model_config *c, tensor *images)
         snprintf(b.block, sizeof b.block, "blocks.%d", i);
         x = block(&b, x, i + 1 == c->depth);
     }
+    b.block[0] = 0;
     return dense(&b, norm(&b, x, "norm"), c->dim, c->classes, 1, "head");
 }
