@@ -16,12 +16,13 @@
 #include "ssm2d.h"
 
 #include <dirent.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Allocations from here on; the one numbered `fail_at` fails. */
+/* Allocations from here on, of any thread; the one numbered `fail_at` fails. */
 typedef struct io_meter {
-    long calls, live, fail_at;
+    atomic_long calls, live, fail_at;
 } io_meter;
 
 static io_meter meter = {0, 0, -1};

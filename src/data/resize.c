@@ -135,16 +135,31 @@ static uint8_t clip(int32_t sum)
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-static inline void across(const axis *a, const uint8_t *row, size_t channels, uint8_t *out)
+static void across_grey(const axis *a, const uint8_t *row, uint8_t *out)
 {
     for (size_t i = 0; i < a->to; i++) {
         const int32_t *weight = a->weights + i * a->taps;
-        const uint8_t *in = row + (size_t)a->first[i] * channels;
-        for (size_t c = 0; c < channels; c++) {
-            int32_t sum = 1 << (BITS - 1);
-            for (int k = 0; k < a->count[i]; k++) sum += weight[k] * in[(size_t)k * channels + c];
-            out[i * channels + c] = clip(sum);
+        const uint8_t *in = row + a->first[i];
+        int32_t sum = 1 << (BITS - 1);
+        for (int k = 0; k < a->count[i]; k++) sum += weight[k] * in[k];
+        out[i] = clip(sum);
+    }
+}
+
+static void across_rgb(const axis *a, const uint8_t *row, uint8_t *out)
+{
+    for (size_t i = 0; i < a->to; i++) {
+        const int32_t *weight = a->weights + i * a->taps;
+        const uint8_t *in = row + (size_t)a->first[i] * 3;
+        int32_t red = 1 << (BITS - 1), green = red, blue = red;
+        for (int k = 0; k < a->count[i]; k++, in += 3) {
+            red += weight[k] * in[0];
+            green += weight[k] * in[1];
+            blue += weight[k] * in[2];
         }
+        out[3 * i] = clip(red);
+        out[3 * i + 1] = clip(green);
+        out[3 * i + 2] = clip(blue);
     }
 }
 
@@ -173,9 +188,9 @@ void resize_row(resize *r, const uint8_t *row)
     if (r->in_cols == r->cols)
         memcpy(to, row, line);
     else if (r->channels == 3)
-        across(&r->across, row, 3, to);
+        across_rgb(&r->across, row, to);
     else
-        across(&r->across, row, 1, to);
+        across_grey(&r->across, row, to);
     r->taken++;
     while (!same && r->given < r->rows && (size_t)(r->down.first[r->given] + r->down.count[r->given]) <= r->taken)
         down(r, r->given++);

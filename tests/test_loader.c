@@ -1,0 +1,397 @@
+/* The loader: which images come in which order, that nothing but (seed, epoch) decides, that any position can be gone to,
+ * and that its thread comes to a good end. Run with the thread sanitizer as well. */
+#include "data_helpers.h"
+
+#include "data/loader.h"
+
+#include <time.h>
+
+enum { COUNT = 103, SIDE = 4, SIZE = SIDE * SIDE };
+
+/* Image i has the number i in its first pixel and the label i % 7. */
+static dataset *numbered(void)
+{
+    static uint8_t bytes[16 + COUNT * SIZE], images[COUNT * SIZE], labels[COUNT];
+    static const size_t sizes[] = {COUNT, SIDE, SIDE};
+    for (int i = 0; i < COUNT; i++) {
+        labels[i] = (uint8_t)(i % 7);
+        for (int k = 0; k < SIZE; k++) images[i * SIZE + k] = (uint8_t)(k ? i * k : i);
+    }
+    io_put("train-images-idx3-ubyte", bytes, make_idx(bytes, 3, sizes, images));
+    io_put("train-labels-idx1-ubyte", bytes, make_idx(bytes, 1, sizes, labels));
+    return open_data(folder, DATASET_TRAIN);
+}
+
+static loader_options options_for(const dataset *d, int train, size_t batch)
+{
+    loader_options o = loader_options_default(d);
+    o.train = train;
+    o.batch = batch;
+    o.seed = 5;
+    o.norm = (normalisation){{0}, {1, 1, 1}};
+    return o;
+}
+
+static loader *create(const dataset *d, const loader_options *o)
+{
+    loader *l;
+    if (loader_create(context, d, o, &l, &error)) fail_msg("%s", error.line);
+    return l;
+}
+
+static loader_batch next(loader *l)
+{
+    loader_batch b;
+    if (loader_next(l, &b, &error)) fail_msg("%s", error.line);
+    return b;
+}
+
+/* FNV-1a over images and labels. */
+static uint64_t hash(const loader_batch *b)
+{
+    uint64_t h = 14695981039346656037u;
+    const unsigned char *bytes[] = {(const unsigned char *)b->images, (const unsigned char *)b->labels};
+    size_t sizes[] = {b->count * SIZE * sizeof(float), b->count * sizeof(int)};
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizes[k]; i++) h = (h ^ bytes[k][i]) * 1099511628211u;
+    return h;
+}
+
+static int number_of(const loader_batch *b, size_t i) { return (int)(b->images[i * SIZE] * 255 + .5f); }
+
+static void evaluates_in_order(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    loader_options o = options_for(d, 0, 10);
+    loader *l = create(d, &o);
+    assert_int_equal(loader_batches(l), 11);
+    for (size_t epoch = 0; epoch < 3; epoch++)
+        for (size_t n = 0; n < 11; n++) {
+            loader_batch b = next(l);
+            assert_int_equal(b.epoch, epoch);
+            assert_int_equal(b.number, n);
+            assert_int_equal(b.count, n == 10 ? 3 : 10);
+            for (size_t i = 0; i < b.count; i++) {
+                assert_int_equal(number_of(&b, i), n * 10 + i);
+                assert_int_equal(b.labels[i], (n * 10 + i) % 7);
+                for (size_t k = 1; k < SIZE; k++)
+                    assert_true(b.images[i * SIZE + k] == (float)(uint8_t)((n * 10 + i) * k) / 255);
+            }
+        }
+    loader_destroy(l);
+    o.batch = 500; /* larger than the data set */
+    l = create(d, &o);
+    assert_int_equal(loader_batches(l), 1);
+    assert_int_equal(next(l).count, COUNT);
+    loader_destroy(l);
+    dataset_close(d);
+}
+
+/* Without augmentation, so that images can be told: the order of one epoch. */
+static void order_of(const dataset *d, uint64_t seed, uint64_t epoch, size_t batch, int *order)
+{
+    loader_options o = options_for(d, 1, batch);
+    o.seed = seed;
+    o.augment = (augment_options){0, 0};
+    loader *l = create(d, &o);
+    assert_int_equal(loader_batches(l), COUNT / batch);
+    assert_int_equal(loader_seek(l, epoch, 0, &error), SSM2D_OK);
+    for (size_t n = 0; n < COUNT / batch; n++) {
+        loader_batch b = next(l);
+        assert_int_equal(b.count, batch);
+        assert_int_equal(b.epoch, epoch);
+        assert_int_equal(b.number, n);
+        for (size_t i = 0; i < batch; i++) {
+            order[n * batch + i] = number_of(&b, i);
+            assert_int_equal(b.labels[i], number_of(&b, i) % 7);
+        }
+    }
+    loader_destroy(l);
+}
+
+static void trains_in_shuffled_order(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    int first[COUNT], order[COUNT], seen[COUNT] = {0}, places[COUNT] = {0};
+    order_of(d, 5, 0, 1, first);
+    for (int i = 0; i < COUNT; i++) seen[first[i]]++;
+    for (int i = 0; i < COUNT; i++) assert_int_equal(seen[i], 1);
+    order_of(d, 5, 0, 10, order); /* whatever the batch */
+    assert_memory_equal(order, first, 100 * sizeof(int));
+    order_of(d, 5, 1, 1, order);
+    assert_memory_not_equal(order, first, sizeof first);
+    order_of(d, 6, 0, 1, order);
+    assert_memory_not_equal(order, first, sizeof first);
+    /* every image gets everywhere: means over many epochs are near the middle */
+    for (uint64_t epoch = 0; epoch < 60; epoch++) {
+        order_of(d, 9, epoch, 1, order);
+        for (int i = 0; i < COUNT; i++) places[order[i]] += i;
+    }
+    for (int i = 0; i < COUNT; i++) assert_in_range(places[i] / 60, 51 - 20, 51 + 20); /* 5 standard deviations */
+    dataset_close(d);
+}
+
+enum { EPOCHS = 3, BATCH = 16, BATCHES = COUNT / BATCH };
+
+/* The hash of every batch of some epochs. */
+static void record(const dataset *d, int ahead, uint64_t hashes[EPOCHS * BATCHES])
+{
+    loader_options o = options_for(d, 1, BATCH);
+    o.ahead = ahead;
+    loader *l = create(d, &o);
+    for (int i = 0; i < EPOCHS * BATCHES; i++) {
+        loader_batch b = next(l);
+        assert_int_equal(b.epoch * BATCHES + b.number, i);
+        hashes[i] = hash(&b);
+    }
+    loader_destroy(l);
+}
+
+static void repeats_itself_to_the_bit(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    uint64_t hashes[EPOCHS * BATCHES], again[EPOCHS * BATCHES];
+    record(d, 2, hashes);
+    record(d, 1, again);
+    assert_memory_equal(hashes, again, sizeof hashes);
+    record(d, 7, again);
+    assert_memory_equal(hashes, again, sizeof hashes);
+    for (int i = 1; i < EPOCHS * BATCHES; i++) assert_true(hashes[i] != hashes[i - 1]);
+    dataset_close(d);
+}
+
+static void resumes_anywhere(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    uint64_t hashes[EPOCHS * BATCHES];
+    record(d, 2, hashes);
+    loader_options o = options_for(d, 1, BATCH);
+    loader *l = create(d, &o), *fresh;
+    rng r = rng_seed(3);
+    for (int turn = 0; turn < 200; turn++) {
+        size_t at = rng_next(&r) % (EPOCHS * BATCHES), count = rng_next(&r) % 5;
+        assert_int_equal(loader_seek(l, at / BATCHES, at % BATCHES, &error), SSM2D_OK);
+        for (; count-- && at < EPOCHS * BATCHES; at++) {
+            loader_batch b = next(l);
+            assert_true(hash(&b) == hashes[at]);
+        }
+    }
+    assert_int_equal(loader_seek(l, 0, BATCHES, &error), SSM2D_OK); /* the end of an epoch is the start of the next */
+    loader_batch b = next(l);
+    assert_int_equal(b.epoch, 1);
+    assert_true(hash(&b) == hashes[BATCHES]);
+    assert_int_equal(loader_seek(l, 0, BATCHES + 1, &error), SSM2D_ERROR_ARGUMENT);
+    assert_line("batch number 7 of an epoch that has 6");
+    b = next(l); /* as if nothing had been asked */
+    assert_true(hash(&b) == hashes[BATCHES + 1]);
+    for (size_t at = 0; at < EPOCHS * BATCHES; at++) {
+        fresh = create(d, &o);
+        assert_int_equal(loader_seek(fresh, at / BATCHES, at % BATCHES, &error), SSM2D_OK);
+        b = next(fresh);
+        assert_true(hash(&b) == hashes[at]);
+        loader_destroy(fresh);
+    }
+    loader_destroy(l);
+    dataset_close(d);
+}
+
+/* A batch is left alone while the caller has it, however far the thread is ahead. */
+static void keeps_the_batch_in_hand(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    loader_options o = options_for(d, 1, BATCH);
+    loader *l = create(d, &o);
+    for (int i = 0; i < 20; i++) {
+        loader_batch b = next(l);
+        uint64_t before = hash(&b);
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+        assert_true(hash(&b) == before);
+    }
+    loader_destroy(l);
+    dataset_close(d);
+}
+
+static void takes_no_memory_once_created(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    for (int train = 0; train < 2; train++)
+        for (int other_size = 0; other_size < 2; other_size++) {
+            loader_options o = options_for(d, train, BATCH);
+            if (other_size) o.rows = 6, o.cols = 3, o.channels = 3;
+            loader *l = create(d, &o);
+            next(l);
+            long calls = meter.calls;
+            for (int i = 0; i < 50; i++) next(l);
+            assert_int_equal(loader_seek(l, 1, 1, &error), SSM2D_OK);
+            next(l);
+            assert_int_equal(meter.calls, calls);
+            loader_destroy(l);
+        }
+    dataset_close(d);
+}
+
+static void resizes_and_adds_channels(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    loader_options o = options_for(d, 0, 8);
+    o.rows = 7;
+    o.cols = 9;
+    o.channels = 3;
+    loader *l = create(d, &o);
+    loader_batch b = next(l);
+    uint8_t expected[7 * 9 * 3];
+    for (size_t i = 0; i < 8; i++) {
+        assert_int_equal(fetch_as(d, i, 7, 9, 3, expected), SSM2D_OK);
+        for (size_t c = 0; c < 3; c++)
+            for (size_t k = 0; k < 63; k++) assert_true(b.images[(i * 3 + c) * 63 + k] == (float)expected[3 * k + c] / 255);
+    }
+    loader_destroy(l);
+    dataset_close(d);
+}
+
+static void put_picture(int number, int good)
+{
+    char name[64];
+    uint8_t pixels[SIZE];
+    memset(pixels, number, sizeof pixels);
+    snprintf(name, sizeof name, "train/c/%03d.png", number);
+    data_put_png(name, SIDE, SIDE, 1, pixels);
+    if (!good) io_put(name, "\x89PNG", 4);
+}
+
+/* The batches before a bad file are good; then comes its line, again and again, until the caller goes elsewhere. */
+static void reports_what_cannot_be_read(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 30; i++) put_picture(i, i != 17);
+    dataset *d = open_data(folder, DATASET_TRAIN);
+    loader_options o = options_for(d, 0, 5);
+    loader_batch b;
+    o.rows = o.cols = SIDE;
+    o.channels = 1;
+    loader *l = create(d, &o);
+    for (int n = 0; n < 3; n++) {
+        b = next(l);
+        for (int i = 0; i < 5; i++) assert_int_equal(number_of(&b, (size_t)i), 5 * n + i);
+    }
+    for (int turn = 0; turn < 3; turn++) {
+        error.line[0] = 0;
+        assert_int_not_equal(loader_next(l, &b, &error), SSM2D_OK);
+        assert_line("/train/c/017.png: ");
+    }
+    assert_int_not_equal(loader_next(l, &b, NULL), SSM2D_OK);
+    assert_int_equal(loader_seek(l, 0, 4, &error), SSM2D_OK);
+    b = next(l);
+    assert_int_equal(number_of(&b, 0), 20);
+    put_picture(17, 1);
+    assert_int_equal(loader_seek(l, 0, 3, &error), SSM2D_OK);
+    b = next(l);
+    assert_int_equal(number_of(&b, 2), 17);
+    unlink(io_path("train/c/003.png"));
+    assert_int_equal(loader_seek(l, 0, 0, &error), SSM2D_OK);
+    assert_int_equal(loader_next(l, &b, &error), SSM2D_ERROR_SYSTEM);
+    assert_line("/train/c/003.png: cannot be opened: No such file");
+    loader_destroy(l); /* with a failure pending */
+    dataset_close(d);
+}
+
+static void stops_at_any_moment(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    loader_options o = options_for(d, 1, BATCH);
+    for (int turn = 0; turn < 100; turn++) {
+        o.ahead = 1 + turn % 4;
+        loader *l = create(d, &o);
+        for (int i = 0; i < turn % 7; i++) next(l);
+        if (turn % 3 == 0) loader_seek(l, 1, 2, &error);
+        if (turn % 5 == 0) nanosleep(&(struct timespec){0, 100000}, NULL);
+        loader_destroy(l);
+    }
+    dataset_close(d);
+}
+
+static void refuses_odd_options(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    loader *l;
+    loader_options good = options_for(d, 1, 10), o = good;
+#define REFUSED(line)                                                                                                          \
+    assert_int_equal(loader_create(context, d, &o, &l, &error), SSM2D_ERROR_ARGUMENT);                                         \
+    assert_line(line);                                                                                                         \
+    assert_null(l);                                                                                                            \
+    o = good
+    o.batch = 0;
+    REFUSED("batch=0: use 1 or more");
+    o.batch = COUNT + 1;
+    REFUSED("batch=104: the data set has only 103 images to train on: use a smaller batch");
+    o.rows = 0;
+    REFUSED("images of 0 x 4 x 1");
+    o.ahead = 0;
+    REFUSED("ahead=0: use 1 to 64");
+    o.augment.flip = 2;
+    REFUSED("flip=2: use 0 to 1");
+    o.norm.std[0] = -1;
+    REFUSED("std=-1");
+    dataset_close(d);
+}
+
+static dataset *shared;
+
+static ssm2d_status create_once(void)
+{
+    loader *l;
+    loader_options o = options_for(shared, 1, 10);
+    o.rows = o.cols = SIDE;
+    ssm2d_status status = loader_create(context, shared, &o, &l, &error);
+    loader_batch b;
+    if (!status) status = loader_next(l, &b, &error);
+    loader_destroy(l);
+    return status;
+}
+
+static void survives_failing_allocations(void **state)
+{
+    (void)state;
+    shared = numbered();
+    assert_true(io_fail_everywhere(create_once) >= 12);
+    dataset_close(shared);
+    data_empty(folder);
+    for (int i = 0; i < 10; i++) put_picture(i, 1);
+    shared = open_data(folder, DATASET_TRAIN); /* here the thread takes memory as well */
+    meter.fail_at = -1;
+    long before = meter.live;
+    for (long n = 0; n < 60; n++) {
+        meter.calls = 0;
+        meter.fail_at = n;
+        error.line[0] = 0;
+        ssm2d_status status = create_once();
+        meter.fail_at = -1;
+        assert_int_equal(meter.live, before);
+        if (status) {
+            assert_int_equal(status, SSM2D_ERROR_MEMORY);
+            assert_line("no memory");
+        } else
+            assert_true(n > 12);
+    }
+    dataset_close(shared);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(evaluates_in_order),        TEST(trains_in_shuffled_order),     TEST(repeats_itself_to_the_bit),
+        TEST(resumes_anywhere),          TEST(keeps_the_batch_in_hand),      TEST(takes_no_memory_once_created),
+        TEST(resizes_and_adds_channels), TEST(reports_what_cannot_be_read),  TEST(stops_at_any_moment),
+        TEST(refuses_odd_options),       TEST(survives_failing_allocations),
+    };
+    return cmocka_run_group_tests_name("loader", tests, io_setup, data_end);
+}
