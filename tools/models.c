@@ -1,4 +1,4 @@
-/* ssm2d models - every model by name, without and with the 2-D SSM, and how many parameters it has beside what the paper prints. */
+/* ssm2d models - every model by name, plain and with the 2-D SSM: how many parameters it has, beside what the paper prints. */
 #include "command.h"
 #include "core/status.h"
 #include "models/weights.h"
@@ -48,8 +48,8 @@ static void print_row(const model *m, int variant, const row *r)
     const model_config *c = &r->config;
     snprintf(size, sizeof size, "%dx%d", c->image[0], c->image[1]);
     if (m->paper_classes) snprintf(paper, sizeof paper, m->paper[0] < 3 ? "%.2f M" : "%.3f M", m->paper[variant]);
-    printf("%-10s %-14s %-9s %5d %5d %5d %5d %8d %12zu %10s\n", m->name, variants[variant].label, size, c->patch, c->dim, c->depth,
-           c->heads, c->classes, r->parameters, paper);
+    printf("%-10s %-14s %-9s %5d %5d %5d %5d %8d %12zu %10s\n", m->name, variants[variant].label, size, c->patch, c->dim,
+           c->depth, c->heads, c->classes, r->parameters, paper);
 }
 
 static int add_json(cJSON *list, const model *m, int variant, const row *r)
@@ -88,8 +88,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     }
     if (!list) goto no_memory;
     if (!o->json)
-        printf("%-10s %-14s %-9s %5s %5s %5s %5s %8s %12s %10s\n", "model", "mixer", "image", "patch", "dim", "depth", "heads", "classes",
-               "parameters", "the paper");
+        printf("%-10s %-14s %-9s %5s %5s %5s %5s %8s %12s %10s\n", "model", "mixer", "image", "patch", "dim", "depth", "heads",
+               "classes", "parameters", "the paper");
     const model *m;
     for (int i = 0; (m = model_at(i)); i++)
         for (int variant = 0; variant < VARIANTS; variant++) {
@@ -122,7 +122,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 }
 
 static const char about[] =
-    "Lists every model, plain and with the 2-D SSM (real, complex), with its number of parameters, beside the number that the paper "
+    "Lists every model, plain and with the 2-D SSM (real, complex), with its number of parameters, beside the number that the "
+    "paper "
     "prints. Classes and sizes are the paper's; any of them may be changed in a configuration, whose keys --keys lists.";
 
 const command command_models = {"models", "list models and their numbers of parameters", about, options, check_values, run, 0};

@@ -23,11 +23,15 @@ typedef struct values {
 static const option options[] = {
     {"config", OPTION_STRING, offsetof(values, config), "the model, as JSON", .value = "FILE", .required = 1},
     {"weights", OPTION_STRING, offsetof(values, weights), "its weights, safetensors", .value = "FILE", .required = 1},
-    {"input", OPTION_STRING, offsetof(values, input), "images, .npy (batch, channels, rows, columns)", .value = "FILE", .required = 1},
-    {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, classes)", .value = "FILE", .required = 1, .letter = 'o'},
+    {"input", OPTION_STRING, offsetof(values, input), "images, .npy (batch, channels, rows, columns)", .value = "FILE",
+     .required = 1},
+    {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, classes)", .value = "FILE", .required = 1,
+     .letter = 'o'},
     {"labels", OPTION_STRING, offsetof(values, labels), "classes, .npy (batch): the loss is printed", .value = "FILE"},
-    {"grads", OPTION_STRING, offsetof(values, grads), "gradients of the loss to write, safetensors; needs --labels", .value = "FILE"},
-    {"seed", OPTION_INT, offsetof(values, seed), "of mixers that the weights do not have", .low = 0, .high = 2147483647, .standard = "0"},
+    {"grads", OPTION_STRING, offsetof(values, grads), "gradients of the loss to write, safetensors; needs --labels",
+     .value = "FILE"},
+    {"seed", OPTION_INT, offsetof(values, seed), "of mixers that the weights do not have", .low = 0, .high = 2147483647,
+     .standard = "0"},
     {0}};
 
 typedef struct job {
@@ -40,7 +44,10 @@ typedef struct job {
     graph *graph;
 } job;
 
-static ssm2d_status no_memory(ssm2d_error *error, const char *what) { return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %s", what); }
+static ssm2d_status no_memory(ssm2d_error *error, const char *what)
+{
+    return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %s", what);
+}
 
 static ssm2d_status read_images(job *j, ssm2d_error *error)
 {
@@ -52,8 +59,9 @@ static ssm2d_status read_images(job *j, ssm2d_error *error)
     if (status) return status;
     s = array.shape;
     if (array.rank != 4 || !s[0] || memcmp(s + 1, wanted, sizeof wanted)) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: the shape is %s, the model needs (batch, %zu, %zu, %zu)", text_path(path),
-                      npy_shape_text(array.rank, array.shape, one, sizeof one), wanted[0], wanted[1], wanted[2]);
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT, "%s: the shape is %s, the model needs (batch, %zu, %zu, %zu)", text_path(path),
+                 npy_shape_text(array.rank, array.shape, one, sizeof one), wanted[0], wanted[1], wanted[2]);
         goto done;
     }
     j->batch = s[0];
@@ -66,7 +74,8 @@ static ssm2d_status read_images(job *j, ssm2d_error *error)
     npy_to_float(&array, j->images);
     for (size_t i = 0; i < array.count && !status; i++)
         if (!isfinite(j->images[i]))
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: number %zu is %g: images must be finite", text_path(path), i, (double)j->images[i]);
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: number %zu is %g: images must be finite", text_path(path), i,
+                          (double)j->images[i]);
 done:
     npy_free(j->context, &array);
     return status;
@@ -82,8 +91,8 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
     ssm2d_status status = npy_read(j->context, path, &array, error);
     if (status) return status;
     if (array.rank != 1 || array.count != j->batch || array.type == NPY_FLOAT32 || array.type == NPY_FLOAT64) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: an array of shape %s: use whole numbers of shape (%zu)", text_path(path),
-                      npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: an array of shape %s: use whole numbers of shape (%zu,)",
+                      text_path(path), npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
         goto done;
     }
     labels = memory_take(j->context, array.count * sizeof *labels);
@@ -95,7 +104,8 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
     npy_to_double(&array, labels);
     for (size_t b = 0; b < j->batch && !status; b++) {
         if (labels[b] < 0 || labels[b] >= (double)j->classes)
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: label %zu is %.0f: use 0 to %zu", text_path(path), b, labels[b], j->classes - 1);
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: label %zu is %.0f: use 0 to %zu", text_path(path), b, labels[b],
+                          j->classes - 1);
         else
             j->targets[b * j->classes + (size_t)labels[b]] = 1;
     }
@@ -206,13 +216,14 @@ done:
 }
 
 static const char about[] =
-    "Runs a model on images in a file and writes what comes out for each class. The configuration's keys are those of the "
-    "config.json that training keeps; weights have timm's names, so that a published DeiT file will do.\n"
+    "Runs a model on images in a file and writes what comes out for each class. The configuration's keys are listed by `ssm2d "
+    "models --keys`; weights have timm's names, so that a published DeiT file will do.\n"
     "\n"
-    "Weights without mixers may be used for a model with mixers, which then start from --seed; weights made for another image size "
-    "get their position embedding interpolated. Both are said.\n"
+    "Weights without mixers may be used for a model with mixers, which then start from --seed; weights made for another image "
+    "size get their position embedding interpolated. Both are said.\n"
     "\n"
-    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient for every parameter, under the names of the "
-    "weights. Nothing random acts: no stochastic depth.";
+    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient for every parameter, under the names of "
+    "the weights. Nothing random acts: no stochastic depth.";
 
-const command command_run = {"run", "run a model on arrays in files: logits, loss, gradients", about, options, check_values, run, 0};
+const command command_run = {
+    "run", "run a model on arrays in files: logits, loss, gradients", about, options, check_values, run, 0};

@@ -1,7 +1,7 @@
 /* mixer - what mixes patch tokens over their grid inside a block: one small interface, one file per kind.
  *
- * Adding one: a file with what a `mixer` needs, its line in mixers.c, its file in CMakeLists.txt. This header does not depend on the
- * number type; apply is there for both. */
+ * Adding one: a file with what a `mixer` needs, its line in mixers.c, its file in CMakeLists.txt. This header does not depend
+ * on the number type; apply is there for both. */
 #ifndef SSM2D_MIXERS_MIXER_H
 #define SSM2D_MIXERS_MIXER_H
 
@@ -46,7 +46,7 @@ extern const mixer mixer_none, mixer_ssm2d;
 
 const mixer *mixer_at(int i); /* NULL past the last */
 const mixer *mixer_find(const char *name);
-size_t mixer_total(const mixer_config *m, int channels); /* numbers in all its arrays */
+size_t mixer_total(const mixer_config *m, int channels);                 /* numbers in all its arrays */
 extern const char *const mixer_place_names[], *const mixer_init_names[]; /* in the order of their values; end with NULL */
 
 #endif

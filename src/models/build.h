@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 #include "models/model.h"
 
-/* Declares the input "images" [batch][channels][rows][cols] and returns the logits [batch][classes]. Whoever trains adds a loss. */
+/* Declares the input "images" [batch][channels][rows][cols] and returns the logits [batch][classes], for a loss to be added. */
 tensor *NAME(model_build)(graph *g, const model_config *c, size_t batch);
 
 #endif

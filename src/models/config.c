@@ -36,7 +36,7 @@ ssm2d_status model_config_finish(model_config *c, ssm2d_error *error)
         if (value == 0 && f->low > 0)
             return fail(error, SSM2D_ERROR_ARGUMENT, "model %s has no \"%s\" of its own: give it", c->model->name, f->name);
         if (!(value >= f->low && value <= f->high))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\" is %g: use %g to %g", f->name, value, f->low, f->high);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\" is %.15g: use %.15g to %.15g", f->name, value, f->low, f->high);
     }
     if (c->image[0] % c->patch || c->image[1] % c->patch || c->image[1] < 1)
         return fail(error, SSM2D_ERROR_ARGUMENT, "\"patch\" is %d: images of %d x %d cannot be cut into such patches", c->patch,
@@ -124,8 +124,8 @@ ssm2d_status model_config_write(const ssm2d_context *context, const char *path, 
     atomic_file file;
     cJSON *root = model_config_to_json(config);
     char *text = root ? cJSON_Print(root) : NULL;
-    ssm2d_status status = text ? atomic_open(context, path, &file, error)
-                               : fail(error, SSM2D_ERROR_MEMORY, "no memory to write a configuration");
+    ssm2d_status status =
+        text ? atomic_open(context, path, &file, error) : fail(error, SSM2D_ERROR_MEMORY, "no memory to write a configuration");
     if (!status) {
         status = atomic_write(&file, text, strlen(text), error);
         if (!status) status = atomic_write(&file, "\n", 1, error);

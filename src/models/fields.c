@@ -32,7 +32,8 @@ const int model_field_count = sizeof model_fields / sizeof *model_fields;
 
 static const char model_help[] = "a name of `ssm2d models`, from which all other values start";
 static const char mixer_help[] = "what mixes patches inside a block: none or ssm2d; in a file, null or an object";
-static const char place_help[] = "where the mixer is: attn (feeding attention), block (before the block) or ffn (inside the MLP)";
+static const char place_help[] =
+    "where the mixer is: attn (feeding attention), block (before the block) or ffn (inside the MLP)";
 static const char init_help[] = "how the mixer starts: identity (close to none) or authors (as published)";
 
 /* ---- plain values ----------------------------------------------------------------------------------------------------- */
@@ -52,7 +53,8 @@ static int image_size(const cJSON *item, const model_field *f, int *image)
            && whole(item->child->next, f, &image[1]);
 }
 
-static ssm2d_status set_field(const char *file, const model_field *f, const cJSON *item, model_config *config, ssm2d_error *error)
+static ssm2d_status set_field(const char *file, const model_field *f, const cJSON *item, model_config *config,
+                              ssm2d_error *error)
 {
     void *place = (char *)config + f->offset;
     char shown[64];
@@ -62,8 +64,8 @@ static ssm2d_status set_field(const char *file, const model_field *f, const cJSO
         break;
     case FIELD_IMAGE:
         if (image_size(item, f, place)) return SSM2D_OK;
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use [rows, columns], each from %g to %g", text_path(file), f->name,
-                    json_show(item, shown, sizeof shown), f->low, f->high);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use [rows, columns], each from %.15g to %.15g", text_path(file),
+                    f->name, json_show(item, shown, sizeof shown), f->low, f->high);
     case FIELD_REAL:
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= f->low && item->valuedouble <= f->high)) break;
         *(double *)place = item->valuedouble;
@@ -75,7 +77,7 @@ static ssm2d_status set_field(const char *file, const model_field *f, const cJSO
         *(int *)place = cJSON_IsTrue(item);
         return SSM2D_OK;
     }
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use a %s from %g to %g", text_path(file), f->name,
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use a %s from %.15g to %.15g", text_path(file), f->name,
                 json_show(item, shown, sizeof shown), f->kind == FIELD_INT ? "whole number" : "number", f->low, f->high);
 }
 
@@ -130,12 +132,13 @@ static ssm2d_status set_mixer(const char *file, const cJSON *item, mixer_config 
         else if (!strcmp(key->string, "init"))
             status = set_choice(file, key, mixer_init_names, &init, error);
         else if (!strcmp(key->string, "channels"))
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: the \"channels\" of \"mixer\" follow from the model: leave them out",
-                          text_path(file));
+            status = fail(error, SSM2D_ERROR_ARGUMENT,
+                          "%s: the \"channels\" of \"mixer\" follow from the model: leave them out", text_path(file));
     }
     if (!status) status = layer_config_from_json(file, item, others, &m.layer, error);
     if (!status && m.kind == &mixer_none && (!kind || item->child->next))
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"mixer\" has options but its \"kind\" is none: give \"kind\": \"ssm2d\" with or before them",
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: \"mixer\" has options but its \"kind\" is none: give \"kind\": \"ssm2d\" with or before them",
                       text_path(file));
     m.place = (mixer_place)place;
     m.init = (ssm2d_init)init;
@@ -167,7 +170,8 @@ static ssm2d_status refuse_key(const char *file, const char *key, const char *co
     for (; others && *others && n < 63; others++) names[n++] = *others;
     const char *near = closest_name(key, names);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is not a known key%s%s%s", text_path(file),
-                text_show(key, strlen(key), shown, sizeof shown), near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+                text_show(key, strlen(key), shown, sizeof shown), near ? ": did you mean \"" : "", near ? near : "",
+                near ? "\"?" : "");
 }
 
 static ssm2d_status set_model(const char *file, const cJSON *item, model_config *config, ssm2d_error *error)
@@ -232,31 +236,34 @@ ssm2d_status model_config_set(const char *where, const char *key, const char *te
     return status;
 }
 
-int model_config_key(int i, char *key, size_t size, const char **help)
+static int give_key(const char *prefix, const char *name, char *key, size_t size)
 {
-    static const model_field ends[] = {{.name = "mixer", .help = mixer_help},
-                                       {.name = "mixer.place", .help = place_help},
-                                       {.name = "mixer.init", .help = init_help}};
-    const int end_count = sizeof ends / sizeof *ends;
-    size_t layer_count;
-    const ssm2d_field *layer = ssm2d_config_fields(&layer_count);
-    const char *prefix = "", *name = "model";
-    *help = model_help;
-    if (i < 0) return 0;
-    if (i >= 1 && i <= model_field_count) {
-        name = model_fields[i - 1].name;
-        *help = model_fields[i - 1].help;
-    } else if (i && (i -= 1 + model_field_count) < end_count) {
-        name = ends[i].name;
-        *help = ends[i].help;
-    } else if (i) {
-        size_t k = (size_t)(i - end_count);
-        for (size_t f = 0; f <= k && f < layer_count; f++) k += !strcmp(layer[f].name, "channels"); /* that one is the model's */
-        if (k >= layer_count) return 0;
-        prefix = "mixer.";
-        name = layer[k].name;
-        *help = layer[k].help;
-    }
     snprintf(key, size, "%s%s", prefix, name);
     return 1;
+}
+
+int model_config_key(int i, char *key, size_t size, const char **help)
+{
+    static const char *const more[][2] = {{"mixer", mixer_help}, {"mixer.place", place_help}, {"mixer.init", init_help}};
+    const int more_count = sizeof more / sizeof *more;
+    size_t layer_count;
+    const ssm2d_field *layer = ssm2d_config_fields(&layer_count);
+    *help = model_help;
+    if (i < 0) return 0;
+    if (i-- == 0) return give_key("", "model", key, size);
+    if (i < model_field_count) {
+        *help = model_fields[i].help;
+        return give_key("", model_fields[i].name, key, size);
+    }
+    i -= model_field_count;
+    if (i < more_count) {
+        *help = more[i][1];
+        return give_key("", more[i][0], key, size);
+    }
+    i -= more_count;
+    for (size_t f = 0; f < layer_count; f++) {
+        *help = layer[f].help;
+        if (strcmp(layer[f].name, "channels") && i-- == 0) return give_key("mixer.", layer[f].name, key, size);
+    }
+    return 0;
 }

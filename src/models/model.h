@@ -56,7 +56,7 @@ ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_er
 ssm2d_status model_config_from_json(const char *file, const cJSON *object, const char *const *others, model_config *config,
                                     ssm2d_error *error);
 ssm2d_status model_config_read(const ssm2d_context *context, const char *path, model_config *config, ssm2d_error *error);
-/* One key from text, "dim" and "192", "mixer.directions" and "4", as JSON or as a bare word. `where` is for messages: "--set". */
+/* One key from text: "dim" and "192", "mixer.place" and "ffn"; JSON, or a bare word. `where` is for messages: "--set". */
 ssm2d_status model_config_set(const char *where, const char *key, const char *text, model_config *config, ssm2d_error *error);
 /* Fills in what follows from the rest (the patch) and checks that all of it fits together. A builder needs this before. */
 ssm2d_status model_config_finish(model_config *config, ssm2d_error *error);

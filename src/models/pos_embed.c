@@ -33,7 +33,8 @@ void pos_embed_resize(const float *from, const int old_grid[2], float *to, const
                 double sum = 0;
                 for (int r = 0; r < TAPS; r++)
                     for (int c = 0; c < TAPS; c++)
-                        sum += down[r] * across[c] * (double)from[((size_t)row[r] * (size_t)old_grid[1] + (size_t)col[c]) * dim + d];
+                        sum += down[r] * across[c]
+                               * (double)from[((size_t)row[r] * (size_t)old_grid[1] + (size_t)col[c]) * dim + d];
                 to[d] = (float)sum;
             }
         }

@@ -13,13 +13,17 @@ model_builder_f64 vit_build_f64;
  * (K*N = 128 per layer of the small ViT, 32 of DeiT). The rest is the layer's own default. */
 #define MIXER(states) .mixer = {&mixer_none, PLACE_ATTN, SSM2D_INIT_IDENTITY, {.directions = 4, .n_ssm = 2, .d_state = states}}
 
-#define VIT(patches, dims, depths, head_count, class_count)                                                                      \
-    {.image = {32, 32}, .channels = 3, .patch = patches, .classes = class_count, .dim = dims, .depth = depths,                   \
-     .heads = head_count, .mlp_ratio = 2, .qkv_bias = 0, .norm_eps = 1e-5, .pos_embed = 1, MIXER(16)}
+#define VIT(patches, dims, depths, head_count, class_count)                                                                    \
+    {                                                                                                                          \
+        .image = {32, 32}, .channels = 3, .patch = patches, .classes = class_count, .dim = dims, .depth = depths,              \
+        .heads = head_count, .mlp_ratio = 2, .qkv_bias = 0, .norm_eps = 1e-5, .pos_embed = 1, MIXER(16)                        \
+    }
 
-#define DEIT(dims, depths, head_count)                                                                                           \
-    {.image = {224, 224}, .channels = 3, .patch = 16, .classes = 1000, .dim = dims, .depth = depths, .heads = head_count,        \
-     .mlp_ratio = 4, .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, MIXER(4)}
+#define DEIT(dims, depths, head_count)                                                                                         \
+    {                                                                                                                          \
+        .image = {224, 224}, .channels = 3, .patch = 16, .classes = 1000, .dim = dims, .depth = depths, .heads = head_count,   \
+        .mlp_ratio = 4, .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, MIXER(4)                                              \
+    }
 
 #define BUILD(name) name##_build_f32, name##_build_f64
 

@@ -67,7 +67,8 @@ ssm2d_status weights_create(ssm2d_context *context, const model_config *config, 
 {
     graph *g = NULL;
     weights *w = memory_take(context, sizeof *w);
-    ssm2d_status status = w ? graph_create_f32(context, 0, &g, error) : fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
+    ssm2d_status status =
+        w ? graph_create_f32(context, 0, &g, error) : fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
     *out = NULL;
     if (status) goto done;
     w->context = context;
@@ -157,7 +158,8 @@ ssm2d_status weights_init(const weights *w, weights_part parts, uint64_t seed, f
             continue;
         }
         const size_t block = (size_t)(strstr(a->name, mixer_end) - a->name);
-        status = c->mixer.kind->init(&c->mixer, model_mixer_channels(c), seed_of(seed, a->name, block), params + a->offset, error);
+        status =
+            c->mixer.kind->init(&c->mixer, model_mixer_channels(c), seed_of(seed, a->name, block), params + a->offset, error);
         end = a->offset + mixer_size;
     }
     return status;

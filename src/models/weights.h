@@ -1,7 +1,7 @@
 /* weights - a model's parameters as named arrays (timm's names) in one flat array of floats, the one its graph is bound to.
  *
- * The list is taken from the graph that the builder makes, so that there is one declaration. A mixer is one parameter of the graph
- * but several arrays here: `blocks.0.mixer.A` .. */
+ * The list is taken from the graph that the builder makes, so that there is one declaration. A mixer is one parameter of the
+ * graph but several arrays here: `blocks.0.mixer.A` .. */
 #ifndef SSM2D_MODELS_WEIGHTS_H
 #define SSM2D_MODELS_WEIGHTS_H
 
@@ -56,8 +56,9 @@ typedef struct weights_report {
     int old_grid[2];
 } weights_report;
 
-/* Every array of the model must be in the file with its shape, mixers excepted; arrays the model does not have are refused, so that
- * nothing is left out by mistake. Refuses NaN and infinity. options and report may be NULL. On failure params is undefined. */
+/* Every array of the model must be in the file with its shape, mixers excepted; arrays the model does not have are refused, so
+ * that nothing is left out by mistake. Refuses NaN and infinity. options and report may be NULL. On failure the contents of
+ * params are undefined. */
 ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options, float *params,
                           weights_report *report, ssm2d_error *error);
 /* Parameters, or gradients. Whole or not at all. */

@@ -19,15 +19,18 @@ typedef struct loading {
     float *params;
 } loading;
 
-static const char *shape_text(int rank, const size_t *shape, char *text, size_t size) { return npy_shape_text(rank, shape, text, size); }
+static const char *shape_text(int rank, const size_t *shape, char *text, size_t size)
+{
+    return npy_shape_text(rank, shape, text, size);
+}
 
 static ssm2d_status check_finite(const loading *l, const weights_array *a, ssm2d_error *error)
 {
     const float *x = l->params + a->offset;
     for (size_t i = 0; i < a->count; i++)
         if (!isfinite(x[i]))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: weights must be finite", text_path(l->path), a->name, i,
-                        (double)x[i]);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: weights must be finite", text_path(l->path), a->name,
+                        i, (double)x[i]);
     return SSM2D_OK;
 }
 
@@ -51,7 +54,8 @@ static int other_grid(const loading *l, const weights_array *a, const safetensor
 {
     int grid[2];
     grid_of(&l->w->config, grid);
-    if (strcmp(a->name, "pos_embed") || found->rank != 3 || found->shape[0] != 1 || found->shape[1] < 2 || found->shape[2] != a->shape[2])
+    if (strcmp(a->name, "pos_embed") || found->rank != 3 || found->shape[0] != 1 || found->shape[1] < 2
+        || found->shape[2] != a->shape[2])
         return 0;
     return found->shape[1] != a->shape[1]
            || (l->options.old_grid[0] && (l->options.old_grid[0] != grid[0] || l->options.old_grid[1] != grid[1]));
@@ -63,8 +67,9 @@ static ssm2d_status load_resized(loading *l, const weights_array *a, const safet
     char one[64];
     grid_of(&l->w->config, grid);
     if (!old_grid_of(l, found, l->report.old_grid))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: pos_embed has %s, which is no grid that is known: the model needs %d x %d patches",
-                    text_path(l->path), shape_text(found->rank, found->shape, one, sizeof one), grid[0], grid[1]);
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: pos_embed has %s, which is no grid that is known: the model needs %d x %d patches", text_path(l->path),
+                    shape_text(found->rank, found->shape, one, sizeof one), grid[0], grid[1]);
     float *old = memory_take(l->w->context, found->count * sizeof *old);
     if (!old) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for pos_embed", text_path(l->path));
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
@@ -104,8 +109,8 @@ static ssm2d_status load_array(loading *l, const weights_array *a, ssm2d_error *
         status = safetensors_read_float(l->file, found, l->params + a->offset, error);
     } else if (other_head(a, found)) {
         if (!l->options.new_head)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s is for %zu classes, the model has %zu", text_path(l->path), a->name,
-                        found->shape[0], a->shape[0]);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s is for %zu classes, the model has %zu", text_path(l->path),
+                        a->name, found->shape[0], a->shape[0]);
         l->report.new_head = 1;
         return SSM2D_OK;
     } else {
@@ -126,7 +131,8 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
         if (a->part == WEIGHTS_MIXERS && !first && !safetensors_find(l->file, a->name)) first = a->name;
     }
     if (l->report.new_mixer_arrays && l->report.new_mixer_arrays != mixers)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the array %s is missing, other arrays of mixers are there", text_path(l->path), first);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the array %s is missing, other arrays of mixers are there",
+                    text_path(l->path), first);
     return SSM2D_OK;
 }
 

@@ -1,0 +1,327 @@
+/* Whole models through graphs in double: the golden cases, parameter counts, the inference graph, other sizes, drop path, and
+ * learning one batch by heart. */
+#define REAL_IS_DOUBLE
+#include "models/build.h"
+#include "model_case.h"
+#include "ops/ops.h"
+#include "problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct net {
+    graph *g;
+    tensor *logits, *loss;
+    double *params, *grads, *targets;
+    size_t count;
+} net;
+
+/* A graph with a loss; images and targets are the caller's. */
+static net net_make(ssm2d_context *context, const model_config *c, int training, size_t batch, const float *params,
+                    double *images, double *targets)
+{
+    net n = {0};
+    ssm2d_error error;
+    const size_t shape[] = {batch, (size_t)c->classes};
+    if (graph_create_f64(context, training, &n.g, &error)) fail_msg("%s", error.line);
+    n.logits = model_build_f64(n.g, c, batch);
+    tensor *t = graph_input_f64(n.g, "targets", 2, shape);
+    n.loss = cross_entropy_f64(n.g, n.logits, t);
+    if (graph_finish_f64(n.g, n.loss, &error)) fail_msg("%s", error.line);
+    n.count = n.g->param_count;
+    n.params = doubles(n.count);
+    n.grads = doubles(n.count);
+    for (size_t i = 0; i < n.count; i++) n.params[i] = (double)params[i];
+    graph_bind_f64(n.g, n.params, training ? n.grads : NULL);
+    graph_find_f64(n.g, "images")->data = images;
+    t->data = targets;
+    return n;
+}
+
+static void net_free(net *n)
+{
+    graph_destroy_f64(n->g);
+    free(n->params), free(n->grads);
+}
+
+static void test_golden(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(2);
+    for (int i = 0; i < MODEL_CASES; i++) {
+        model_case c = model_case_read(context, model_cases[i]);
+        net n = net_make(context, &c.config, 1, c.batch, c.params, c.images, c.targets);
+        graph_forward_f64(n.g);
+        assert_close(c.folder, n.logits->data, c.logits, c.batch * c.classes, 1e-11);
+        assert_close(c.folder, n.loss->data, &c.loss, 1, 1e-12);
+        n.loss->grad[0] = 1;
+        graph_backward_f64(n.g);
+        assert_arrays(&c, n.grads, 1.3e-7); /* they are stored in float */
+        net_free(&n);
+
+        /* the graph for inference gives the same */
+        n = net_make(context, &c.config, 0, c.batch, c.params, c.images, c.targets);
+        graph_forward_f64(n.g);
+        assert_close(c.folder, n.logits->data, c.logits, c.batch * c.classes, 1e-11);
+        net_free(&n);
+        model_case_free(&c);
+    }
+    ssm2d_context_destroy(context);
+}
+
+/* ---- parameter counts ------------------------------------------------------------------------------------------------- */
+
+static size_t count_of(ssm2d_context *context, const char *name, int classes, const char *kind, ssm2d_values numbers)
+{
+    model_config c;
+    weights *w;
+    ssm2d_error error;
+    if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
+    c.classes = classes;
+    c.mixer.kind = mixer_find(kind);
+    c.mixer.layer.values = numbers;
+    if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error)) fail_msg("%s", error.line);
+    size_t total = w->total, sum = 0;
+    for (int i = 0; i < w->count; i++) {
+        assert_int_equal(w->arrays[i].offset, sum); /* no gaps, in order */
+        sum += w->arrays[i].count;
+    }
+    assert_int_equal(sum, total);
+    weights_destroy(w);
+    return total;
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int classes;
+        size_t plain, dim, depth, kn;
+    } table[] = {
+        {"vit", 100, 2709796, 192, 9, 128},    {"deit-t", 40, 5532136, 192, 12, 32}, {"deit-s", 40, 21681064, 384, 12, 32},
+        {"deit-b", 40, 85829416, 768, 12, 32}, {"vit-mini", 10, 310186, 96, 4, 128},
+    };
+    ssm2d_context *context = context_of(1);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const size_t real_mixers = table[i].depth * (8 * table[i].kn + table[i].dim);
+        const size_t complex_mixers = table[i].depth * (16 * table[i].kn + table[i].dim);
+        assert_int_equal(count_of(context, table[i].name, table[i].classes, "none", SSM2D_REAL), table[i].plain);
+        assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_REAL), table[i].plain + real_mixers);
+        assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_POLAR),
+                         table[i].plain + complex_mixers);
+    }
+    /* what the paper prints, in millions; it cuts and rounds as it likes, hence one in the last place */
+    for (int i = 0; model_at(i); i++) {
+        const model *m = model_at(i);
+        const double last = m->paper[0] < 3 ? 0.01 : 0.001;
+        if (!m->paper_classes) continue;
+        for (int k = 0; k < 3; k++) {
+            double count =
+                (double)count_of(context, m->name, m->paper_classes, k ? "ssm2d" : "none", k == 2 ? SSM2D_POLAR : SSM2D_REAL);
+            if (fabs(count / 1e6 - m->paper[k]) > last) fail_msg("%s: %g is not %g M", m->name, count, m->paper[k]);
+        }
+    }
+    ssm2d_context_destroy(context);
+}
+
+/* ---- learning --------------------------------------------------------------------------------------------------------- */
+
+/* A small model: vit-mini with these changes. */
+static model_config small_config(const char *const (*set)[2], int count)
+{
+    model_config c;
+    ssm2d_error error;
+    static const char *const common[][2] = {{"image", "16"}, {"dim", "32"}, {"depth", "2"}, {"classes", "5"}};
+    if (model_config_named("vit-mini", &c, &error)) fail_msg("%s", error.line);
+    for (int i = 0; i < 4; i++)
+        if (model_config_set("test", common[i][0], common[i][1], &c, &error)) fail_msg("%s", error.line);
+    for (int i = 0; i < count; i++)
+        if (model_config_set("test", set[i][0], set[i][1], &c, &error)) fail_msg("%s", error.line);
+    if (model_config_finish(&c, &error)) fail_msg("%s", error.line);
+    return c;
+}
+
+static float *initial(ssm2d_context *context, const model_config *c, uint64_t seed)
+{
+    weights *w;
+    ssm2d_error error;
+    if (weights_create(context, c, &w, &error)) fail_msg("%s", error.line);
+    float *params = malloc(w->total * sizeof *params);
+    if (weights_init(w, WEIGHTS_ALL, seed, params, &error)) fail_msg("%s", error.line);
+    weights_destroy(w);
+    return params;
+}
+
+/* Noise with noise for labels can only be learned by heart. */
+static void overfit(const char *const (*set)[2], int count)
+{
+    enum { BATCH = 8, STEPS = 60 };
+    ssm2d_context *context = context_of(2);
+    model_config c = small_config(set, count);
+    rng r = rng_seed(5);
+    const size_t pixels = BATCH * (size_t)(c.channels * c.image[0] * c.image[1]), classes = (size_t)c.classes;
+    double *images = doubles(pixels), *targets = doubles(BATCH * classes);
+    for (size_t i = 0; i < pixels; i++) images[i] = rng_normal(&r);
+    for (size_t b = 0; b < BATCH; b++) targets[b * classes + rng_next(&r) % classes] = 1;
+    float *start = initial(context, &c, 1);
+    net n = net_make(context, &c, 1, BATCH, start, images, targets);
+    double *m = doubles(n.count), *v = doubles(n.count), first = 0;
+    for (int step = 1; step <= STEPS; step++) {
+        memset(n.grads, 0, n.count * sizeof *n.grads);
+        n.g->step = (uint64_t)step;
+        graph_forward_f64(n.g);
+        if (step == 1) first = n.loss->data[0];
+        n.loss->grad[0] = 1;
+        graph_backward_f64(n.g);
+        for (size_t i = 0; i < n.count; i++) { /* Adam */
+            m[i] = 0.9 * m[i] + 0.1 * n.grads[i];
+            v[i] = 0.99 * v[i] + 0.01 * n.grads[i] * n.grads[i];
+            n.params[i] -= 5e-3 * (m[i] / (1 - pow(0.9, step))) / (sqrt(v[i] / (1 - pow(0.99, step))) + 1e-8);
+        }
+    }
+    graph_forward_f64(n.g);
+    if (!(first > 1 && n.loss->data[0] < 1e-2)) fail_msg("the loss went from %g to %g", first, n.loss->data[0]);
+    net_free(&n);
+    free(m), free(v), free(start), free(images), free(targets);
+    ssm2d_context_destroy(context);
+}
+
+static void test_overfit(void **state)
+{
+    (void)state;
+    static const char *const with_ssm2d[][2] = {{"mixer", "ssm2d"}, {"pos_embed", "false"}};
+    static const char *const with_complex[][2] = {{"mixer", "ssm2d"}, {"mixer.values", "polar"}, {"mixer.place", "block"}};
+    static const char *const with_ffn[][2] = {{"mixer", "ssm2d"}, {"mixer.place", "ffn"}, {"mixer.init", "authors"}};
+    overfit(NULL, 0);
+    overfit(with_ssm2d, 2);
+    overfit(with_complex, 3);
+    overfit(with_ffn, 3);
+}
+
+/* ---- other ways to run ------------------------------------------------------------------------------------------------ */
+
+/* Any patch, any rectangle, any number of colours: finite, and different for different images. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const char *const sets[][5][2] = {
+        {{"image", "[16, 40]"}, {"mixer", "ssm2d"}, {"channels", "1"}, {"mlp_ratio", "2.5"}, {"pos_embed", "false"}},
+        {{"image", "[7, 21]"}, {"patch", "7"}, {"mixer", "ssm2d"}, {"mixer.directions", "1"}, {"heads", "8"}},
+        {{"image", "5"}, {"patch", "1"}, {"mixer", "ssm2d"}, {"mixer.average", "true"}, {"mixer.normalize", "true"}},
+        {{"image", "8"}, {"patch", "8"}, {"mixer", "ssm2d"}, {"depth", "1"}, {"mixer.place", "ffn"}},
+    };
+    ssm2d_context *context = context_of(2);
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        model_config c = small_config(sets[s], 5);
+        const size_t pixels = 2 * (size_t)(c.channels * c.image[0] * c.image[1]);
+        double *images = doubles(pixels), targets[10] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+        rng r = rng_seed(s);
+        for (size_t i = 0; i < pixels; i++) images[i] = rng_normal(&r);
+        float *params = initial(context, &c, 3);
+        net n = net_make(context, &c, 1, 2, params, images, targets);
+        graph_forward_f64(n.g);
+        for (int k = 0; k < 5; k++) {
+            assert_true(isfinite(n.logits->data[k]));
+            assert_true(n.logits->data[k] != n.logits->data[5 + k]);
+        }
+        n.loss->grad[0] = 1;
+        graph_backward_f64(n.g);
+        assert_null(graph_find_bad_f64(n.g));
+        net_free(&n);
+        free(images), free(params);
+    }
+    ssm2d_context_destroy(context);
+}
+
+/* Weights of one size at another: position embedding interpolated, kernels of the new grid, all else as it was. */
+static void test_other_size(void **state)
+{
+    (void)state;
+    static const char *const set[][2] = {{"mixer", "ssm2d"}};
+    static const int sides[][2] = {{32, 32}, {8, 24}};
+    ssm2d_context *context = context_of(2);
+    ssm2d_error error;
+    model_config c = small_config(set, 1);
+    weights *w;
+    assert_int_equal(weights_create(context, &c, &w, &error), SSM2D_OK);
+    float *params = initial(context, &c, 3);
+    for (int s = 0; s < 2; s++) {
+        model_config other = c;
+        weights *v;
+        other.image[0] = sides[s][0];
+        other.image[1] = sides[s][1];
+        if (model_config_finish(&other, &error) || weights_create(context, &other, &v, &error)) fail_msg("%s", error.line);
+        float *resized = malloc(v->total * sizeof *resized);
+        if (weights_resize(w, params, v, resized, &error)) fail_msg("%s", error.line);
+        const weights_array *pos = weights_find(v, "pos_embed"), *head = weights_find(v, "head.weight");
+        assert_int_equal(pos->shape[1], 1 + sides[s][0] / 4 * (sides[s][1] / 4));
+        assert_memory_equal(resized + head->offset, params + weights_find(w, "head.weight")->offset,
+                            head->count * sizeof(float));
+        const size_t pixels = (size_t)(3 * sides[s][0] * sides[s][1]);
+        double *images = doubles(pixels), targets[5] = {1};
+        for (size_t i = 0; i < pixels; i++) images[i] = sin(0.01 * (double)i);
+        net n = net_make(context, &other, 0, 1, resized, images, targets);
+        graph_forward_f64(n.g);
+        assert_true(isfinite(n.loss->data[0]) && n.loss->data[0] > 0);
+        net_free(&n);
+        weights_destroy(v);
+        free(resized), free(images);
+    }
+    /* a model that differs in more than its image is refused */
+    model_config wider = c;
+    weights *v;
+    wider.dim = 64;
+    assert_int_equal(weights_create(context, &wider, &v, &error), SSM2D_OK);
+    float *resized = malloc(v->total * sizeof *resized);
+    assert_int_equal(weights_resize(w, params, v, resized, &error), SSM2D_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.line, "cls_token"));
+    weights_destroy(v);
+    weights_destroy(w);
+    free(params), free(resized);
+    ssm2d_context_destroy(context);
+}
+
+/* Drop path acts in training only, and with each step anew. */
+static void test_drop_path(void **state)
+{
+    (void)state;
+    static const char *const set[][2] = {{"drop_path", "0.5"}};
+    ssm2d_context *context = context_of(1);
+    model_config c = small_config(set, 1), plain = small_config(NULL, 0);
+    double images[4 * 768], targets[20] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    for (int i = 0; i < 4 * 768; i++) images[i] = sin(0.1 * i);
+    float *params = initial(context, &c, 3);
+    net dropped = net_make(context, &c, 1, 4, params, images, targets),
+        inference = net_make(context, &c, 0, 4, params, images, targets);
+    net trained = net_make(context, &plain, 1, 4, params, images, targets);
+    graph_forward_f64(inference.g);
+    graph_forward_f64(trained.g);
+    assert_memory_equal(inference.logits->data, trained.logits->data, 20 * sizeof(double));
+    double losses[8];
+    int different = 0;
+    for (int step = 0; step < 8; step++) {
+        dropped.g->step = (uint64_t)step;
+        graph_forward_f64(dropped.g);
+        losses[step] = dropped.loss->data[0];
+        different += losses[step] != losses[0] && losses[step] != trained.loss->data[0];
+    }
+    assert_true(different >= 6);
+    net_free(&dropped);
+    net_free(&inference);
+    net_free(&trained);
+    free(params);
+    ssm2d_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden), cmocka_unit_test(test_counts),     cmocka_unit_test(test_overfit),
+        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_other_size), cmocka_unit_test(test_drop_path),
+    };
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

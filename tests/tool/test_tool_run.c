@@ -1,0 +1,347 @@
+/* ssm2d run and ssm2d models: the golden models in float, the listing, and every kind of bad input. */
+#include "tool_run.h"
+
+#include "io/json.h"
+#include "io/npy.h"
+#include "model_case.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+static ssm2d_context *context;
+
+static int group_setup(void **state)
+{
+    (void)state;
+    return ssm2d_context_create(NULL, &context, NULL) ? -1 : 0;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    ssm2d_context_destroy(context);
+    return 0;
+}
+
+static double *logits_in(const char *path, size_t batch, size_t classes)
+{
+    npy_array array;
+    ssm2d_error error;
+    if (npy_read(context, path, &array, &error)) fail_msg("%s", error.line);
+    assert_int_equal(array.type, NPY_FLOAT32);
+    assert_int_equal(array.rank, 2);
+    assert_int_equal(array.shape[0], batch);
+    assert_int_equal(array.shape[1], classes);
+    double *x = malloc(array.count * sizeof *x);
+    npy_to_double(&array, x);
+    npy_free(context, &array);
+    return x;
+}
+
+static int copies;
+
+/* A copy of a golden case in the test's folder, to run and to spoil; and a file in the last copy. */
+static void copy_case(const char *name)
+{
+    char from[512];
+    snprintf(from, sizeof from, GOLDEN_MODELS "/%s", name);
+    copies++;
+    copy_folder(from, in_folder("case%d", copies));
+}
+
+static const char *in_case(const char *file) { return in_folder("case%d/%s", copies, file); }
+
+/* `ssm2d run` on the copy, with more words. */
+#define RUN(...)                                                                                                               \
+    TOOL("run", "--config", in_case("config.json"), "--weights", in_case("weights.safetensors"), "--input", in_case("x.npy"),  \
+         "--out", in_folder("logits.npy"), __VA_ARGS__)
+
+static void test_golden(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MODEL_CASES; i++) {
+        model_case c = model_case_read(context, model_cases[i]);
+        copy_case(model_cases[i]);
+        RUN("--labels", in_case("labels.npy"), "--grads", in_folder("g.safetensors"));
+        assert_done();
+        double loss, *logits = logits_in(in_folder("logits.npy"), c.batch, c.classes),
+                     *grads = read_arrays(c.weights, in_folder("g.safetensors"));
+        assert_int_equal(sscanf(tool.out, "loss %lf", &loss), 1);
+        assert_close(c.folder, &loss, &c.loss, 1, 1e-6);
+        assert_close(c.folder, logits, c.logits, c.batch * c.classes, 1e-5);
+        assert_arrays(&c, grads, 1e-5);
+        free(logits);
+        free(grads);
+
+        /* without labels: the graph for inference */
+        RUN("--threads", "1");
+        assert_done();
+        assert_string_equal(tool.out, "");
+        logits = logits_in(in_folder("logits.npy"), c.batch, c.classes);
+        assert_close(c.folder, logits, c.logits, c.batch * c.classes, 1e-5);
+        free(logits);
+        model_case_free(&c);
+    }
+}
+
+/* The same bytes on any number of threads. */
+static void test_threads(void **state)
+{
+    (void)state;
+    static const char *const threads[] = {"1", "2", "4"};
+    char *first = NULL, *bytes;
+    size_t first_size = 0, size;
+    copy_case("07_vit_ssm2d_block");
+    for (int i = 0; i < 3; i++) {
+        RUN("--labels", in_case("labels.npy"), "--grads", in_folder("g.safetensors"), "--threads", threads[i]);
+        assert_done();
+        bytes = get_file(in_folder("g.safetensors"), &size);
+        if (!first) {
+            first = bytes;
+            first_size = size;
+            continue;
+        }
+        assert_int_equal(size, first_size);
+        assert_memory_equal(bytes, first, size);
+        free(bytes);
+    }
+    free(first);
+}
+
+/* More images than a step takes: each gets what it gets alone. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { MANY = 150 };
+    model_case c = model_case_read(context, "05_vit_ssm2d_attn");
+    ssm2d_error error;
+    copy_case("05_vit_ssm2d_attn");
+    double *images = malloc(MANY * c.pixels * sizeof *images);
+    for (size_t b = 0; b < MANY; b++)
+        memcpy(images + b * c.pixels, c.images + b % c.batch * c.pixels, c.pixels * sizeof *images);
+    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){MANY, 3, 16, 16}, images, &error))
+        fail_msg("%s", error.line);
+    RUN("--seed", "1");
+    assert_done();
+    double *logits = logits_in(in_folder("logits.npy"), MANY, c.classes);
+    for (size_t b = 0; b < MANY; b++)
+        assert_close("logits", logits + b * c.classes, c.logits + b % c.batch * c.classes, c.classes, 2e-5);
+    free(logits);
+    free(images);
+    model_case_free(&c);
+}
+
+/* Plain weights in a model with mixers, and at another image size. */
+static void test_other_models(void **state)
+{
+    (void)state;
+    copy_case("01_vit");
+    edit_file(in_case("config.json"), "\"mixer\": null", "\"mixer\": \"ssm2d\"");
+    RUN("--seed", "3");
+    assert_done();
+    assert_non_null(strstr(tool.out, "8 arrays of mixers are not in "));
+    assert_non_null(strstr(tool.out, "initialised from seed 3"));
+
+    edit_file(in_case("config.json"), "[16, 16]", "[24, 16]");
+    double images[2 * 3 * 24 * 16] = {1};
+    ssm2d_error error;
+    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){2, 3, 24, 16}, images, &error))
+        fail_msg("%s", error.line);
+    RUN("--seed", "3");
+    assert_done();
+    assert_non_null(strstr(tool.out, "position embedding interpolated from 4 x 4 to 6 x 4 patches"));
+    double *logits = logits_in(in_folder("logits.npy"), 2, 10);
+    for (int i = 0; i < 20; i++) assert_true(isfinite(logits[i]));
+    free(logits);
+}
+
+/* ---- bad input -------------------------------------------------------------------------------------------------------- */
+
+static void assert_run_refused(const char *part)
+{
+    RUN("--labels", in_case("labels.npy"), "--grads", in_folder("g.safetensors"));
+    assert_refused(1, "run", part);
+    assert_int_equal(count_files(in_folder("logits.npy")), 0);
+    assert_int_equal(count_files(in_folder("g.safetensors")), 0);
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    TOOL("run");
+    assert_refused(2, "run", "--config is missing");
+    TOOL("run", "--config", "c", "--weights", "w", "--input", "x");
+    assert_refused(2, "run", "--out is missing");
+    TOOL("run", "--config", "c", "--weights", "w", "--input", "x", "--out", "y", "--grads", "g");
+    assert_refused(2, "run", "--grads needs --labels");
+    TOOL("run", "--config", "c", "--wieghts", "w");
+    assert_refused(2, "run", "did you mean --weights?");
+    TOOL("run", "--config", "c", "--weights", "w", "--input", "x", "--out", "y", "--seed", "-1");
+    assert_refused(2, "run", "--seed=-1");
+    TOOL("models", "--jsno");
+    assert_refused(2, "models", "did you mean --json?");
+    TOOL("models", "vit");
+    assert_refused(2, "models", "unexpected argument vit");
+    TOOL("models", "--json", "--keys");
+    assert_refused(2, "models", "--json and --keys");
+}
+
+static void test_bad_config(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *old, *new, *line;
+    } edits[] = {
+        {"\"dim\": 48", "\"dim\": 50", "\"heads\" is 3: it must divide \"dim\", which is 50"},
+        {"\"dim\": 48", "\"dmi\": 48", "did you mean \"dim\"?"},
+        {"\"dim\": 48", "\"dim\": 96", "weights.safetensors: cls_token has the shape (1, 1, 48), the model needs (1, 1, 96)"},
+        {"\"depth\": 2", "\"depth\": 3", "the array blocks.2.norm1.weight is missing"},
+        {"\"depth\": 2", "\"depth\": 1", "has the array blocks.1."},
+        {"\"classes\": 10", "\"classes\": 11", "head.weight is for 10 classes, the model has 11"},
+        {"\"patch\": 4", "\"patch\": 5", "\"patch\" is 5"},
+        {"\"image\": [16, 16]", "\"image\": [16, 32]",
+         "x.npy: the shape is (2, 3, 16, 16), the model needs (batch, 3, 16, 32)"},
+        {"\"pos_embed\": true", "\"pos_embed\": false", "has the array pos_embed, which the model does not have"},
+        {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"", "mixer \"s4nd\" comes later"},
+        {"\"model\": \"vit\"", "\"model\": \"swin\"", "model \"swin\" comes later"},
+        {"\"model\": \"vit\"", "\"model\": \"vit\" \"x\"", "config.json: line 2"},
+        {"\"n_ssm\": 8", "\"n_ssm\": 4", "blocks.0.mixer.A has the shape (4, 16, 8), the model needs (4, 8, 8)"},
+    };
+    copy_case("05_vit_ssm2d_attn");
+    size_t size;
+    char *good = get_file(in_case("config.json"), &size);
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        put_text(in_case("config.json"), good);
+        edit_file(in_case("config.json"), edits[i].old, edits[i].new);
+        assert_run_refused(edits[i].line);
+    }
+    free(good);
+    remove(in_case("config.json"));
+    assert_run_refused("/config.json");
+    copy_case("09_vit_s4nd");
+    assert_run_refused("mixer \"s4nd\" comes later: use none or ssm2d");
+    copy_case("10_vit_ema");
+    assert_run_refused("mixer \"ema\" comes later");
+}
+
+static void put_npy(const char *name, npy_type type, int rank, const size_t *shape, const void *data)
+{
+    ssm2d_error error;
+    if (npy_write(context, in_case(name), type, rank, shape, data, &error)) fail_msg("%s", error.line);
+}
+
+static void test_bad_arrays(void **state)
+{
+    (void)state;
+    static float images[2 * 768];
+    const int64_t labels[2] = {3, 10}, negative[2] = {-1, 2};
+    const float halves[2] = {1, 2};
+    copy_case("05_vit_ssm2d_attn");
+    size_t size;
+    char *good_labels = get_file(in_case("labels.npy"), &size);
+    put_npy("labels.npy", NPY_INT64, 1, (size_t[]){2}, labels);
+    assert_run_refused("labels.npy: label 1 is 10: use 0 to 9");
+    put_npy("labels.npy", NPY_INT64, 1, (size_t[]){2}, negative);
+    assert_run_refused("labels.npy: label 0 is -1: use 0 to 9");
+    put_npy("labels.npy", NPY_INT64, 1, (size_t[]){1}, labels);
+    assert_run_refused("labels.npy: an array of shape (1,): use whole numbers of shape (2,)");
+    put_npy("labels.npy", NPY_FLOAT32, 1, (size_t[]){2}, halves);
+    assert_run_refused("labels.npy: an array");
+    remove(in_case("labels.npy"));
+    assert_run_refused("labels.npy");
+    put_file(in_case("labels.npy"), good_labels, size);
+    free(good_labels);
+
+    images[5] = NAN;
+    put_npy("x.npy", NPY_FLOAT32, 4, (size_t[]){2, 3, 16, 16}, images);
+    assert_run_refused("x.npy: number 5 is nan: images must be finite");
+    put_npy("x.npy", NPY_FLOAT32, 3, (size_t[]){3, 16, 16}, images);
+    assert_run_refused("x.npy: the shape is (3, 16, 16), the model needs (batch, 3, 16, 16)");
+    put_npy("x.npy", NPY_FLOAT32, 4, (size_t[]){2, 16, 16, 3}, images);
+    assert_run_refused("x.npy: the shape is (2, 16, 16, 3)");
+    remove(in_case("x.npy"));
+    assert_run_refused("x.npy");
+}
+
+static void test_bad_weights(void **state)
+{
+    (void)state;
+    copy_case("05_vit_ssm2d_attn");
+    size_t size;
+    char *bytes = get_file(in_case("weights.safetensors"), &size);
+    put_file(in_case("weights.safetensors"), bytes, size - 4);
+    assert_run_refused("weights.safetensors");
+    put_file(in_case("weights.safetensors"), bytes, 100);
+    assert_run_refused("weights.safetensors");
+    memset(bytes + size - 4, 0xff, 4); /* the last number is none */
+    put_file(in_case("weights.safetensors"), bytes, size);
+    assert_run_refused("head.bias[9] is ");
+    free(bytes);
+    remove(in_case("weights.safetensors"));
+    assert_run_refused("weights.safetensors");
+}
+
+static void test_unwritable(void **state)
+{
+    (void)state;
+    copy_case("05_vit_ssm2d_attn");
+    assert_int_equal(mkdir(in_folder("logits.npy"), 0777), 0);
+    RUN("--seed", "0");
+    assert_refused(1, "run", "logits.npy");
+    RUN("--labels", in_case("labels.npy"), "--grads", in_folder("nowhere/g.safetensors"));
+    assert_refused(1, "run", "nowhere/g.safetensors");
+}
+
+/* ---- ssm2d models ----------------------------------------------------------------------------------------------------- */
+
+static void test_models(void **state)
+{
+    (void)state;
+    TOOL("models");
+    assert_done();
+    static const char *const parts[] = {
+        "2709796     2.71 M",  "2720740     2.72 M", "2729956     2.73 M", "5532136    5.532 M", "21681064   21.681 M",
+        "85829416   85.829 M", "310186          -",  "vit-mini",           "ssm2d complex"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(tool.out, parts[i])) fail_msg("\"%s\" is not in\n%s", parts[i], tool.out);
+    TOOL("models", "--keys");
+    assert_done();
+    assert_non_null(strstr(tool.out, "\nmixer.d_state "));
+    assert_null(strstr(tool.out, "mixer.channels"));
+}
+
+static void test_models_json(void **state)
+{
+    (void)state;
+    ssm2d_error error;
+    cJSON *list;
+    TOOL("models", "--json");
+    assert_done();
+    if (json_parse("models", tool.out, strlen(tool.out), &list, &error)) fail_msg("%s", error.line);
+    assert_int_equal(cJSON_GetArraySize(list), 15);
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, list)
+    {
+        model_config c = {0};
+        const cJSON *config = cJSON_GetObjectItemCaseSensitive(entry, "config"),
+                    *paper = cJSON_GetObjectItemCaseSensitive(entry, "paper_millions");
+        const double count = cJSON_GetObjectItemCaseSensitive(entry, "parameters")->valuedouble;
+        if (model_config_from_json("models", config, NULL, &c, &error) || model_config_finish(&c, &error))
+            fail_msg("%s", error.line);
+        assert_string_equal(cJSON_GetObjectItemCaseSensitive(entry, "mixer")->valuestring, c.mixer.kind->name);
+        assert_true(cJSON_IsNull(paper) || fabs(paper->valuedouble - count / 1e6) < 0.01);
+    }
+    cJSON_Delete(list);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_golden),     TEST(test_threads),    TEST(test_many),        TEST(test_other_models),
+        TEST(test_usage),      TEST(test_bad_config), TEST(test_bad_arrays),  TEST(test_bad_weights),
+        TEST(test_unwritable), TEST(test_models),     TEST(test_models_json),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
