@@ -24,6 +24,7 @@ typedef struct parsing {
     char *values;
     long *threads;
     int *help;
+    char **words; /* argv: words of a list are moved to its beginning, over what was read before */
     unsigned char given[MOST_NAMES]; /* by place in the table */
 } parsing;
 
@@ -64,7 +65,7 @@ static ssm2d_status parse_choice(const option *o, const char *name, const char *
 }
 
 /* Checks the text and puts its value where the table says. */
-static ssm2d_status set_value(const option *o, const char *text, void *place, ssm2d_error *error)
+static ssm2d_status set_value(const option *o, const char *text, void *place, char **words, ssm2d_error *error)
 {
     char name[64];
     double number;
@@ -85,13 +86,19 @@ static ssm2d_status set_value(const option *o, const char *text, void *place, ss
         break;
     case OPTION_CHOICE: status = parse_choice(o, name, text, place, error); break;
     case OPTION_FLAG: *(int *)place = 1; break;
+    case OPTION_LIST: {
+        word_list *list = place;
+        if (!*text) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the text is empty", name);
+        list->words = words;
+        list->words[list->count++] = (char *)text;
+    }
     }
     return status;
 }
 
 static ssm2d_status set_default(const option *o, void *place, ssm2d_error *error)
 {
-    if (o->standard) return set_value(o, o->standard, place, error);
+    if (o->standard) return set_value(o, o->standard, place, NULL, error);
     if (o->kind == OPTION_INT) *(long *)place = OPTION_UNSET;
     if (o->kind == OPTION_DOUBLE) *(double *)place = NAN;
     return SSM2D_OK;
@@ -151,20 +158,21 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
         value = argv[1];
         *used = 2;
     }
-    return set_value(o, value, place_of(p, o), error);
+    return set_value(o, value, place_of(p, o), p->words, error);
 }
 
 static ssm2d_status parse_positional(parsing *p, const char *word, ssm2d_error *error)
 {
     char said[SAID];
     for (const option *o = p->command->options; o->name; o++)
-        if (o->positional && !p->given[o - p->command->options]) return set_value(o, word, place_of(p, o), error);
+        if (o->positional && (o->kind == OPTION_LIST || !p->given[o - p->command->options]))
+            return set_value(o, word, place_of(p, o), p->words, error);
     return fail(error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s; see ssm2d %s --help", say(word, said), p->command->name);
 }
 
 ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads, int *help, ssm2d_error *error)
 {
-    parsing p = {c, values, threads, help, {0}};
+    parsing p = {c, values, threads, help, argv, {0}};
     ssm2d_status status = SSM2D_OK;
     *threads = 0;
     *help = 0;
@@ -183,7 +191,7 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
     if (*help) return SSM2D_OK;
     for (const option *o = c->options; o->name && !status; o++) {
         char name[64];
-        if ((o->required || (o->positional && !o->standard)) && !p.given[o - c->options])
+        if ((o->required || (o->positional && !o->standard && !o->optional)) && !p.given[o - c->options])
             status =
                 fail(error, SSM2D_ERROR_ARGUMENT, "%s is missing; see ssm2d %s --help", shown(o, name, sizeof name), c->name);
     }

@@ -32,7 +32,8 @@ typedef enum option_kind {
     OPTION_DOUBLE, /* double, finite; NAN when not given and without a default */
     OPTION_STRING, /* const char *; NULL when not given and without a default */
     OPTION_CHOICE, /* const char *, one of the names of `choice` */
-    OPTION_FLAG    /* int, 1 when given; takes no value */
+    OPTION_FLAG,   /* int, 1 when given; takes no value */
+    OPTION_LIST    /* word_list of every time it is given, or of all further arguments; one of a command's options may be this */
 } option_kind;
 
 typedef struct option {
@@ -46,8 +47,14 @@ typedef struct option {
     const char *(*choice)(int i); /* the i-th name that is allowed, NULL past the last */
     char letter;                  /* for the short form -o, or 0 */
     int positional;               /* an argument without a name; in the order of the table; required without a default */
+    int optional;                 /* one that may be left out all the same */
     int required;                 /* an option that must be given */
 } option;
+
+typedef struct word_list {
+    char **words; /* in the memory of argv */
+    int count;
+} word_list;
 
 #define OPTION_UNSET LONG_MIN
 enum { COMMAND_VALUES = 512 }; /* bytes that a struct of values may have */
@@ -62,7 +69,8 @@ typedef struct command {
     int lists_fields; /* --help ends with the fields of a layer's configuration */
 } command;
 
-extern const command command_layer, command_kernels, command_filter, command_bench, command_run, command_models;
+extern const command command_layer, command_kernels, command_filter, command_bench, command_run, command_models, command_train,
+    command_eval, command_predict;
 
 /* The whole tool: commands is a NULL-ended list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);

@@ -53,7 +53,8 @@ static const char *value_name(const option *o)
     switch (o->kind) {
     case OPTION_INT: return "N";
     case OPTION_DOUBLE: return "X";
-    case OPTION_STRING: return "TEXT";
+    case OPTION_STRING:
+    case OPTION_LIST: return "TEXT";
     case OPTION_CHOICE: return "NAME";
     case OPTION_FLAG: break;
     }
@@ -150,7 +151,8 @@ void help_command(FILE *out, const command *c)
     for (const option *o = c->options; o->name; o++) {
         if (!o->positional) continue;
         arguments++;
-        snprintf(word, sizeof word, o->standard ? "[%s]" : "%s", o->name);
+        snprintf(word, sizeof word, o->standard || o->optional ? "[%s]" : "%s", o->name);
+        if (o->kind == OPTION_LIST) strcat(word, "..");
         usage_word(out, word, indent, &column);
     }
     for (const option *o = c->options; o->name; o++) {

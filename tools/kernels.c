@@ -4,20 +4,22 @@
 #include "core/status.h"
 #include "draw/canvas.h"
 #include "draw/heatmap.h"
+#include "kernels_run.h"
 #include "layer/config.h"
 #include "layer_setup.h"
+#include "run_weights.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 typedef struct values {
-    const char *config, *output, *init, *scale;
+    const char *run, *config, *output, *init, *scale, *weights;
     long seed, rows, cols, draws, channels;
     int figure2;
 } values;
 
-enum { MOST_PANELS = 32, MOST_DIRECTIONS = 4, TITLE = 48 };
+enum { MOST_PANELS = 32, MOST_DIRECTIONS = 4, TITLE = 48, STANDARD_SIDE = 20 };
 
 static const char *scale_at(int i)
 {
@@ -26,19 +28,22 @@ static const char *scale_at(int i)
 }
 
 static const option options[] = {
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, whose model is drawn", .positional = 1, .optional = 1},
     {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png or .svg", .value = "FILE", .letter = 'o',
      .required = 1},
     {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
     {"draws", OPTION_INT, offsetof(values, draws), "Figure 2: how many draws of parameters, one column each (5 when not given)",
      .low = 1, .high = MOST_PANELS},
     {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file", .value = "FILE"},
-    {"channels", OPTION_INT, offsetof(values, channels), "layer: how many channels to show (the first 4 when not given)",
+    {"channels", OPTION_INT, offsetof(values, channels), "how many channels to show (when not given the first 4; of a run one for each system, 8 at most)",
      .low = 1, .high = MOST_PANELS},
     {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters", .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed), "of the parameters; instead of the one in FILE, else 0", .low = 0,
      .high = INT_MAX},
-    {"rows", OPTION_INT, offsetof(values, rows), "of a kernel", .standard = "20", .low = 1, .high = 1024},
-    {"cols", OPTION_INT, offsetof(values, cols), "of a kernel", .standard = "20", .low = 1, .high = 1024},
+    {"rows", OPTION_INT, offsetof(values, rows), "of a kernel (20 when not given; of a run its grid)", .low = 1, .high = 1024},
+    {"cols", OPTION_INT, offsetof(values, cols), "of a kernel, likewise", .low = 1, .high = 1024},
+    {"weights", OPTION_CHOICE, offsetof(values, weights), "run: those after the latest epoch, or the best", .standard = "last",
+     .choice = run_weights_at},
     {"scale", OPTION_CHOICE, offsetof(values, scale), "of the colours: each panel its own, or one for all kernels",
      .standard = "panel", .choice = scale_at},
     {0}};
@@ -48,6 +53,12 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     ssm2d_status status = canvas_check(o->output, error);
     if (status) return status;
+    if (o->run && (o->figure2 || o->config || o->init || o->seed != OPTION_UNSET))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s does not go with the folder of a run",
+                    o->figure2  ? "figure2"
+                    : o->config ? "config"
+                    : o->init   ? "init"
+                                : "seed");
     if (o->figure2 && (o->config || o->init || o->channels != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--%s is about a layer and does not go with --figure2",
                     o->config ? "config"
@@ -260,10 +271,25 @@ done:
     return status;
 }
 
+static ssm2d_status draw_run(ssm2d_context *context, const values *o, ssm2d_error *error)
+{
+    kernels_run what = {.folder = o->run,
+                        .output = o->output,
+                        .weights = run_weights_file(o->weights),
+                        .rows = o->rows == OPTION_UNSET ? 0 : (int)o->rows,
+                        .cols = o->cols == OPTION_UNSET ? 0 : (int)o->cols,
+                        .channels = o->channels == OPTION_UNSET ? 0 : (int)o->channels,
+                        .shared_scale = !strcmp(o->scale, "shared")};
+    return kernels_run_draw(context, &what, error);
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
-    const values *o = v;
-    return o->figure2 ? draw_figure2(context, o, error) : draw_layer(context, o, error);
+    values o = *(const values *)v;
+    if (o.run) return draw_run(context, &o, error);
+    if (o.rows == OPTION_UNSET) o.rows = STANDARD_SIDE;
+    if (o.cols == OPTION_UNSET) o.cols = STANDARD_SIDE;
+    return o.figure2 ? draw_figure2(context, &o, error) : draw_layer(context, &o, error);
 }
 
 static const char about[] =
@@ -272,6 +298,9 @@ static const char about[] =
     "one in --config: a JSON object with any of the fields below, init and seed, such as\n"
     "\n"
     "  {\"channels\": 8, \"directions\": 4, \"norm\": \"relaxed\", \"seed\": 1}\n"
+    "\n"
+    "With the folder of a run it draws what its model has learned: one row per block and one column per channel, all "
+    "directions together.\n"
     "\n"
     "--figure2 draws kernels of the same random parameters before the relaxation (norm half, above) and after it "
     "(norm paper, below).";

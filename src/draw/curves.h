@@ -1,0 +1,33 @@
+/* curves - a figure of line charts side by side that share the meaning of their x axis, with ticks, labels and a legend each. */
+#ifndef SSM2D_DRAW_CURVES_H
+#define SSM2D_DRAW_CURVES_H
+
+#include "draw/colour.h"
+#include "ssm2d.h"
+
+typedef struct curve {
+    const char *name;
+    const double *x, *y; /* [count], borrowed; x rises; what is not a number is left out */
+    int count;
+    colour colour;
+    int dots; /* points are marked, for curves of few */
+} curve;
+
+typedef struct curve_panel {
+    const char *y_label;
+    const curve *curves;
+    int count;
+    int legend_below; /* the legend stands at the bottom right instead of the top right: for curves that rise */
+} curve_panel;
+
+typedef struct curve_figure {
+    const char *title, *x_label;
+    const curve_panel *panels;
+    int count;
+    double x_low, x_high; /* of every panel */
+} curve_figure;
+
+/* Draws to a .png or .svg, which appears complete or not at all. */
+ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const curve_figure *figure, ssm2d_error *error);
+
+#endif

@@ -1,0 +1,181 @@
+#include "train/checkpoint.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/safetensors.h"
+#include "io/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char format_name[] = "ssm2d checkpoint 1";
+
+enum { ARRAYS = 4, NUMBER_TEXT = 48 };
+
+struct checkpoint {
+    const ssm2d_context *context;
+    safetensors *file;
+    char *path;
+};
+
+/* The counters and sums, once for writing and reading. */
+typedef struct scalar {
+    const char *key;
+    size_t offset;
+    int is_double;
+} scalar;
+
+static const scalar scalars[] = {
+    {"step", offsetof(train_state, step), 0},
+    {"epochs", offsetof(train_state, epochs), 0},
+    {"images", offsetof(train_state, images), 0},
+    {"correct", offsetof(train_state, correct), 0},
+    {"loss_sum", offsetof(train_state, loss_sum), 1},
+    {"log_steps", offsetof(train_state, log_steps), 0},
+    {"log_sum", offsetof(train_state, log_sum), 1},
+    {"best_epoch", offsetof(train_state, best_epoch), 0},
+    {"best", offsetof(train_state, best), 1},
+    {"seconds", offsetof(train_state, seconds), 1},
+};
+enum { SCALARS = sizeof scalars / sizeof *scalars, NOTES = SCALARS + 5 };
+
+static const char *const array_names[ARRAYS] = {"weights", "moment1", "moment2", "average"};
+
+static void arrays_of(const train_state *s, float *arrays[ARRAYS])
+{
+    arrays[0] = s->weights;
+    arrays[1] = s->moment1;
+    arrays[2] = s->moment2;
+    arrays[3] = s->average;
+}
+
+ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path, const train_state *state,
+                              const train_identity *identity, ssm2d_error *error)
+{
+    safetensors_item items[ARRAYS];
+    safetensors_note notes[NOTES];
+    char text[SCALARS + 1][NUMBER_TEXT];
+    float *arrays[ARRAYS];
+    size_t count = 0, note = 0;
+    arrays_of(state, arrays);
+    for (int i = 0; i < ARRAYS; i++)
+        if (arrays[i])
+            items[count++] = (safetensors_item){array_names[i], SAFETENSORS_F32, 1, {state->count}, arrays[i]};
+    notes[note++] = (safetensors_note){"format", format_name};
+    for (int i = 0; i < SCALARS; i++) {
+        const void *place = (const char *)state + scalars[i].offset;
+        if (scalars[i].is_double) /* hexadecimal: exact */
+            snprintf(text[i], NUMBER_TEXT, "%a", *(const double *)place);
+        else
+            snprintf(text[i], NUMBER_TEXT, "%ld", *(const long *)place);
+        notes[note++] = (safetensors_note){scalars[i].key, text[i]};
+    }
+    snprintf(text[SCALARS], NUMBER_TEXT, "%016" PRIx64, identity->layout);
+    notes[note++] = (safetensors_note){"layout", text[SCALARS]};
+    notes[note++] = (safetensors_note){"options", identity->options};
+    notes[note++] = (safetensors_note){"model", identity->model};
+    notes[note++] = (safetensors_note){"data", identity->data};
+    return safetensors_write(context, path, count, items, note, notes, error);
+}
+
+static ssm2d_status get_note(const checkpoint *c, const char *key, const char **value, ssm2d_error *error)
+{
+    *value = safetensors_metadata(c->file, key);
+    if (*value) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no \"%s\" in its metadata: it is not a checkpoint of a run",
+                text_path(c->path), key);
+}
+
+static ssm2d_status bad_note(const checkpoint *c, const char *key, const char *value, ssm2d_error *error)
+{
+    char said[40];
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" in its metadata is %s: the file was changed", text_path(c->path), key,
+                text_show(value, strlen(value), said, sizeof said));
+}
+
+ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, checkpoint **out, train_identity *identity,
+                             ssm2d_error *error)
+{
+    ssm2d_status status;
+    const char *text;
+    char *end;
+    *out = NULL;
+    checkpoint *c = memory_take(context, sizeof *c + strlen(path) + 1);
+    if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+    c->context = context;
+    c->path = (char *)(c + 1);
+    memcpy(c->path, path, strlen(path));
+    if ((status = safetensors_open(context, path, &c->file, error))) goto done;
+    if ((status = get_note(c, "format", &text, error))) goto done;
+    if (strcmp(text, format_name)) {
+        status = bad_note(c, "format", text, error);
+        goto done;
+    }
+    if ((status = get_note(c, "layout", &text, error))) goto done;
+    errno = 0;
+    identity->layout = strtoull(text, &end, 16);
+    if (end == text || *end || errno) {
+        status = bad_note(c, "layout", text, error);
+        goto done;
+    }
+    if ((status = get_note(c, "options", &identity->options, error))) goto done;
+    if ((status = get_note(c, "model", &identity->model, error))) goto done;
+    status = get_note(c, "data", &identity->data, error);
+done:
+    if (status)
+        checkpoint_close(c);
+    else
+        *out = c;
+    return status;
+}
+
+static ssm2d_status read_scalar(const checkpoint *c, const scalar *s, train_state *state, ssm2d_error *error)
+{
+    const char *text;
+    char *end;
+    void *place = (char *)state + s->offset;
+    ssm2d_status status = get_note(c, s->key, &text, error);
+    if (status) return status;
+    errno = 0;
+    if (s->is_double) {
+        double number = strtod(text, &end);
+        if (!isfinite(number) || number < 0) end = (char *)text;
+        *(double *)place = number;
+    } else {
+        long number = strtol(text, &end, 10);
+        if (number < 0) end = (char *)text;
+        *(long *)place = number;
+    }
+    return end == text || *end || errno ? bad_note(c, s->key, text, error) : SSM2D_OK;
+}
+
+ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_error *error)
+{
+    float *arrays[ARRAYS];
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < SCALARS && !status; i++) status = read_scalar(c, &scalars[i], state, error);
+    arrays_of(state, arrays);
+    for (int i = 0; i < ARRAYS && !status; i++) {
+        const safetensors_array *array;
+        if (!arrays[i]) continue;
+        status = safetensors_expect(c->file, array_names[i], 1, &state->count, &array, error);
+        if (!status) status = safetensors_read_float(c->file, array, arrays[i], error);
+        for (size_t k = 0; k < state->count && !status; k++)
+            if (!isfinite(arrays[i][k]))
+                status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is not finite: the file was changed", text_path(c->path),
+                              array_names[i], k);
+    }
+    return status;
+}
+
+void checkpoint_close(checkpoint *c)
+{
+    if (!c) return;
+    safetensors_close(c->file);
+    memory_give(c->context, c);
+}

@@ -1,0 +1,130 @@
+#include "train/evaluate.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "models/build.h"
+
+#include <math.h>
+#include <string.h>
+
+struct evaluator {
+    ssm2d_context *context;
+    graph *graph;
+    tensor *images, *logits;
+    size_t batch, image; /* numbers in an image */
+    int classes;
+    float *part; /* a batch that is not full is moved here: the graph always runs whole ones */
+};
+
+ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch, evaluator **out,
+                              ssm2d_error *error)
+{
+    *out = NULL;
+    evaluator *e = memory_take(context, sizeof *e);
+    if (!e) return fail(error, SSM2D_ERROR_MEMORY, "no memory to evaluate");
+    e->context = context;
+    e->batch = batch;
+    e->classes = config->classes;
+    e->image = (size_t)config->channels * (size_t)config->image[0] * (size_t)config->image[1];
+    ssm2d_status status = NAME(graph_create)(context, 0, &e->graph, error);
+    if (status) goto done;
+    e->logits = NAME(model_build)(e->graph, config, batch);
+    if ((status = NAME(graph_finish)(e->graph, e->logits, error))) goto done;
+    e->images = NAME(graph_find)(e->graph, "images");
+    e->part = memory_take(context, batch * e->image * sizeof *e->part);
+    if (!e->part) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a batch of %zu images", batch);
+done:
+    if (status)
+        evaluator_destroy(e);
+    else
+        *out = e;
+    return status;
+}
+
+void evaluator_destroy(evaluator *e)
+{
+    if (!e) return;
+    NAME(graph_destroy)(e->graph);
+    memory_give(e->context, e->part);
+    memory_give(e->context, e);
+}
+
+void evaluator_weights(evaluator *e, float *weights)
+{
+    NAME(graph_bind)(e->graph, weights, NULL);
+    e->graph->step++; /* kernels are made anew */
+}
+
+const float *evaluator_run(evaluator *e, const float *images, size_t count)
+{
+    e->images->data = (float *)images; /* the graph only reads it */
+    if (count < e->batch) {
+        memcpy(e->part, images, count * e->image * sizeof *images);
+        e->images->data = e->part;
+    }
+    NAME(graph_forward)(e->graph);
+    return e->logits->data;
+}
+
+int largest_class(const float *logits, int classes)
+{
+    int best = 0;
+    for (int c = 1; c < classes; c++)
+        if (logits[c] > logits[best]) best = c;
+    return best;
+}
+
+static double log_sum(const float *x, int classes)
+{
+    double top = (double)x[largest_class(x, classes)], sum = 0;
+    for (int c = 0; c < classes; c++) sum += exp((double)x[c] - top);
+    return top + log(sum);
+}
+
+void class_probabilities(train_loss loss, const float *logits, int classes, double *probabilities)
+{
+    double all = loss == TRAIN_LOSS_BCE ? 0 : log_sum(logits, classes);
+    for (int c = 0; c < classes; c++)
+        probabilities[c] = loss == TRAIN_LOSS_BCE ? 1 / (1 + exp(-(double)logits[c])) : exp((double)logits[c] - all);
+}
+
+static double image_loss(train_loss loss, const float *logits, int classes, int label)
+{
+    double sum = 0;
+    if (loss == TRAIN_LOSS_CROSS_ENTROPY) return log_sum(logits, classes) - (double)logits[label];
+    for (int c = 0; c < classes; c++) {
+        double x = (double)logits[c];
+        sum += (x > 0 ? x : 0) - (c == label ? x : 0) + log1p(exp(-fabs(x)));
+    }
+    return sum / classes;
+}
+
+ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks, evaluation *result,
+                      ssm2d_error *error)
+{
+    size_t batches = loader_batches(images), correct = 0;
+    double sum = 0;
+    *result = (evaluation){0};
+    ssm2d_status status = loader_seek(images, 0, 0, error);
+    for (size_t b = 0; b < batches && !status; b++) {
+        loader_batch batch;
+        if (hooks && hooks->stop && hooks->stop(hooks->user)) {
+            result->stopped = 1;
+            return SSM2D_OK;
+        }
+        if ((status = loader_next(images, &batch, error))) break;
+        const float *logits = evaluator_run(e, batch.images, batch.count);
+        for (size_t i = 0; i < batch.count; i++, logits += e->classes) {
+            sum += image_loss(loss, logits, e->classes, batch.labels[i]);
+            correct += largest_class(logits, e->classes) == batch.labels[i];
+        }
+        result->images += batch.count;
+        if (hooks && hooks->progress) hooks->progress(hooks->user, b + 1, batches);
+    }
+    if (status) return status;
+    result->loss = sum / (double)result->images;
+    result->accuracy = (double)correct / (double)result->images;
+    if (!isfinite(result->loss))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "evaluation: the model gives numbers that are not finite");
+    return SSM2D_OK;
+}

@@ -1,0 +1,329 @@
+#include "train/loop.h"
+
+#include "core/status.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/text.h"
+#include "train/metrics.h"
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct session {
+    trainer *t;
+    metrics *metrics;
+    const train_hooks *hooks;
+    train_result *result;
+    char last[RUN_PATH], model[RUN_PATH], best[RUN_PATH], curves[RUN_PATH];
+    long saved_step;
+    double saved_at;                       /* seconds */
+    double train_seconds, epoch_seconds;   /* spent in steps, of this call and of the epoch */
+    double test_seconds;                   /* of the last evaluation */
+    long images, epoch_images;             /* trained on in them */
+    double speed;                          /* images per second, of late */
+} session;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int told_to_stop(const session *s) { return s->hooks->stop && s->hooks->stop(s->hooks->user); }
+
+static double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
+
+/* ---- saving --------------------------------------------------------------------------------------------------------- */
+
+/* The checkpoint comes last: what it says is on the disk by then. */
+static ssm2d_status save(session *s, ssm2d_error *error)
+{
+    trainer *t = s->t;
+    if (!isfinite(gradient_norm(t->context, t->state.count, t->state.weights, t->partial)))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. A lower lr or clip=1 may help",
+                    t->state.step, text_path(s->last), s->saved_step);
+    ssm2d_status status = metrics_sync(s->metrics, error);
+    if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
+    if (status) return status;
+    s->saved_step = t->state.step;
+    s->saved_at = now();
+    return SSM2D_OK;
+}
+
+static int time_to_save(const session *s)
+{
+    const train_options *o = &s->t->settings.options;
+    if (o->save_every && s->t->state.step % o->save_every == 0) return 1;
+    return o->save_minutes > 0 && now() - s->saved_at > 60 * o->save_minutes;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+
+static ssm2d_status log_step(session *s, const step_result *r, ssm2d_error *error)
+{
+    train_state *state = &s->t->state;
+    const train_options *o = &s->t->settings.options;
+    if (state->step % o->log_every) return SSM2D_OK;
+    metric line = {.step = state->step,
+                   .epoch = (double)state->step / (double)s->t->epoch_steps,
+                   .loss = state->log_sum / (double)state->log_steps,
+                   .lr = r->lr,
+                   .norm = r->norm,
+                   .images_per_s = s->speed};
+    state->log_sum = 0;
+    state->log_steps = 0;
+    return metrics_add(s->metrics, &line, error);
+}
+
+static void tell_step(const session *s, const step_result *r)
+{
+    const train_state *state = &s->t->state;
+    const long done = state->step - state->epochs * s->t->epoch_steps, epochs = s->t->settings.options.epochs;
+    const double images = (double)((epochs * s->t->epoch_steps - state->step) * s->t->settings.options.batch);
+    if (!s->hooks->step) return;
+    train_progress p = {.epoch = state->epochs + 1,
+                        .epochs = epochs,
+                        .step = done,
+                        .steps = s->t->epoch_steps,
+                        .loss = state->loss_sum / (double)done,
+                        .accuracy = (double)state->correct / (double)state->images,
+                        .lr = r->lr,
+                        .images_per_s = s->speed,
+                        .seconds_left = images / s->speed + s->test_seconds * (double)(epochs - state->epochs)};
+    s->hooks->step(s->hooks->user, &p);
+}
+
+/* Steps until the end of the epoch, or until told to stop. */
+static ssm2d_status run_steps(session *s, ssm2d_error *error)
+{
+    train_state *state = &s->t->state;
+    const long end = (state->epochs + 1) * s->t->epoch_steps, batch = s->t->settings.options.batch;
+    ssm2d_status status = SSM2D_OK;
+    while (state->step < end && !status && !s->result->stopped) {
+        step_result r;
+        const double start = now();
+        if ((status = trainer_step(s->t, s->last, s->saved_step, &r, error))) break;
+        const double seconds = now() - start;
+        state->loss_sum += r.loss;
+        state->log_sum += r.loss;
+        state->log_steps++;
+        state->images += batch;
+        state->correct += r.correct;
+        state->seconds += seconds;
+        s->train_seconds += seconds;
+        s->epoch_seconds += seconds;
+        s->images += batch;
+        s->epoch_images += batch;
+        /* a mean that forgets in some twenty steps */
+        s->speed = s->speed > 0 ? 1 / (0.95 / s->speed + 0.05 * seconds / (double)batch) : (double)batch / seconds;
+        status = log_step(s, &r, error);
+        tell_step(s, &r);
+        if (!status && state->step < end && time_to_save(s)) status = save(s, error);
+        if (!status && told_to_stop(s)) s->result->stopped = 1;
+    }
+    return status;
+}
+
+/* ---- epochs --------------------------------------------------------------------------------------------------------- */
+
+static ssm2d_status test(session *s, evaluation *e, ssm2d_error *error)
+{
+    trainer *t = s->t;
+    evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing};
+    const double start = now();
+    evaluator_weights(t->evaluator, trainer_weights(t));
+    ssm2d_status status = evaluate(t->evaluator, t->test_loader, (train_loss)t->settings.options.loss, &hooks, e, error);
+    s->test_seconds = now() - start;
+    t->state.seconds += s->test_seconds;
+    if (status) return status;
+    s->result->stopped = e->stopped;
+    return SSM2D_OK;
+}
+
+/* After the test: metrics, pictures, weights, and the checkpoint that says the epoch is over. */
+static ssm2d_status end_epoch(session *s, const evaluation *e, ssm2d_error *error)
+{
+    trainer *t = s->t;
+    train_state *state = &t->state;
+    const train_options *o = &t->settings.options;
+    char title[TRAIN_TEXT + 64];
+    const double loss = state->loss_sum / (double)t->epoch_steps, accuracy = (double)state->correct / (double)state->images;
+    const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
+    state->epochs++;
+    const int best = !state->best_epoch || e->accuracy > state->best;
+    if (best) {
+        state->best = e->accuracy;
+        state->best_epoch = state->epochs;
+    }
+    state->loss_sum = 0;
+    state->images = state->correct = 0;
+    metric line = {.is_epoch = 1,
+                   .step = state->step,
+                   .epoch = (double)state->epochs,
+                   .loss = loss,
+                   .accuracy = accuracy,
+                   .test_loss = e->loss,
+                   .test_accuracy = e->accuracy,
+                   .lr = schedule_at(&t->schedule, state->step - 1),
+                   .images_per_s = speed,
+                   .seconds = state->seconds};
+    ssm2d_status status = metrics_add(s->metrics, &line, error);
+    snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name, t->settings.model.mixer.kind->name,
+             o->data);
+    if (!status) status = metrics_draw(s->metrics, s->curves, title, o->epochs, error);
+    if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
+    if (!status && best) status = weights_save(t->weights, s->best, trainer_weights(t), error);
+    if (!status) status = save(s, error);
+    if (status) return status;
+    s->result->test_loss = e->loss;
+    s->result->test_accuracy = e->accuracy;
+    train_epoch told = {state->epochs, o->epochs, loss,  accuracy, e->loss,
+                        e->accuracy,   speed,     s->epoch_seconds + s->test_seconds, best};
+    s->epoch_seconds = 0;
+    s->epoch_images = 0;
+    if (s->hooks->epoch) s->hooks->epoch(s->hooks->user, &told);
+    return SSM2D_OK;
+}
+
+static ssm2d_status run_epochs(session *s, ssm2d_error *error)
+{
+    train_state *state = &s->t->state;
+    ssm2d_status status = SSM2D_OK;
+    while (state->epochs < s->t->settings.options.epochs && !status) {
+        evaluation e;
+        status = run_steps(s, error);
+        if (!status && !s->result->stopped) status = test(s, &e, error);
+        if (!status && s->result->stopped) return save(s, error);
+        if (!status) status = end_epoch(s, &e, error);
+    }
+    return status;
+}
+
+/* ---- the run -------------------------------------------------------------------------------------------------------- */
+
+static void tell_start(const session *s)
+{
+    const trainer *t = s->t;
+    if (!s->hooks->start) return;
+    train_start start = {.settings = &t->settings,
+                         .parameters = t->state.count,
+                         .train_images = dataset_about(t->train_data)->count,
+                         .test_images = dataset_about(t->test_data)->count,
+                         .step = t->state.step,
+                         .steps = t->settings.options.epochs * t->epoch_steps,
+                         .epoch_steps = t->epoch_steps,
+                         .bytes = t->graph->bytes};
+    s->hooks->start(s->hooks->user, &start);
+}
+
+/* From wherever the trainer's state is. A new run writes its folder first. */
+static ssm2d_status go(trainer *t, const char *folder, int begin, const train_hooks *hooks, train_result *result,
+                       ssm2d_error *error)
+{
+    static const train_hooks none;
+    session s = {.t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
+    char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH];
+    ssm2d_status status;
+    *result = (train_result){0};
+    if ((status = run_path(folder, RUN_LAST, s.last, error)) || (status = run_path(folder, RUN_MODEL, s.model, error))
+        || (status = run_path(folder, RUN_BEST, s.best, error)) || (status = run_path(folder, RUN_CURVES, s.curves, error))
+        || (status = run_path(folder, RUN_METRICS, path, error)) || (status = run_path(folder, RUN_CONFIG, config, error))
+        || (status = run_path(folder, RUN_DATA, data, error)) || (status = run_path(folder, RUN_TRAIN, train, error)))
+        return status;
+    if ((status = metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error))) return status;
+    s.saved_at = now();
+    if (begin) {
+        status = run_write(t->context, config, t->model_text, error);
+        if (!status) status = run_write(t->context, data, t->data_text, error);
+        if (!status) status = save(&s, error);
+        if (!status) status = run_write(t->context, train, t->settings_text, error); /* now it is a run */
+    }
+    if (!status) status = trainer_seek(t, error);
+    if (!status) tell_start(&s);
+    if (!status) status = run_epochs(&s, error);
+    result->step = t->state.step;
+    result->best_accuracy = t->state.best;
+    result->best_epoch = t->state.best_epoch;
+    result->seconds = t->state.seconds;
+    result->images_per_s = per_second((double)s.images, s.train_seconds);
+    metrics_close(s.metrics);
+    return status;
+}
+
+ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
+                         train_result *result, ssm2d_error *error)
+{
+    trainer t = {0};
+    if (run_exists(folder))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: go on with it, or give another folder",
+                    text_path(folder));
+    ssm2d_status status = trainer_create(context, settings, &t, error);
+    if (!status) status = folder_make(folder, error);
+    if (!status) status = go(&t, folder, 1, hooks, result, error);
+    trainer_destroy(&t);
+    return status;
+}
+
+/* The settings as the checkpoint has them. */
+static ssm2d_status settings_of(const char *path, const train_identity *identity, train_settings *settings, ssm2d_error *error)
+{
+    cJSON *root = NULL;
+    ssm2d_status status = train_settings_default(settings, error);
+    if (!status) status = json_parse(path, identity->options, strlen(identity->options), &root, error);
+    if (!status) status = train_settings_from_json(settings, path, root, error);
+    cJSON_Delete(root);
+    return status;
+}
+
+static ssm2d_status check_same(const char *path, const trainer *t, const train_identity *identity, ssm2d_error *error)
+{
+    if (t->identity.layout != identity->layout || strcmp(t->identity.model, identity->model))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: was written for another model, or by another version", text_path(path));
+    if (strcmp(t->identity.data, identity->data))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the data in %s are not those the run began with", text_path(path),
+                    text_path(t->settings.options.data));
+    return SSM2D_OK;
+}
+
+static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error *error)
+{
+    const train_state *s = &t->state;
+    const long first = s->epochs * t->epoch_steps;
+    if (s->epochs <= t->settings.options.epochs && s->step >= first && s->step <= first + t->epoch_steps
+        && s->images == (s->step - first) * t->settings.options.batch)
+        return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: step %ld and epoch %ld do not go together: the file was changed", text_path(path),
+                s->step, s->epochs);
+}
+
+ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks, train_result *result,
+                          ssm2d_error *error)
+{
+    trainer t = {0};
+    checkpoint *c = NULL;
+    train_identity identity;
+    train_settings settings;
+    char path[RUN_PATH];
+    ssm2d_status status;
+    if (!run_exists(folder))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not the folder of a run: it has no train.json", text_path(folder));
+    if ((status = run_path(folder, RUN_LAST, path, error))) return status;
+    if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
+    if ((status = settings_of(path, &identity, &settings, error))) goto done;
+    if ((status = trainer_create(context, &settings, &t, error))) goto done;
+    if ((status = check_same(path, &t, &identity, error))) goto done;
+    if ((status = checkpoint_read(c, &t.state, error))) goto done;
+    if ((status = check_state(path, &t, error))) goto done;
+    checkpoint_close(c);
+    c = NULL;
+    status = go(&t, folder, 0, hooks, result, error);
+done:
+    checkpoint_close(c);
+    trainer_destroy(&t);
+    return status;
+}

@@ -1,0 +1,186 @@
+#include "train/metrics.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "draw/curves.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_MOST = 1 << 30, FIRST_ROOM = 256 };
+
+struct metrics {
+    const ssm2d_context *context;
+    char *path;
+    FILE *stream;
+    metric *lines;
+    size_t count, room;
+};
+
+static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
+{
+    if (m->count == m->room) {
+        size_t room = m->room ? 2 * m->room : FIRST_ROOM;
+        metric *more = memory_take(m->context, room * sizeof *more);
+        if (!more) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines of metrics", room);
+        if (m->count) memcpy(more, m->lines, m->count * sizeof *more);
+        memory_give(m->context, m->lines);
+        m->lines = more;
+        m->room = room;
+    }
+    m->lines[m->count++] = *line;
+    return SSM2D_OK;
+}
+
+/* ---- what is there from before -------------------------------------------------------------------------------------- */
+
+static double number(const cJSON *line, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(line, key);
+    return cJSON_IsNumber(value) ? value->valuedouble : 0;
+}
+
+/* Whether it is a line of metrics at all; a run that was killed may have left half of one. */
+static int parse(const char *text, size_t size, metric *line)
+{
+    cJSON *root = NULL;
+    if (json_parse("", text, size, &root, NULL)) return 0;
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(root, "kind");
+    int known = cJSON_IsString(kind) && cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(root, "step"));
+    if (known)
+        *line = (metric){.is_epoch = !strcmp(kind->valuestring, "epoch"),
+                         .step = (long)number(root, "step"),
+                         .epoch = number(root, "epoch"),
+                         .loss = number(root, "loss"),
+                         .lr = number(root, "lr"),
+                         .images_per_s = number(root, "images_per_s"),
+                         .norm = number(root, "norm"),
+                         .accuracy = number(root, "accuracy"),
+                         .test_loss = number(root, "test_loss"),
+                         .test_accuracy = number(root, "test_accuracy"),
+                         .seconds = number(root, "seconds")};
+    cJSON_Delete(root);
+    return known;
+}
+
+static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *error)
+{
+    char *text = NULL;
+    size_t size;
+    atomic_file file = {0};
+    if (access(m->path, F_OK)) return SSM2D_OK; /* it was removed: go on without */
+    ssm2d_status status = file_read(m->context, m->path, FILE_MOST, &text, &size, error);
+    if (!status) status = atomic_open(m->context, m->path, &file, error);
+    for (size_t at = 0, length; !status && at < size; at += length + 1) {
+        metric line;
+        length = strcspn(text + at, "\n");
+        if (text[at + length] != '\n' || !parse(text + at, length, &line)) continue;
+        if (line.step > step || (line.is_epoch && line.epoch > (double)epochs)) continue;
+        status = keep(m, &line, error);
+        if (!status) status = atomic_write(&file, text + at, length + 1, error);
+    }
+    if (status)
+        atomic_cancel(&file);
+    else
+        status = atomic_commit(&file, error);
+    memory_give(m->context, text);
+    return status;
+}
+
+ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs, metrics **out,
+                          ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    *out = NULL;
+    metrics *m = memory_take(context, sizeof *m + strlen(path) + 1);
+    if (!m) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for metrics", text_path(path));
+    m->context = context;
+    m->path = (char *)(m + 1);
+    memcpy(m->path, path, strlen(path));
+    if (step) status = restore(m, step, epochs, error);
+    if (!status && !(m->stream = fopen(path, step ? "ab" : "wb")))
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path), strerror(errno));
+    if (status)
+        metrics_close(m);
+    else
+        *out = m;
+    return status;
+}
+
+/* ---- going on ------------------------------------------------------------------------------------------------------- */
+
+static ssm2d_status cannot(const metrics *m, ssm2d_error *error)
+{
+    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(m->path), strerror(errno));
+}
+
+ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
+{
+    ssm2d_status status = keep(m, l, error);
+    if (status) return status;
+    errno = 0;
+    if (l->is_epoch)
+        fprintf(m->stream,
+                "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, \"accuracy\": %.6g, \"test_loss\": %.6g, "
+                "\"test_accuracy\": %.6g, \"lr\": %.6g, \"images_per_s\": %.1f, \"seconds\": %.2f}\n",
+                l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr, l->images_per_s, l->seconds);
+    else
+        fprintf(m->stream,
+                "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, \"lr\": %.6g, \"norm\": %.6g, "
+                "\"images_per_s\": %.1f}\n",
+                l->step, l->epoch, l->loss, l->lr, l->norm, l->images_per_s);
+    return fflush(m->stream) || ferror(m->stream) ? cannot(m, error) : SSM2D_OK;
+}
+
+ssm2d_status metrics_sync(metrics *m, ssm2d_error *error)
+{
+    return fsync(fileno(m->stream)) && errno != EINVAL && errno != EROFS ? cannot(m, error) : SSM2D_OK;
+}
+
+void metrics_close(metrics *m)
+{
+    if (!m) return;
+    if (m->stream) fclose(m->stream);
+    memory_give(m->context, m->lines);
+    memory_give(m->context, m);
+}
+
+/* ---- picture -------------------------------------------------------------------------------------------------------- */
+
+enum { X_STEP, LOSS_STEP, X_EPOCH, ACCURACY, TEST_LOSS, TEST_ACCURACY, COLUMNS };
+
+ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, long epochs, ssm2d_error *error)
+{
+    static const colour blue = {0.12, 0.42, 0.74}, orange = {0.85, 0.37, 0.05};
+    size_t rows = m->count ? m->count : 1;
+    double *column[COLUMNS], *table = memory_take(m->context, COLUMNS * rows * sizeof *table);
+    int steps = 0, ends = 0;
+    if (!table) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
+    for (size_t i = 0; i < COLUMNS; i++) column[i] = table + i * rows;
+    for (size_t i = 0; i < m->count; i++) {
+        const metric *l = &m->lines[i];
+        if (l->is_epoch) {
+            column[X_EPOCH][ends] = l->epoch;
+            column[ACCURACY][ends] = 100 * l->accuracy;
+            column[TEST_LOSS][ends] = l->test_loss;
+            column[TEST_ACCURACY][ends++] = 100 * l->test_accuracy;
+        } else {
+            column[X_STEP][steps] = l->epoch;
+            column[LOSS_STEP][steps++] = l->loss;
+        }
+    }
+    const curve losses[] = {{"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0},
+                            {"test", column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
+    const curve accuracies[] = {{"training", column[X_EPOCH], column[ACCURACY], ends, blue, 1},
+                                {"test", column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1}};
+    const curve_panel panels[] = {{"loss", losses, 2, 0}, {"accuracy, %", accuracies, 2, 1}};
+    const curve_figure figure = {title, "epoch", panels, 2, 0, (double)epochs};
+    ssm2d_status status = curves_draw(m->context, path, &figure, error);
+    memory_give(m->context, table);
+    return status;
+}

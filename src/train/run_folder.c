@@ -1,0 +1,236 @@
+#include "train/run_folder.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_CLASSES = 1 << 20 };
+
+static const char *const file_names[RUN_FILES] = {
+    [RUN_TRAIN] = "train.json",          [RUN_CONFIG] = "config.json",       [RUN_DATA] = "data.json",
+    [RUN_LAST] = "last.safetensors",     [RUN_MODEL] = "model.safetensors",  [RUN_BEST] = "best.safetensors",
+    [RUN_METRICS] = "metrics.jsonl",     [RUN_CURVES] = "curves.svg",
+};
+
+ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], ssm2d_error *error)
+{
+    int length = snprintf(path, RUN_PATH, "%s/%s", folder, file_names[which]);
+    if (length > 0 && length < RUN_PATH) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long", text_path(folder));
+}
+
+int run_exists(const char *folder)
+{
+    char path[RUN_PATH];
+    return !run_path(folder, RUN_TRAIN, path, NULL) && !access(path, F_OK);
+}
+
+ssm2d_status run_write(const ssm2d_context *context, const char *path, const char *text, ssm2d_error *error)
+{
+    atomic_file file;
+    ssm2d_status status = atomic_open(context, path, &file, error);
+    if (status) return status;
+    status = atomic_write(&file, text, strlen(text), error);
+    if (!status) status = atomic_write(&file, "\n", 1, error);
+    if (!status) return atomic_commit(&file, error);
+    atomic_cancel(&file);
+    return status;
+}
+
+/* train.json goes last when a run begins and first when it is removed: without it there is no run. */
+ssm2d_status run_clear(const char *folder, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    for (int i = 0; i < RUN_FILES; i++) {
+        ssm2d_status status = run_path(folder, (run_file)i, path, error);
+        if (status) return status;
+        if (unlink(path) && errno != ENOENT)
+            return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be removed: %s", text_path(path), strerror(errno));
+    }
+    return SSM2D_OK;
+}
+
+/* FNV-1a */
+static void stir(uint64_t *hash, const void *bytes, size_t size)
+{
+    for (const unsigned char *c = bytes; size--; c++) *hash = (*hash ^ *c) * 0x100000001b3u;
+}
+
+uint64_t run_layout(const weights *w)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int i = 0; i < w->count; i++) {
+        const weights_array *a = &w->arrays[i];
+        char text[256];
+        int size = snprintf(text, sizeof text, "%s %d %d", a->name, a->rank, a->decay);
+        stir(&hash, text, (size_t)size);
+        for (int k = 0; k < a->rank; k++) {
+            uint64_t side = a->shape[k];
+            stir(&hash, &side, sizeof side);
+        }
+    }
+    return hash;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------------------------- */
+
+static char *print_and_delete(cJSON *root)
+{
+    char *text = root ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    return text;
+}
+
+char *run_settings_text(const train_settings *s) { return print_and_delete(train_settings_to_json(s)); }
+
+char *run_data_text(const dataset_info *train, const normalisation *norm)
+{
+    cJSON *root = cJSON_CreateObject(), *list;
+    int good = root && (list = cJSON_AddArrayToObject(root, "classes"));
+    for (int i = 0; good && i < train->classes; i++) {
+        cJSON *name = cJSON_CreateString(train->class_names[i]);
+        good = name && cJSON_AddItemToArray(list, name);
+    }
+    good = good && cJSON_AddNumberToObject(root, "channels", train->channels)
+           && cJSON_AddNumberToObject(root, "images", (double)train->count);
+    for (int k = 0; good && k < 2; k++) {
+        double numbers[3]; /* floats are exact in 9 digits and more */
+        for (int i = 0; i < 3; i++) numbers[i] = (double)(k ? norm->std[i] : norm->mean[i]);
+        list = cJSON_CreateDoubleArray(numbers, 3);
+        good = list && cJSON_AddItemToObject(root, k ? "std" : "mean", list);
+    }
+    if (good) return print_and_delete(root);
+    cJSON_Delete(root);
+    return NULL;
+}
+
+static ssm2d_status read_three(const char *path, const cJSON *root, const char *key, float *out, ssm2d_error *error)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key), *item;
+    int n = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (n == 3 || !cJSON_IsNumber(item) || !isfinite((float)item->valuedouble)) break;
+        out[n++] = (float)item->valuedouble;
+    }
+    if (n == 3 && !item && cJSON_IsArray(list)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is not a list of three numbers", text_path(path), key);
+}
+
+static ssm2d_status read_names(const ssm2d_context *context, const char *path, const cJSON *list, run_data *data,
+                               ssm2d_error *error)
+{
+    const cJSON *item;
+    size_t count = 0, bytes = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsString(item)) break;
+        count++;
+        bytes += strlen(item->valuestring) + 1;
+    }
+    if (!cJSON_IsArray(list) || item || !count || count > MOST_CLASSES)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is not a list of names", text_path(path));
+    data->names = memory_take(context, count * sizeof *data->names + bytes);
+    if (!data->names) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of classes", text_path(path));
+    char *text = (char *)(data->names + count);
+    cJSON_ArrayForEach(item, list)
+    {
+        data->names[data->classes++] = text;
+        memcpy(text, item->valuestring, strlen(item->valuestring));
+        text += strlen(item->valuestring) + 1;
+    }
+    return SSM2D_OK;
+}
+
+ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    cJSON *root = NULL;
+    int images = 0;
+    *data = (run_data){0};
+    ssm2d_status status = run_path(folder, RUN_DATA, path, error);
+    if (!status) status = json_read(context, path, &root, error);
+    if (!status) status = read_names(context, path, cJSON_GetObjectItemCaseSensitive(root, "classes"), data, error);
+    if (!status) status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
+    if (!status) status = json_get_int(path, root, "images", JSON_REQUIRED, 1, INT32_MAX, &images, error);
+    if (!status) status = read_three(path, root, "mean", data->norm.mean, error);
+    if (!status) status = read_three(path, root, "std", data->norm.std, error);
+    for (int i = 0; i < 3 && !status; i++)
+        if (!(data->norm.std[i] > 0))
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"std\" has %g: use numbers above 0", text_path(path),
+                          (double)data->norm.std[i]);
+    data->images = images;
+    cJSON_Delete(root);
+    if (status) run_data_free(context, data);
+    return status;
+}
+
+void run_data_free(const ssm2d_context *context, run_data *data)
+{
+    memory_give(context, data->names);
+    *data = (run_data){0};
+}
+
+/* ---- a trained model ------------------------------------------------------------------------------------------------ */
+
+ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which, int image_size, run_model *m,
+                            ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    weights_options options = {0};
+    weights_report report;
+    *m = (run_model){0};
+    ssm2d_status status = train_settings_default(&m->settings, error);
+    if (status) return status;
+    if (!run_exists(folder))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not the folder of a run: it has no train.json", text_path(folder));
+    if ((status = run_path(folder, RUN_TRAIN, path, error))) goto done;
+    if ((status = train_settings_read(context, path, &m->settings, error))) goto done;
+    if ((status = run_data_read(context, folder, &m->data, error))) goto done;
+    model_config *config = &m->settings.model;
+    if (config->classes != m->data.classes) {
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is %d, but data.json names %d", text_path(path),
+                      config->classes, m->data.classes);
+        goto done;
+    }
+    if ((status = model_config_finish(config, error))) goto done;
+    if (image_size) {
+        options.old_grid[0] = config->image[0] / config->patch;
+        options.old_grid[1] = config->image[1] / config->patch;
+        config->image[0] = config->image[1] = image_size;
+        if ((status = model_config_finish(config, error))) goto done;
+    }
+    if ((status = weights_create(context, config, &m->weights, error))) goto done;
+    m->params = memory_take(context, m->weights->total * sizeof *m->params);
+    if (!m->params) {
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", m->weights->total);
+        goto done;
+    }
+    if ((status = run_path(folder, which, path, error))) goto done;
+    if (access(path, F_OK)) {
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not there: the run has not finished an epoch yet", text_path(path));
+        goto done;
+    }
+    status = weights_load(m->weights, path, &options, m->params, &report, error);
+    m->resized = !status && report.resized;
+done:
+    if (status) run_model_close(context, m);
+    return status;
+}
+
+void run_model_close(ssm2d_context *context, run_model *m)
+{
+    weights_destroy(m->weights);
+    memory_give(context, m->params);
+    run_data_free(context, &m->data);
+    m->weights = NULL;
+    m->params = NULL;
+}

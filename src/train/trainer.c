@@ -1,0 +1,228 @@
+#include "train/trainer.h"
+
+#include "core/rng.h"
+#include "core/status.h"
+#include "io/text.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What the seed is used for; each use has a seed of its own. */
+enum { SEED_WEIGHTS, SEED_DATA, SEED_GRAPH };
+
+static uint64_t seed_for(long seed, int use)
+{
+    rng r = rng_seed((uint64_t)seed);
+    uint64_t value = rng_next(&r);
+    while (use--) value = rng_next(&r);
+    return value;
+}
+
+/* ---- making --------------------------------------------------------------------------------------------------------- */
+
+static ssm2d_status open_data(trainer *t, ssm2d_error *error)
+{
+    const char *where = t->settings.options.data;
+    ssm2d_status status = dataset_open(t->context, where, DATASET_TRAIN, &t->train_data, error);
+    if (!status) status = dataset_open(t->context, where, DATASET_TEST, &t->test_data, error);
+    return status ? status : train_settings_fit(&t->settings, dataset_about(t->train_data), error);
+}
+
+static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
+{
+    const model_config *m = &t->settings.model;
+    loader_options o = loader_options_default(t->train_data);
+    o.batch = (size_t)t->settings.options.batch;
+    o.rows = (size_t)m->image[0];
+    o.cols = (size_t)m->image[1];
+    o.channels = m->channels;
+    o.norm = dataset_norm(dataset_about(t->train_data), m->channels);
+    o.augment = t->settings.augment;
+    o.seed = seed_for(t->settings.options.seed, SEED_DATA);
+    o.train = 1;
+    ssm2d_status status = loader_create(t->context, t->train_data, &o, &t->train_loader, error);
+    if (status) return status;
+    o.train = 0;
+    return loader_create(t->context, t->test_data, &o, &t->test_loader, error);
+}
+
+static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
+{
+    const model_config *m = &t->settings.model;
+    const size_t batch = (size_t)t->settings.options.batch, shape[] = {batch, (size_t)m->classes};
+    ssm2d_status status = NAME(graph_create)(t->context, 1, &t->graph, error);
+    if (status) return status;
+    graph *g = t->graph;
+    g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
+    t->logits = NAME(model_build)(g, m, batch);
+    t->targets = NAME(graph_input)(g, "targets", 2, shape);
+    t->loss = t->settings.options.loss == TRAIN_LOSS_BCE ? NAME(bce)(g, t->logits, t->targets)
+                                                         : NAME(cross_entropy)(g, t->logits, t->targets);
+    if ((status = NAME(graph_finish)(g, t->loss, error))) return status;
+    t->images = NAME(graph_find)(g, "images");
+    return evaluator_create(t->context, m, batch, &t->evaluator, error);
+}
+
+/* Neighbours that are treated alike are one span. */
+static void make_spans(trainer *t)
+{
+    for (int i = 0; i < t->weights->count; i++) {
+        const weights_array *a = &t->weights->arrays[i];
+        decay_span *last = t->span_count ? &t->spans[t->span_count - 1] : NULL;
+        if (last && !last->decay == !a->decay)
+            last->count += a->count;
+        else
+            t->spans[t->span_count++] = (decay_span){a->offset, a->count, a->decay};
+    }
+}
+
+static ssm2d_status make_state(trainer *t, ssm2d_error *error)
+{
+    const train_options *o = &t->settings.options;
+    ssm2d_status status = weights_create(t->context, &t->settings.model, &t->weights, error);
+    if (status) return status;
+    const size_t count = t->weights->total, bytes = count * sizeof(float);
+    train_state *s = &t->state;
+    s->count = count;
+    s->weights = memory_take(t->context, bytes);
+    s->moment1 = memory_take(t->context, bytes);
+    s->moment2 = memory_take(t->context, bytes);
+    s->average = o->ema > 0 ? memory_take(t->context, bytes) : NULL;
+    t->gradients = memory_take(t->context, bytes);
+    t->partial = memory_take(t->context, norm_pieces(count) * sizeof *t->partial);
+    t->spans = memory_take(t->context, (size_t)t->weights->count * sizeof *t->spans);
+    t->target_numbers = memory_take(t->context, (size_t)o->batch * (size_t)t->settings.model.classes * sizeof(float));
+    if (!s->weights || !s->moment1 || !s->moment2 || (o->ema > 0 && !s->average) || !t->gradients || !t->partial || !t->spans
+        || !t->target_numbers)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory to train %zu parameters", count);
+    make_spans(t);
+    if ((status = weights_init(t->weights, WEIGHTS_ALL, seed_for(o->seed, SEED_WEIGHTS), s->weights, error))) return status;
+    if (s->average) memcpy(s->average, s->weights, bytes);
+    return SSM2D_OK;
+}
+
+static ssm2d_status make_texts(trainer *t, ssm2d_error *error)
+{
+    normalisation norm = dataset_norm(dataset_about(t->train_data), t->settings.model.channels);
+    cJSON *keys = model_config_to_json(&t->settings.model);
+    t->settings_text = run_settings_text(&t->settings);
+    t->model_text = keys ? cJSON_Print(keys) : NULL;
+    t->data_text = run_data_text(dataset_about(t->train_data), &norm);
+    cJSON_Delete(keys);
+    if (!t->settings_text || !t->model_text || !t->data_text) return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    t->identity = (train_identity){t->settings_text, t->model_text, t->data_text, run_layout(t->weights)};
+    return SSM2D_OK;
+}
+
+ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t, ssm2d_error *error)
+{
+    const train_options *o = &t->settings.options;
+    ssm2d_status status;
+    *t = (trainer){.context = context, .settings = *settings};
+    if ((status = open_data(t, error))) return status;
+    if ((status = make_loaders(t, error))) return status;
+    if ((status = make_graph(t, error))) return status;
+    if ((status = make_state(t, error))) return status;
+    if ((status = make_texts(t, error))) return status;
+    NAME(graph_bind)(t->graph, t->state.weights, t->gradients);
+    t->targets->data = t->target_numbers;
+    t->epoch_steps = (long)loader_batches(t->train_loader);
+    const long steps = o->epochs * t->epoch_steps;
+    t->schedule = (schedule){(schedule_kind)o->schedule, o->lr, o->lr_start, o->lr_final, lround(o->warmup * (double)steps), steps};
+    t->adamw = (adamw){o->beta1, o->beta2, o->eps, o->decay};
+    return SSM2D_OK;
+}
+
+void trainer_destroy(trainer *t)
+{
+    loader_destroy(t->train_loader);
+    loader_destroy(t->test_loader);
+    dataset_close(t->train_data);
+    dataset_close(t->test_data);
+    evaluator_destroy(t->evaluator);
+    NAME(graph_destroy)(t->graph);
+    weights_destroy(t->weights);
+    void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2, t->state.average,
+                            t->gradients,     t->partial,       t->spans,         t->target_numbers};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) memory_give(t->context, memory[i]);
+    cJSON_free(t->settings_text);
+    cJSON_free(t->model_text);
+    cJSON_free(t->data_text);
+    *t = (trainer){0};
+}
+
+ssm2d_status trainer_seek(trainer *t, ssm2d_error *error)
+{
+    return loader_seek(t->train_loader, (uint64_t)(t->state.step / t->epoch_steps), (size_t)(t->state.step % t->epoch_steps),
+                       error);
+}
+
+float *trainer_weights(trainer *t) { return t->state.average ? t->state.average : t->state.weights; }
+
+/* ---- a step --------------------------------------------------------------------------------------------------------- */
+
+/* (1-e) on the label, e shared by all classes. */
+static void set_targets(trainer *t, const int *labels)
+{
+    const size_t batch = (size_t)t->settings.options.batch, classes = (size_t)t->settings.model.classes;
+    const double e = t->settings.options.smoothing;
+    for (size_t i = 0; i < batch; i++) {
+        float *row = t->target_numbers + i * classes;
+        for (size_t c = 0; c < classes; c++) row[c] = (float)(e / (double)classes);
+        row[labels[i]] = (float)(1 - e + e / (double)classes);
+    }
+}
+
+static long count_correct(const trainer *t, const int *labels)
+{
+    const int classes = t->settings.model.classes;
+    long correct = 0;
+    for (long i = 0; i < t->settings.options.batch; i++)
+        correct += largest_class(t->logits->data + i * classes, classes) == labels[i];
+    return correct;
+}
+
+static void clear_gradients(trainer *t) { memset(t->gradients, 0, t->state.count * sizeof *t->gradients); }
+
+/* Runs the step once more to find where it began. */
+static ssm2d_status not_finite(trainer *t, const char *what, const char *good, long good_step, ssm2d_error *error)
+{
+    clear_gradients(t);
+    const char *name = NAME(graph_find_bad)(t->graph);
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "step %ld: the %s is not finite; first in %s. Last good checkpoint: %s, step %ld. A lower lr or clip=1 may help",
+                t->state.step + 1, what, name ? name : "no tensor", text_path(good), good_step);
+}
+
+ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_result *result, ssm2d_error *error)
+{
+    train_state *s = &t->state;
+    const train_options *o = &t->settings.options;
+    loader_batch batch;
+    ssm2d_status status = loader_next(t->train_loader, &batch, error);
+    if (status) return status;
+    set_targets(t, batch.labels);
+    clear_gradients(t);
+    t->images->data = (float *)batch.images; /* the graph only reads it */
+    t->graph->step = (uint64_t)s->step;
+    NAME(graph_forward)(t->graph);
+    result->loss = (double)t->loss->data[0];
+    result->correct = count_correct(t, batch.labels);
+    t->loss->grad[0] = 1;
+    if (!isfinite(result->loss)) return not_finite(t, "loss", good, good_step, error);
+    NAME(graph_backward)(t->graph);
+    result->norm = gradient_norm(t->context, s->count, t->gradients, t->partial);
+    if (!isfinite(result->norm)) return not_finite(t, "gradient", good, good_step, error);
+
+    result->lr = schedule_at(&t->schedule, s->step);
+    double factor = o->clip > 0 && result->norm > o->clip ? o->clip / result->norm : 1;
+    adamw_update(t->context, &t->adamw, result->lr, s->step + 1, factor, s->count, t->spans, t->span_count, s->weights,
+                 t->gradients, s->moment1, s->moment2);
+    s->step++;
+    if (s->average) { /* at first the average is short: the initial weights are soon forgotten */
+        double early = (1 + (double)s->step) / (10 + (double)s->step);
+        average_update(t->context, early < o->ema ? early : o->ema, s->count, s->weights, s->average);
+    }
+    return SSM2D_OK;
+}

@@ -1,0 +1,323 @@
+/* ssm2d train, eval, predict and kernels RUN: a small run from beginning to end, interrupted, resumed, and used. */
+#include "tool_run.h"
+
+#include "../train/small_data.h"
+#include "io/image.h"
+#include "ssm2d.h"
+
+#include <cjson/cJSON.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SMALL                                                                                                                  \
+    "--batch", "8", "--epochs", "3", "--set", "dim=16", "--set", "depth=2", "--set", "heads=2", "--set", "mixer.d_state=3",    \
+        "--set", "crop_padding=0", "--lr", "0.005"
+
+static int setup(void **state)
+{
+    if (folder_setup(state)) return -1;
+    return !mkdir(in_folder("data"), 0777) && small_data(in_folder("data"), 80, 20) ? 0 : -1;
+}
+
+static void train(const char *run)
+{
+    TOOL("train", "--data", in_folder("data"), "--out", run, SMALL);
+    assert_done();
+}
+
+static void assert_same_file(const char *one, const char *two)
+{
+    size_t size, other;
+    char *a = get_file(one, &size), *b = get_file(two, &other);
+    assert_int_equal(size, other);
+    assert_memory_equal(a, b, size);
+    free(a);
+    free(b);
+}
+
+static void test_train(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"train.json",       "config.json",   "data.json", "last.safetensors", "model.safetensors",
+                                        "best.safetensors", "metrics.jsonl", "curves.svg"};
+    train(in_folder("run"));
+    assert_non_null(strstr(tool.out, "vit-mini, mixer ssm2d, "));
+    assert_non_null(strstr(tool.out, "images 8 x 8 x 1, 80 to train on, 20 to test"));
+    assert_non_null(strstr(tool.out, "epoch 3/3: loss "));
+    assert_non_null(strstr(tool.out, "test accuracy "));
+    assert_int_equal(count_files(in_folder("run")), 8);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) assert_int_equal(access(in_folder("run/%s", files[i]), F_OK), 0);
+    /* on other numbers of threads, and from the file of settings */
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("four"), SMALL, "--threads", "4");
+    assert_done();
+    assert_same_file(in_folder("run/model.safetensors"), in_folder("four/model.safetensors"));
+    TOOL("train", "--config", in_folder("run/train.json"), "--out", in_folder("file"), "--threads", "1");
+    assert_done();
+    assert_same_file(in_folder("run/model.safetensors"), in_folder("file/model.safetensors"));
+    assert_same_file(in_folder("run/train.json"), in_folder("file/train.json"));
+    /* the run's own model and weights are what `run` takes */
+    TOOL("run", "--config", in_folder("run/config.json"), "--weights", in_folder("run/model.safetensors"), "--input", "none.npy",
+         "--out", in_folder("o.npy"));
+    assert_refused(1, "run", "none.npy");
+}
+
+static void test_folders(void **state)
+{
+    (void)state;
+    train(in_folder("run"));
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL);
+    assert_refused(1, "train", "has a run already");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--overwrite", "--mixer", "none");
+    assert_refused(2, "train", "mixer"); /* mixer.d_state needs one */
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--overwrite", "--mixer", "none", "--set", "dim=16", "--batch",
+         "8", "--epochs", "1");
+    assert_done();
+    assert_non_null(strstr(tool.out, "mixer none"));
+    TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"));
+    assert_refused(1, "kernels", "has no 2-D SSM");
+    TOOL("train", "--resume", in_folder("run"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "the run is complete"));
+    TOOL("train", "--resume", in_folder("data"));
+    assert_refused(1, "train", "is not the folder of a run");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("data/t10k-images-idx3-ubyte"), SMALL);
+    assert_refused(1, "train", "is a file, not a folder");
+}
+
+static void test_wrong(void **state)
+{
+    (void)state;
+    TOOL("train");
+    assert_refused(2, "train", "--out is missing");
+    TOOL("train", "--resume", "x", "--lr", "1");
+    assert_refused(2, "train", "--lr does not go with --resume");
+    TOOL("train", "--resume", "x", "--out", "y");
+    assert_refused(2, "train", "--out does not go with --resume");
+    TOOL("train", "--out", "x", "--lr", "fast");
+    assert_refused(2, "train", "--lr=fast: use a number from 0 to 1000");
+    TOOL("train", "--out", "x", "--epochs=0");
+    assert_refused(2, "train", "--epochs=0: use a whole number from 1");
+    TOOL("train", "--out", "x", "--set", "lr");
+    assert_refused(2, "train", "--set lr: write it as key=value");
+    TOOL("train", "--out", "x", "--set", "smothing=0.1");
+    assert_refused(2, "train", "did you mean smoothing?");
+    TOOL("train", "--out", "x", "--set", "mixer.direction=2");
+    assert_refused(2, "train", "did you mean mixer.directions?");
+    TOOL("train", "--out", "x", "--set", "mixer.directions=3");
+    assert_refused(2, "train", "directions");
+    TOOL("train", "--out", "x", "--model", "vit-mni");
+    assert_refused(2, "train", "did you mean \"vit-mini\"?");
+    TOOL("train", "--out", "x", "--mixer", "ssm3d");
+    assert_refused(2, "train", "use none or ssm2d");
+    TOOL("train", "--out", "x", "--learning-rate", "1");
+    assert_refused(2, "train", "unknown option --learning-rate");
+    TOOL("train", "--out", in_folder("x"), "--data", "fashion-mnits");
+    assert_refused(1, "train", "did you mean fashion-mnist?");
+    TOOL("train", "--out", in_folder("x"), "--data", in_folder("nothing"));
+    assert_refused(1, "train", "nothing");
+    TOOL("train", "--out", in_folder("x"), "--config", in_folder("nothing.json"));
+    assert_refused(1, "train", "nothing.json");
+    put_text(in_folder("c.json"), "{\"epoch\": 3}");
+    TOOL("train", "--out", in_folder("x"), "--config", in_folder("c.json"));
+    assert_refused(1, "train", "did you mean \"epochs\"?");
+    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), "--batch", "100");
+    assert_refused(1, "train", "batch=100: the data set has only 80 images");
+    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), "--set", "heads=5");
+    assert_refused(1, "train", "heads");
+    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), SMALL, "--lr", "900", "--clip", "0", "--schedule", "constant",
+         "--warmup", "0", "--decay", "100");
+    assert_refused(1, "train", "not finite");
+    assert_int_equal(access(in_folder("y"), F_OK), -1);
+}
+
+/* SIGINT: the step is finished, saved, and a message says how to go on; the end is as if nothing had happened. */
+static void test_signals(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM};
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("whole"), SMALL, "--epochs", "40");
+    assert_done();
+    for (int i = 0; i < 2; i++) {
+        char run[512], data[512];
+        snprintf(run, sizeof run, "%s", in_folder("run%d", i));
+        snprintf(data, sizeof data, "%s", in_folder("data"));
+        FILE *err = tmpfile();
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            dup2(fileno(err), STDERR_FILENO);
+            if (!freopen("/dev/null", "w", stdout)) _exit(126);
+            execl(TOOL_PATH, "ssm2d", "train", "--data", data, "--out", run, SMALL, "--epochs", "40", (char *)NULL);
+            _exit(127);
+        }
+        for (int wait = 0; wait < 60000 && access(in_folder("run%d/model.safetensors", i), F_OK); wait++) usleep(1000);
+        kill(child, signals[i]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        char line[512] = "";
+        rewind(err);
+        if (WEXITSTATUS(status)) { /* else it was faster than the signal */
+            assert_int_equal(WEXITSTATUS(status), 1);
+            assert_non_null(fgets(line, sizeof line, err));
+            if (!strstr(line, "stopped by a signal; step ") || !strstr(line, "--resume")) fail_msg("%s", line);
+            TOOL("train", "--resume", run);
+            assert_done();
+            assert_non_null(strstr(tool.out, "going on after step "));
+        }
+        fclose(err);
+        assert_same_file(in_folder("whole/model.safetensors"), in_folder("run%d/model.safetensors", i));
+    }
+}
+
+static double accuracy_of(const char *json)
+{
+    cJSON *root = cJSON_Parse(json);
+    assert_non_null(root);
+    double value = cJSON_GetObjectItem(root, "accuracy")->valuedouble;
+    cJSON_Delete(root);
+    return value;
+}
+
+static void test_eval(void **state)
+{
+    (void)state;
+    train(in_folder("run"));
+    char *said = strstr(tool.out, "test accuracy ");
+    double told = strtod(said + 14, NULL) / 100;
+    TOOL("eval", in_folder("run"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "20 test images of 8 x 8: loss "));
+    TOOL("eval", in_folder("run"), "--json");
+    assert_done();
+    assert_true(accuracy_of(tool.out) > told - 1e-3 && accuracy_of(tool.out) < told + 1e-3);
+    for (int batch = 1; batch <= 20; batch += 6) { /* whatever the size of batches, and the last one */
+        char text[16];
+        snprintf(text, sizeof text, "%d", batch);
+        TOOL("eval", in_folder("run"), "--json", "--batch", text);
+        assert_done();
+        assert_true(accuracy_of(tool.out) > told - 1e-3 && accuracy_of(tool.out) < told + 1e-3);
+    }
+    TOOL("eval", in_folder("run"), "--split", "train", "--weights", "best");
+    assert_done();
+    assert_non_null(strstr(tool.out, "80 train images"));
+    TOOL("eval", in_folder("run"), "--image-size", "16");
+    assert_done();
+    assert_non_null(strstr(tool.out, "of 16 x 16"));
+    assert_non_null(strstr(tool.out, "interpolated"));
+    TOOL("eval", in_folder("run"), "--image-size", "10");
+    assert_refused(1, "eval", "cannot be cut");
+    TOOL("eval", in_folder("run"), "--data", in_folder("no"));
+    assert_refused(1, "eval", "no");
+    TOOL("eval", in_folder("data"));
+    assert_refused(1, "eval", "is not the folder of a run");
+    TOOL("eval");
+    assert_refused(2, "eval", "RUN is missing");
+    assert_int_equal(remove(in_folder("run/best.safetensors")), 0);
+    TOOL("eval", in_folder("run"), "--weights", "best");
+    assert_refused(1, "eval", "best.safetensors");
+    assert_int_equal(truncate(in_folder("run/model.safetensors"), 5000), 0);
+    TOOL("eval", in_folder("run"));
+    assert_refused(1, "eval", "model.safetensors");
+    put_text(in_folder("run/data.json"), "{\"classes\": [1]}");
+    TOOL("eval", in_folder("run"));
+    assert_refused(1, "eval", "\"classes\" is not a list of names");
+}
+
+/* A picture like those of a class. */
+static void put_class(const char *path, int label, int side)
+{
+    image_info info = {(size_t)side, (size_t)side, 1};
+    image_writer *writer;
+    ssm2d_context *context;
+    ssm2d_error error;
+    uint8_t row[256];
+    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    for (int y = 0; y < side; y++) {
+        for (int x = 0; x < side; x++) row[x] = (2 * y / side == label / 2 && 2 * x / side == label % 2) ? 185 : 65;
+        assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
+    }
+    assert_int_equal(image_finish(writer, &error), SSM2D_OK);
+    ssm2d_context_destroy(context);
+}
+
+static void test_predict(void **state)
+{
+    (void)state;
+    char files[4][512];
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--epochs", "30", "--set", "flip=false");
+    assert_done();
+    assert_int_equal(rename(in_folder("data"), in_folder("gone")), 0); /* the data are not needed */
+    for (int i = 0; i < 4; i++) {
+        snprintf(files[i], sizeof files[i], "%s", in_folder("%d.png", i));
+        put_class(files[i], i, i % 2 ? 8 : 64);
+    }
+    TOOL("predict", in_folder("run"), files[0], files[1], files[2], files[3], "--top", "1");
+    assert_done();
+    const char *at = tool.out;
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        double percent;
+        at = strstr(at, files[i]);
+        assert_non_null(at);
+        at = strchr(at, '\n');
+        assert_int_equal(sscanf(at, " %lf %% %7s", &percent, name), 2);
+        assert_int_equal(atoi(name), i);
+        assert_true(percent > 50 && percent <= 100);
+    }
+    TOOL("predict", in_folder("run"), "--json", "--top", "9", files[2]);
+    assert_done();
+    cJSON *root = cJSON_Parse(tool.out), *item;
+    assert_non_null(root);
+    assert_string_equal(cJSON_GetObjectItem(root, "file")->valuestring, files[2]);
+    double sum = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(root, "classes")) sum += cJSON_GetObjectItem(item, "probability")->valuedouble;
+    assert_true(sum > 0.999999 && sum < 1.000001);
+    cJSON_Delete(root);
+    TOOL("predict", in_folder("run"), in_folder("run/train.json"));
+    assert_refused(1, "predict", "train.json");
+    TOOL("predict", in_folder("run"), in_folder("none.png"));
+    assert_refused(1, "predict", "none.png");
+    TOOL("predict", in_folder("run"));
+    assert_refused(2, "predict", "IMAGE is missing");
+    TOOL("predict", in_folder("run"), files[1], "--image-size", "16");
+    assert_done();
+}
+
+static void test_kernels(void **state)
+{
+    (void)state;
+    train(in_folder("run"));
+    TOOL("kernels", in_folder("run"), "-o", in_folder("k.svg"));
+    assert_done();
+    size_t size;
+    char *text = get_file(in_folder("k.svg"), &size);
+    assert_true(size > 1000);
+    free(text);
+    TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--rows", "5", "--cols", "9", "--channels", "3", "--scale", "shared",
+         "--weights", "best");
+    assert_done();
+    TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--figure2");
+    assert_refused(2, "kernels", "--figure2 does not go with the folder of a run");
+    TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--seed", "1");
+    assert_refused(2, "kernels", "--seed does not go with");
+    TOOL("kernels", in_folder("data"), "-o", in_folder("k.png"));
+    assert_refused(1, "kernels", "is not the folder of a run");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_train, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_folders, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_wrong, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_signals, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_eval, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_predict, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_kernels, setup, folder_teardown),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

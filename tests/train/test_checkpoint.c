@@ -1,0 +1,191 @@
+/* Checkpoints: what is written is read again to the bit; whatever is cut off, changed or missing gives one clear line. */
+#include "../io_helpers.h"
+
+#include "train/checkpoint.h"
+
+#include <math.h>
+#include <sys/resource.h>
+#include <signal.h>
+
+enum { COUNT = 37 };
+
+static float arrays[2][4][COUNT];
+static const train_identity who = {"{\"lr\": 0.1}", "{\"model\": \"vit\"}", "{\"classes\": []}", 0xfedcba9876543210u};
+
+static train_state state_of(int which, int average)
+{
+    return (train_state){.count = COUNT,
+                         .weights = arrays[which][0],
+                         .moment1 = arrays[which][1],
+                         .moment2 = arrays[which][2],
+                         .average = average ? arrays[which][3] : NULL};
+}
+
+static train_state filled(int average)
+{
+    memset(arrays, 0, sizeof arrays);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < COUNT; k++) arrays[0][i][k] = sinf((float)(i * COUNT + k)) * powf(10, (float)(k % 60 - 30));
+    train_state s = state_of(0, average);
+    s.step = 123456789012;
+    s.epochs = 7;
+    s.images = 640;
+    s.correct = 321;
+    s.loss_sum = 1.0 / 3;
+    s.log_sum = M_PI;
+    s.log_steps = 3;
+    s.best = 0.1 + 0.2;
+    s.best_epoch = 5;
+    s.seconds = 1e-300;
+    return s;
+}
+
+static ssm2d_status load(const char *path, train_state *s, train_identity *identity)
+{
+    checkpoint *c;
+    ssm2d_status status = checkpoint_open(context, path, &c, identity, &error);
+    if (status) return status;
+    if (identity->options) assert_string_equal(identity->options, who.options);
+    assert_string_equal(identity->model, who.model);
+    assert_string_equal(identity->data, who.data);
+    status = checkpoint_read(c, s, &error);
+    checkpoint_close(c);
+    return status;
+}
+
+static void test_round_trip(void **unused)
+{
+    (void)unused;
+    for (int average = 0; average < 2; average++) {
+        train_state s = filled(average), back = state_of(1, average);
+        train_identity identity;
+        assert_int_equal(checkpoint_write(context, io_path("c"), &s, &who, &error), SSM2D_OK);
+        assert_int_equal(load(io_path("c"), &back, &identity), SSM2D_OK);
+        assert_int_equal(identity.layout, who.layout);
+        for (int i = 0; i < 3 + average; i++) assert_memory_equal(arrays[0][i], arrays[1][i], sizeof arrays[0][i]);
+        back.weights = s.weights;
+        back.moment1 = s.moment1;
+        back.moment2 = s.moment2;
+        back.average = s.average;
+        assert_memory_equal(&s, &back, sizeof s);
+    }
+}
+
+static void test_truncation(void **unused)
+{
+    (void)unused;
+    train_state s = filled(1), back = state_of(1, 1);
+    train_identity identity;
+    size_t size;
+    assert_int_equal(checkpoint_write(context, io_path("c"), &s, &who, &error), SSM2D_OK);
+    unsigned char *bytes = io_get(io_path("c"), &size);
+    for (size_t n = 0; n < size; n++) {
+        const char *path = io_put("cut", bytes, n);
+        error.line[0] = 0;
+        if (!load(path, &back, &identity)) fail_msg("%zu of %zu bytes were taken for a checkpoint", n, size);
+        assert_line("cut");
+        assert_null(strchr(error.line, '\n'));
+    }
+    free(bytes);
+    assert_int_not_equal(load(io_path("nothing"), &back, &identity), SSM2D_OK);
+    assert_line("nothing");
+}
+
+/* Each byte of the file is changed in turn: never a crash, and what is read is finite. */
+static void test_damage(void **unused)
+{
+    (void)unused;
+    train_state s = filled(1), back = state_of(1, 1);
+    size_t size;
+    assert_int_equal(checkpoint_write(context, io_path("c"), &s, &who, &error), SSM2D_OK);
+    unsigned char *bytes = io_get(io_path("c"), &size);
+    for (size_t n = 0; n < size; n++) {
+        checkpoint *c;
+        train_identity identity;
+        bytes[n] ^= 0x41;
+        const char *path = io_put("bad", bytes, size);
+        if (!checkpoint_open(context, path, &c, &identity, &error)) {
+            if (!checkpoint_read(c, &back, &error))
+                for (int i = 0; i < COUNT; i++) assert_true(isfinite(back.weights[i]) && isfinite(back.moment2[i]));
+            checkpoint_close(c);
+        }
+        bytes[n] ^= 0x41;
+    }
+    free(bytes);
+}
+
+static void test_refusals(void **unused)
+{
+    (void)unused;
+    train_state s = filled(0), back = state_of(1, 1);
+    train_identity identity = {0};
+    assert_int_equal(checkpoint_write(context, io_path("c"), &s, &who, &error), SSM2D_OK);
+    assert_int_not_equal(load(io_path("c"), &back, &identity), SSM2D_OK);
+    assert_line("average");
+    back = state_of(1, 0);
+    back.count--;
+    assert_int_not_equal(load(io_path("c"), &back, &identity), SSM2D_OK);
+    assert_line("weights");
+    arrays[0][1][3] = NAN;
+    assert_int_equal(checkpoint_write(context, io_path("c"), &s, &who, &error), SSM2D_OK);
+    back.count++;
+    assert_int_not_equal(load(io_path("c"), &back, &identity), SSM2D_OK);
+    assert_line("moment1[3] is not finite");
+}
+
+static ssm2d_status attempt_write(void)
+{
+    train_state s = filled(1);
+    return checkpoint_write(context, io_path("c"), &s, &who, &error);
+}
+
+static ssm2d_status attempt_read(void)
+{
+    train_state back = state_of(1, 1);
+    train_identity identity;
+    return load(io_path("c"), &back, &identity);
+}
+
+static void test_memory(void **unused)
+{
+    (void)unused;
+    assert_true(io_fail_everywhere(attempt_write) > 0);
+    assert_int_equal(io_count_files(), 1);
+    assert_true(io_fail_everywhere(attempt_read) > 0);
+}
+
+/* A disk that is full leaves the checkpoint from before, and nothing else. */
+static void test_full_disk(void **unused)
+{
+    (void)unused;
+    train_state s = filled(1), back = state_of(1, 1);
+    train_identity identity;
+    struct rlimit was, small;
+    assert_int_equal(checkpoint_write(context, io_path("c"), &s, &who, &error), SSM2D_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    s.step++;
+    for (rlim_t most = 0; most < 1024; most += 100) {
+        small = was;
+        small.rlim_cur = most;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        ssm2d_status status = checkpoint_write(context, io_path("c"), &s, &who, &error);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+        assert_int_equal(status, SSM2D_ERROR_SYSTEM);
+        assert_line("cannot be written");
+        assert_int_equal(io_count_files(), 1);
+    }
+    assert_int_equal(load(io_path("c"), &back, &identity), SSM2D_OK);
+    assert_int_equal(back.step, s.step - 1);
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_round_trip, io_begin), cmocka_unit_test_setup(test_truncation, io_begin),
+        cmocka_unit_test_setup(test_damage, io_begin),     cmocka_unit_test_setup(test_refusals, io_begin),
+        cmocka_unit_test_setup(test_memory, io_begin),     cmocka_unit_test_setup(test_full_disk, io_begin),
+    };
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}

@@ -1,0 +1,119 @@
+/* metrics.jsonl is taken up where a checkpoint left it, and the curves are drawn. */
+#include "../io_helpers.h"
+
+#include "train/metrics.h"
+
+#include <math.h>
+
+static void add_lines(metrics *m, long first, long last)
+{
+    for (long step = first; step <= last; step++) {
+        metric l = {.step = step, .epoch = (double)step / 4, .loss = 2.3 * exp(-0.1 * (double)step), .lr = 0.001, .norm = 1};
+        assert_int_equal(metrics_add(m, &l, &error), SSM2D_OK);
+        if (step % 4) continue;
+        metric e = {.is_epoch = 1, .step = step, .epoch = (double)step / 4, .loss = l.loss, .accuracy = 0.5 + 0.01 * (double)step,
+                    .test_loss = l.loss * 0.9, .test_accuracy = 0.55 + 0.009 * (double)step, .seconds = 3};
+        assert_int_equal(metrics_add(m, &e, &error), SSM2D_OK);
+    }
+    assert_int_equal(metrics_sync(m, &error), SSM2D_OK);
+}
+
+static void test_take_up(void **state)
+{
+    (void)state;
+    metrics *m;
+    size_t size, again;
+    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    add_lines(m, 1, 20);
+    metrics_close(m);
+    unsigned char *whole = io_get(io_path("m"), &size);
+    /* killed anywhere: taken up at steps 0 to 20, half of a line at the end */
+    for (long step = 0; step <= 20; step++) {
+        io_put("m", whole, size);
+        FILE *f = fopen(io_path("m"), "ab");
+        fputs("{\"kind\": \"step\", \"st", f);
+        fclose(f);
+        assert_int_equal(metrics_open(context, io_path("m"), step, step / 4, &m, &error), SSM2D_OK);
+        add_lines(m, step + 1, 20);
+        assert_int_equal(metrics_draw(m, io_path("c.svg"), "curves", 5, &error), SSM2D_OK);
+        metrics_close(m);
+        unsigned char *now = io_get(io_path("m"), &again);
+        assert_int_equal(size, again);
+        assert_memory_equal(whole, now, size);
+        free(now);
+    }
+    /* stopped while evaluating: the step is there, the epoch is not */
+    assert_int_equal(metrics_open(context, io_path("m"), 8, 1, &m, &error), SSM2D_OK);
+    metrics_close(m);
+    unsigned char *now = io_get(io_path("m"), &again);
+    now[again] = 0;
+    assert_non_null(strstr((char *)now, "\"step\": 8,"));
+    assert_null(strstr((char *)now, "\"epoch\": 2, "));
+    free(now);
+    free(whole);
+}
+
+/* Pictures of a whole run, of one line, and of nothing. */
+static void test_draw(void **state)
+{
+    (void)state;
+    metrics *m;
+    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("a.svg"), "nothing", 5, &error), SSM2D_OK);
+    add_lines(m, 1, 1);
+    assert_int_equal(metrics_draw(m, io_path("b.png"), "one", 5, &error), SSM2D_OK);
+    add_lines(m, 2, 20);
+    assert_int_equal(metrics_draw(m, io_path("c.png"), "all", 5, &error), SSM2D_OK);
+    const char *keep = getenv("KEEP_CURVES"); /* a name to look at the picture */
+    if (keep) assert_int_equal(metrics_draw(m, keep, "vit-mini on fashion-mnist", 5, &error), SSM2D_OK);
+    assert_int_not_equal(metrics_draw(m, io_path("c.gif"), "all", 5, &error), SSM2D_OK);
+    assert_line(".png or .svg");
+    metrics_close(m);
+}
+
+static ssm2d_status attempt(void)
+{
+    metrics *m;
+    ssm2d_status status = metrics_open(context, io_path("m"), 20, 5, &m, &error);
+    if (status) return status;
+    metric l = {.step = 21};
+    status = metrics_add(m, &l, &error);
+    if (!status) status = metrics_draw(m, io_path("c.svg"), "curves", 6, &error);
+    metrics_close(m);
+    return status;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    metrics *m;
+    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    add_lines(m, 1, 20);
+    metrics_close(m);
+    assert_true(io_fail_everywhere(attempt) > 3);
+}
+
+static void test_full(void **state)
+{
+    (void)state;
+    metrics *m;
+    metric l = {.step = 1};
+    if (access("/dev/full", W_OK)) return skip();
+    assert_int_equal(metrics_open(context, "/dev/full", 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_add(m, &l, &error), SSM2D_ERROR_SYSTEM);
+    assert_line("No space left");
+    metrics_close(m);
+    assert_int_not_equal(metrics_open(context, io_path("no/such"), 0, 0, &m, &error), SSM2D_OK);
+    assert_line("no/such");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_take_up, io_begin),
+        cmocka_unit_test_setup(test_draw, io_begin),
+        cmocka_unit_test_setup(test_memory, io_begin),
+        cmocka_unit_test_setup(test_full, io_begin),
+    };
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}

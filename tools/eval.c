@@ -1,0 +1,96 @@
+/* ssm2d eval - loss and accuracy of a trained model, on its own test images or others, at any image size. */
+#include "command.h"
+#include "core/status.h"
+#include "progress.h"
+#include "run_weights.h"
+#include "train/evaluate.h"
+#include "train/run_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct values {
+    const char *run, *data, *weights, *split;
+    long image_size, batch;
+    int json;
+} values;
+
+static const char *split_at(int i)
+{
+    static const char *const names[] = {"test", "train", NULL};
+    return names[i];
+}
+
+static const option options[] = {
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
+    {"data", OPTION_STRING, offsetof(values, data), "other images than those of the run, of the same classes", .value = "DATA"},
+    {"split", OPTION_CHOICE, offsetof(values, split), "which images", .choice = split_at, .standard = "test"},
+    {"image-size", OPTION_INT, offsetof(values, image_size),
+     "side of the images in pixels, when not that of training: they are resized, the model is adapted", .low = 1,
+     .high = 16384},
+    {"weights", OPTION_CHOICE, offsetof(values, weights), "those after the latest epoch, or the best", .choice = run_weights_at,
+     .standard = "last"},
+    {"batch", OPTION_INT, offsetof(values, batch), "images at a time", .low = 1, .high = 65536, .standard = "128"},
+    {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
+    {0}};
+
+static void show_progress(void *user, size_t batch, size_t batches)
+{
+    progress *p = user;
+    p->total = batches;
+    progress_show(p, batch);
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    run_model m;
+    dataset *data = NULL;
+    loader *images = NULL;
+    evaluator *e = NULL;
+    evaluation result;
+    int size = o->image_size == OPTION_UNSET ? 0 : (int)o->image_size;
+    ssm2d_status status = run_model_open(context, o->run, run_weights_file(o->weights), size, &m, error);
+    if (status) return status;
+    const model_config *config = &m.settings.model;
+    const char *where = o->data ? o->data : m.settings.options.data;
+    if ((status = dataset_open(context, where, strcmp(o->split, "train") ? DATASET_TEST : DATASET_TRAIN, &data, error))) goto done;
+    if (dataset_about(data)->classes != config->classes) {
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "the data have %d classes and the model %d: give data of the same classes",
+                      dataset_about(data)->classes, config->classes);
+        goto done;
+    }
+    loader_options lo = loader_options_default(data);
+    lo.batch = (size_t)o->batch;
+    lo.rows = (size_t)config->image[0];
+    lo.cols = (size_t)config->image[1];
+    lo.channels = config->channels;
+    lo.norm = m.data.norm;
+    if ((status = loader_create(context, data, &lo, &images, error))) goto done;
+    if ((status = evaluator_create(context, config, (size_t)o->batch, &e, error))) goto done;
+    evaluator_weights(e, m.params);
+    progress p = progress_start("ssm2d eval: batch", 1);
+    evaluation_hooks hooks = {&p, NULL, show_progress};
+    status = evaluate(e, images, (train_loss)m.settings.options.loss, &hooks, &result, error);
+    progress_end(&p);
+    if (status) goto done;
+    if (o->json)
+        printf("{\"images\": %zu, \"rows\": %d, \"cols\": %d, \"loss\": %.6g, \"accuracy\": %.6g}\n", result.images,
+               config->image[0], config->image[1], result.loss, result.accuracy);
+    else
+        printf("%zu %s images of %d x %d: loss %.4f, accuracy %.2f %%%s\n", result.images, o->split, config->image[0],
+               config->image[1], result.loss, 100 * result.accuracy, m.resized ? " (position embedding interpolated)" : "");
+done:
+    evaluator_destroy(e);
+    loader_destroy(images);
+    dataset_close(data);
+    run_model_close(context, &m);
+    return status;
+}
+
+static const char about[] =
+    "Evaluates the model of a run on the test images of its data, or of others with the same classes. With --image-size the "
+    "images are resized, a position embedding is interpolated (bicubic), and the 2-D SSM's kernels are computed for the new "
+    "grid.";
+
+const command command_eval = {"eval", "loss and accuracy of a trained model", about, options, NULL, run, 0};

@@ -1,0 +1,17 @@
+/* kernels_run - the kernels that a trained model has learned, one row of pictures per block. */
+#ifndef SSM2D_TOOLS_KERNELS_RUN_H
+#define SSM2D_TOOLS_KERNELS_RUN_H
+
+#include "train/run_folder.h"
+
+typedef struct kernels_run {
+    const char *folder, *output;
+    run_file weights;
+    int rows, cols; /* of a causal kernel; 0: the grid of the model */
+    int channels;   /* how many to show; 0: one for each system, 8 at most */
+    int shared_scale;
+} kernels_run;
+
+ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, ssm2d_error *error);
+
+#endif

@@ -1,0 +1,127 @@
+/* ssm2d predict - classifies image files with a trained model. */
+#include "command.h"
+#include "core/context.h"
+#include "core/status.h"
+#include "data/augment.h"
+#include "data/picture.h"
+#include "run_weights.h"
+#include "train/evaluate.h"
+#include "train/run_folder.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+
+typedef struct values {
+    const char *run, *weights;
+    word_list images;
+    long top, image_size;
+    int json;
+} values;
+
+static const option options[] = {
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
+    {"IMAGE", OPTION_LIST, offsetof(values, images), "PNG or JPEG files", .positional = 1},
+    {"top", OPTION_INT, offsetof(values, top), "how many classes to print for each", .low = 1, .high = 1000, .standard = "3"},
+    {"image-size", OPTION_INT, offsetof(values, image_size), "side in pixels, when not that of training", .low = 1,
+     .high = 16384},
+    {"weights", OPTION_CHOICE, offsetof(values, weights), "those after the latest epoch, or the best", .choice = run_weights_at,
+     .standard = "last"},
+    {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON, one object per line"},
+    {0}};
+
+typedef struct job {
+    ssm2d_context *context;
+    const values *options;
+    run_model m;
+    evaluator *evaluator;
+    resize *resize;
+    augment *augment;
+    float *image;
+    double *probabilities;
+} job;
+
+/* The class that is likeliest of those not shown yet; what was shown has probability -1. */
+static int next_class(const job *j)
+{
+    int best = -1;
+    for (int c = 0; c < j->m.data.classes; c++)
+        if (j->probabilities[c] >= 0 && (best < 0 || j->probabilities[c] > j->probabilities[best])) best = c;
+    return best;
+}
+
+static void print_text(const job *j, const char *path, int top)
+{
+    printf("%s\n", path);
+    for (int i = 0; i < top; i++) {
+        int c = next_class(j);
+        printf("  %5.1f %%  %s\n", 100 * j->probabilities[c], j->m.data.names[c]);
+        j->probabilities[c] = -1;
+    }
+}
+
+static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_error *error)
+{
+    cJSON *root = cJSON_CreateObject(), *list = NULL;
+    int good = root && cJSON_AddStringToObject(root, "file", path) && (list = cJSON_AddArrayToObject(root, "classes"));
+    for (int i = 0; good && i < top; i++) {
+        int c = next_class(j);
+        cJSON *one = cJSON_CreateObject();
+        good = one && cJSON_AddItemToArray(list, one) && cJSON_AddStringToObject(one, "name", j->m.data.names[c])
+               && cJSON_AddNumberToObject(one, "probability", j->probabilities[c]);
+        j->probabilities[c] = -1;
+    }
+    char *text = good ? cJSON_PrintUnformatted(root) : NULL;
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a result");
+}
+
+static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
+{
+    const int classes = j->m.data.classes, top = j->options->top < classes ? (int)j->options->top : classes;
+    ssm2d_status status = picture_read(j->context, path, j->resize, augment_pixels(j->augment), error);
+    if (status) return status;
+    augment_plain(j->augment, j->image);
+    const float *logits = evaluator_run(j->evaluator, j->image, 1);
+    class_probabilities((train_loss)j->m.settings.options.loss, logits, classes, j->probabilities);
+    if (j->options->json) return print_json(j, path, top, error);
+    print_text(j, path, top);
+    return SSM2D_OK;
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    job j = {.context = context, .options = o};
+    const augment_options none = {0};
+    int size = o->image_size == OPTION_UNSET ? 0 : (int)o->image_size;
+    ssm2d_status status = run_model_open(context, o->run, run_weights_file(o->weights), size, &j.m, error);
+    if (status) return status;
+    const model_config *c = &j.m.settings.model;
+    const size_t rows = (size_t)c->image[0], cols = (size_t)c->image[1];
+    if ((status = evaluator_create(context, c, 1, &j.evaluator, error))) goto done;
+    if ((status = resize_create(context, rows, cols, c->channels, &j.resize, error))) goto done;
+    if ((status = augment_create(context, &none, &j.m.data.norm, rows, cols, c->channels, &j.augment, error))) goto done;
+    j.image = memory_take(context, rows * cols * (size_t)c->channels * sizeof *j.image);
+    j.probabilities = memory_take(context, (size_t)c->classes * sizeof *j.probabilities);
+    if (!j.image || !j.probabilities) {
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for an image");
+        goto done;
+    }
+    evaluator_weights(j.evaluator, j.m.params);
+    for (int i = 0; i < o->images.count && !status; i++) status = classify(&j, o->images.words[i], error);
+done:
+    memory_give(context, j.image);
+    memory_give(context, j.probabilities);
+    augment_destroy(j.augment);
+    resize_destroy(j.resize);
+    evaluator_destroy(j.evaluator);
+    run_model_close(context, &j.m);
+    return status;
+}
+
+static const char about[] = "Classifies images with the model of a run: resizes each to what the model takes, and prints the likeliest "
+                            "classes with their probabilities. The data that the model was trained on need not be there.";
+
+const command command_predict = {"predict", "classify images with a trained model", about, options, NULL, run, 0};

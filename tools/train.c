@@ -1,0 +1,186 @@
+/* ssm2d train - trains a model on a data set, or goes on with a run; the settings are those of src/train/options.def. */
+#include "command.h"
+#include "core/status.h"
+#include "io/text.h"
+#include "train/loop.h"
+#include "train_view.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct values {
+    const char *out, *resume, *config, *model, *mixer;
+    word_list set;
+    int overwrite;
+#define OPTION(kind, field, name, standard, low, high, names, help) const char *text_##field;
+#include "train/options.def"
+#undef OPTION
+} values;
+
+_Static_assert(sizeof(values) <= COMMAND_VALUES, "the frame has too little room for the values");
+
+/* What a value is called in --help. */
+#define TEXT "TEXT"
+#define INT "N"
+#define REAL "X"
+#define CHOICE "NAME"
+
+static const option options[] = {
+    {"out", OPTION_STRING, offsetof(values, out), "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN",
+     .letter = 'o'},
+    {"resume", OPTION_STRING, offsetof(values, resume), "go on with this run; it has its own settings", .value = "RUN"},
+    {"overwrite", OPTION_FLAG, offsetof(values, overwrite), .help = "replace a run that is in --out already"},
+    {"model", OPTION_STRING, offsetof(values, model), "see ssm2d models (default: vit-mini)", .value = "NAME"},
+    {"mixer", OPTION_STRING, offsetof(values, mixer), "what mixes patches inside a block: ssm2d or none (default: ssm2d)",
+     .value = "NAME"},
+    {"config", OPTION_STRING, offsetof(values, config), "settings from a JSON file, before all others", .value = "FILE"},
+    {"set", OPTION_LIST, offsetof(values, set), "any setting, such as mixer.directions=2; may be repeated",
+     .value = "KEY=VALUE"},
+#define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
+    {name, OPTION_STRING, offsetof(values, text_##field), help " (default: " standard ")", .value = kind},
+#include "train/options.def"
+#undef OPTION
+    {0}};
+
+#undef TEXT
+#undef INT
+#undef REAL
+#undef CHOICE
+
+/* ---- settings ------------------------------------------------------------------------------------------------------- */
+
+static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < list->count && !status; i++) {
+        char key[64], said[48];
+        const char *word = list->words[i], *equals = strchr(word, '=');
+        if (!equals || equals == word || equals - word >= (long)sizeof key)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "--set %s: write it as key=value",
+                        text_show(word, strlen(word), said, sizeof said));
+        snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
+        status = train_settings_set(s, "--set", key, equals + 1, error);
+    }
+    return status;
+}
+
+/* What the command line says, on top of s. */
+static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    if (o->model) status = train_settings_set(s, "--model", "model", o->model, error);
+    if (!status && o->mixer) status = train_settings_set(s, "--mixer", "mixer", o->mixer, error);
+    if (!status) status = apply_set(&o->set, s, error);
+#define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
+    if (!status && o->text_##field) status = train_options_set(&s->options, name, o->text_##field, error);
+#include "train/options.def"
+#undef OPTION
+    return status;
+}
+
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    train_settings s;
+    const char *other = o->out         ? "--out"
+                        : o->config    ? "--config"
+                        : o->model     ? "--model"
+                        : o->mixer     ? "--mixer"
+                        : o->set.count ? "--set"
+                        : o->overwrite ? "--overwrite"
+                                       : NULL;
+#define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
+    if (o->text_##field && !other) other = "--" name;
+#include "train/options.def"
+#undef OPTION
+    if (o->resume)
+        return other ? fail(error, SSM2D_ERROR_ARGUMENT, "%s does not go with --resume: a run keeps its settings", other)
+                     : SSM2D_OK;
+    if (!o->out) return fail(error, SSM2D_ERROR_ARGUMENT, "--out is missing: say where the run goes, or --resume RUN");
+    if (o->config) return SSM2D_OK; /* depends on what is in it */
+    ssm2d_status status = train_settings_default(&s, error);
+    if (!status) status = apply(o, &s, error);
+    return status ? status : train_options_check(&s.options, error);
+}
+
+/* ---- running -------------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t signalled;
+
+static void on_signal(int number)
+{
+    (void)number;
+    signalled = 1;
+}
+
+static int stop_asked(void *user)
+{
+    (void)user;
+    return signalled;
+}
+
+/* The first signal is noted; a second one ends the program at once. */
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is reported as a full disk is */
+}
+
+static ssm2d_status begin(ssm2d_context *context, const values *o, const train_hooks *hooks, train_result *result,
+                          ssm2d_error *error)
+{
+    train_settings s;
+    ssm2d_status status = train_settings_default(&s, error);
+    if (!status && o->config) status = train_settings_read(context, o->config, &s, error);
+    if (!status) status = apply(o, &s, error);
+    if (!status) status = train_options_check(&s.options, error);
+    if (status) return status;
+    if (run_exists(o->out)) {
+        if (!o->overwrite)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: --resume %s goes on with it, --overwrite replaces it",
+                        text_path(o->out), text_path(o->out));
+        if ((status = run_clear(o->out, error))) return status;
+    }
+    return train_begin(context, o->out, &s, hooks, result, error);
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    const char *folder = o->resume ? o->resume : o->out;
+    train_view view;
+    train_result result;
+    train_view_open(&view, ssm2d_context_threads(context));
+    train_hooks hooks = {&view,           stop_asked, train_view_start, train_view_step, train_view_testing,
+                         train_view_epoch};
+    catch_signals();
+    ssm2d_status status =
+        o->resume ? train_resume(context, folder, &hooks, &result, error) : begin(context, o, &hooks, &result, error);
+    train_view_close(&view);
+    if (status) return status;
+    if (result.stopped)
+        return fail(error, SSM2D_ERROR_SYSTEM, "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
+                    result.step, text_path(folder));
+    train_view_end(&view, folder, &result);
+    return SSM2D_OK;
+}
+
+static const char about[] =
+    "Trains a vision transformer on a data set and writes everything into the folder of the run:\n"
+    "\n"
+    "  train.json, config.json, data.json   settings, model, classes\n"
+    "  last.safetensors                     checkpoint, to go on with --resume\n"
+    "  model.safetensors, best.safetensors  weights after the latest, best epoch\n"
+    "  metrics.jsonl, curves.svg            how it went\n"
+    "\n"
+    "A run that was interrupted, whatever way, goes on from its last checkpoint and ends as if it had not been: the "
+    "same seed gives the same weights to the bit, on any number of threads. Ctrl-C saves before it leaves.\n"
+    "\n"
+    "Settings are the options below, flip and crop_padding, and the keys of a model (dim, depth, pos_embed, mixer.init, "
+    "mixer.complex ..; image, such as image=32, is the data's when not given). A file for --config has them as keys of one "
+    "JSON object, with _ for -. Later ones replace earlier ones: --config, --model, --mixer, --set, other options.";
+
+const command command_train = {"train", "train a model on images, or go on with a run", about, options, check_values, run, 0};

@@ -1,0 +1,115 @@
+#include "train_view.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR = 20 };
+static const double terminal_pause = 0.2, plain_pause = 60; /* seconds between two showings */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void train_view_open(train_view *v, int threads)
+{
+    *v = (train_view){.terminal = isatty(STDERR_FILENO), .threads = threads, .shown_at = seconds()};
+}
+
+static void remove_bar(train_view *v)
+{
+    if (v->bar) fputs("\r\x1b[K", stderr);
+    v->bar = 0;
+}
+
+void train_view_close(train_view *v) { remove_bar(v); }
+
+/* 1:05 or 2:03:04 */
+static const char *clock_text(double time, char *text, size_t size)
+{
+    long s = time > 0 && time < 1e9 ? (long)(time + 0.5) : 0;
+    if (s < 3600)
+        snprintf(text, size, "%ld:%02ld", s / 60, s % 60);
+    else
+        snprintf(text, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    return text;
+}
+
+void train_view_start(void *user, const train_start *start)
+{
+    train_view *v = user;
+    const train_settings *s = &start->settings[0];
+    const model_config *m = &s->model;
+    printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to test; %d thread%s\n", m->model->name,
+           m->mixer.kind->name, start->parameters, m->image[0], m->image[1], m->channels, start->train_images,
+           start->test_images, v->threads, v->threads == 1 ? "" : "s");
+    if (start->step) printf("going on after step %ld of %ld\n", start->step, start->steps);
+    fflush(stdout);
+}
+
+static int time_to_show(train_view *v)
+{
+    double now = seconds();
+    if (now - v->shown_at < (v->terminal ? terminal_pause : plain_pause)) return 0;
+    v->shown_at = now;
+    return 1;
+}
+
+void train_view_step(void *user, const train_progress *p)
+{
+    train_view *v = user;
+    char left[32], bar[BAR + 1];
+    v->epoch = p->epoch;
+    if (!time_to_show(v)) return;
+    clock_text(p->seconds_left, left, sizeof left);
+    if (!v->terminal) {
+        printf("epoch %ld/%ld, step %ld/%ld: loss %.4f, accuracy %.2f %%, %.0f images/s, %s left\n", p->epoch, p->epochs,
+               p->step, p->steps, p->loss, 100 * p->accuracy, p->images_per_s, left);
+        fflush(stdout);
+        return;
+    }
+    int full = (int)(BAR * p->step / p->steps);
+    memset(bar, '.', BAR);
+    memset(bar, '#', (size_t)full);
+    bar[BAR] = 0;
+    fprintf(stderr, "\repoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  %s left\x1b[K", p->epoch, p->epochs,
+            bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy, p->images_per_s, left);
+    v->bar = 1;
+}
+
+void train_view_testing(void *user, size_t batch, size_t batches)
+{
+    train_view *v = user;
+    if (!v->terminal || !time_to_show(v)) return;
+    fprintf(stderr, "\repoch %ld: testing, %zu %%\x1b[K", v->epoch, 100 * batch / batches);
+    v->bar = 1;
+}
+
+void train_view_epoch(void *user, const train_epoch *e)
+{
+    train_view *v = user;
+    char time[32];
+    remove_bar(v);
+    printf("epoch %ld/%ld: loss %.4f, accuracy %.2f %%; test loss %.4f, accuracy %.2f %%%s; %.0f images/s, %s\n", e->epoch,
+           e->epochs, e->loss, 100 * e->accuracy, e->test_loss, 100 * e->test_accuracy, e->best ? " (best)" : "",
+           e->images_per_s, clock_text(e->seconds, time, sizeof time));
+    fflush(stdout);
+}
+
+void train_view_end(train_view *v, const char *folder, const train_result *r)
+{
+    char time[32];
+    (void)v;
+    if (!r->images_per_s) {
+        printf("the run is complete: %ld steps, best test accuracy %.2f %% after epoch %ld\n", r->step, 100 * r->best_accuracy,
+               r->best_epoch);
+        return;
+    }
+    printf("test accuracy %.2f %% (best %.2f %%, epoch %ld) in %s, %.0f images/s\n", 100 * r->test_accuracy,
+           100 * r->best_accuracy, r->best_epoch, clock_text(r->seconds, time, sizeof time), r->images_per_s);
+    printf("weights: %s/model.safetensors, curves: %s/curves.svg\n", folder, folder);
+}
