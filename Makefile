@@ -4,7 +4,7 @@
 .PHONY: help demo test build dev asan tsan fuzz bench install clean deps
 
 help:
-	@echo 'make demo      install what is missing, build, draw the figures and filter a picture (results in demo/)'
+	@echo 'make demo      install what is missing, build, train on real images, draw and classify (results in demo/)'
 	@echo 'make test      install what is missing, build in every way and run every test'
 	@echo '               (PYTHON=1: installs torch, too, for the tests of the Python package)'
 	@echo 'make build     the release build, in build/release'
@@ -25,7 +25,7 @@ build: deps
 
 demo: deps
 	cmake --preset release
-	cmake --build --preset release --target ssm2d_tool make_picture
+	cmake --build --preset release --target ssm2d_tool make_picture save_images
 	@examples/demo.sh build/release demo
 
 # PYTHON=1 also installs what the tests of the Python package need; without it they are run when that is there.

@@ -13,6 +13,7 @@ libcairo2-dev
 zlib1g-dev
 libcmocka-dev
 libfftw3-dev
+dataset-fashion-mnist
 "
 
 # PYTHON=1: also what the tests of the Python package need.
