@@ -50,7 +50,7 @@ static line line_make(cpu_level level, fft_length length, int count)
     line l = {.n = length.n, .count = count, .lanes = simd->lanes, .all = all, .in = numbers(all), .x = numbers(all)};
     l.twiddles = numbers(fft_length_twiddles(&length) + 1);
     NAME(fft_line_twiddles)(&length, l.twiddles);
-    l.t = (NAME(fft_line)){&simd->fft, length, l.twiddles, simd->lanes};
+    l.t = (NAME(fft_line)){&simd->fft, length, l.twiddles};
     return l;
 }
 

@@ -14,8 +14,8 @@
 enum { N1, N2, GROUP, CHUNKS, GRADIENT_GROUP, GRADIENT_CHUNKS }; /* own[]: lengths, vectors of a task, chunks of the batch */
 enum { TABLES, SPECTRA, GRADIENTS, SCRATCH };                    /* at.own[] */
 
-/* Tasks beyond the first number are not worth their overhead; a chunk's gradient must be cleared and added. Fixed, so that sums
- * do not depend on the number of threads. */
+/* Enough tasks for many threads, without much overhead; a chunk of images has a gradient of its own, which must be cleared and
+ * added. Fixed, so that sums do not depend on the number of threads. */
 enum { TASKS_WANTED = 16, IMAGES_OF_GRADIENT = 4, LINE_BYTES = 64 };
 
 static int least(int a, int b) { return a < b ? a : b; }
@@ -71,26 +71,32 @@ typedef struct work {
     real *y, *du;
 } work;
 
-/* A column more is transformed twice for each rows/2 transforms of rows; about what COLUMN says. */
-enum { COLUMN = 60, PRODUCT = 12, PASS = 8 }; /* costs of an element in multiply-adds */
+/* Costs in multiply-adds: of an element of a row, for the columns it adds to; of a product in a spectrum; of splitting and joining
+ * an element; of a byte. */
+enum { COLUMN = 60, PRODUCT = 12, PASS = 8, BYTE = 10 };
 static fft_length row_length(const ssm2d_plan *p) { return fft_length_choose(p->cols + p->trunc_cols - 1, p->cols, COLUMN); }
 static fft_length column_length(const ssm2d_plan *p) { return fft_length_choose(p->rows + p->trunc_rows - 1, p->rows, PRODUCT); }
 
 static work work_of(const ssm2d_plan *p, ssm2d_workspace *ws)
 {
     const NAME(fft_functions) *f = &((const NAME(simd) *)p->simd)->fft;
-    work w = {.p = p, .ws = ws, .row = {f, row_length(p), NULL, p->lanes}, .column = {f, column_length(p), NULL, p->lanes}};
+    work w = {.p = p, .ws = ws, .row = {.f = f}, .column = {.f = f}};
+    w.row.length = fft_length_of(p->own[N2], p->cols);
+    w.column.length = fft_length_of(p->own[N1], p->rows);
     w.at = (const int(*)[2])REGION(void, ws, own[TABLES]);
     w.row.twiddles = (const real *)(const void *)(w.at + half(p));
     w.column.twiddles = w.row.twiddles + fft_length_twiddles(&w.row.length);
     return w;
 }
 
+/* Kernels have their spectra made once, images go there and back; and a workspace of many gigabytes is a cost of its own. */
 static double cost(const ssm2d_plan *p)
 {
-    fft_length row = row_length(p), column = column_length(p);
-    double one = p->rows * row.cost + half(p) * (2 * column.cost + PRODUCT * p->own[N1] + PASS * p->rows);
-    return one * (double)p->options.batch * p->vectors * p->lanes;
+    const fft_length row = row_length(p), column = column_length(p);
+    const double large = 1 << 30, bytes = (double)p->bytes, batch = (double)p->options.batch;
+    double kernel = p->own[N1] / 2.0 * row.cost + half(p) * column.cost;
+    double image = (p->rows + p->rows % 2) * row.cost + half(p) * (2 * column.cost + PRODUCT * p->own[N1] + PASS * p->rows);
+    return (kernel + batch * image) * p->vectors * p->lanes + (bytes > large ? BYTE * (bytes - large) : 0);
 }
 
 static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)

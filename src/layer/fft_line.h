@@ -9,7 +9,6 @@ typedef struct NAME(fft_line) {
     const NAME(fft_functions) *f;
     fft_length length;
     const real *twiddles; /* fft_length_twiddles numbers, from fft_line_twiddles */
-    int lanes;
 } NAME(fft_line);
 
 void NAME(fft_line_twiddles)(const fft_length *length, real *twiddles);
