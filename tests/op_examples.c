@@ -204,7 +204,7 @@ static tensor *build(maker *m, int example, int variant)
     if (m->mode != OF_SHARED_VALUES) return y;
     y = loss_of(m->g, y, "t");
     for (int i = 0; i < m->count; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "t%d", i);
         y = NAME(add)(m->g, y, loss_of(m->g, m->given[i], name));
     }
