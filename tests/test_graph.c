@@ -247,7 +247,8 @@ static tensor *mlp(graph *g, int depth)
     tensor *x = NAME(graph_input)(g, "x", 2, in);
     for (int i = 0; i < depth; i++) {
         tensor *h = NAME(linear)(g, x, NAME(graph_param)(g, 1, 2, (size_t[]){128, 32}, "up%d", i), NULL);
-        x = NAME(add)(g, x, NAME(linear)(g, NAME(gelu)(g, h), NAME(graph_param)(g, 1, 2, (size_t[]){32, 128}, "down%d", i), NULL));
+        h = NAME(linear)(g, NAME(gelu)(g, h), NAME(graph_param)(g, 1, 2, (size_t[]){32, 128}, "down%d", i), NULL);
+        x = NAME(add)(g, x, h);
     }
     return x;
 }
@@ -309,7 +310,8 @@ static int build_all(long fail_at)
     if (!status) {
         tensor *x = NAME(graph_input)(g, "x", 3, tokens);
         for (int i = 0; i < 70; i++) x = NAME(gelu)(g, NAME(scale)(g, x, 0.5));
-        x = NAME(mix_ssm2d)(g, x, NAME(graph_param)(g, 0, 1, (size_t[]){ssm2d_param_total(&config)}, "mixer"), &config, 1, 2, 3);
+        tensor *params = NAME(graph_param)(g, 0, 1, (size_t[]){ssm2d_param_total(&config)}, "mixer");
+        x = NAME(mix_ssm2d)(g, x, params, &config, 1, 2, 3);
         x = NAME(attention)(g, x, 2);
         status = NAME(graph_finish)(g, x, &error);
     }
@@ -369,9 +371,9 @@ static void refuse(graph *g, int which)
     }
 }
 
-static const char *const words[] = {"add", "gate", "linear", "attention", "attention", "layer_norm", "patches", "patches", "take_token",
-                                    "mean_tokens", "embed", "dropout", "drop_path", "cross_entropy", "bce", "axis 1", "axis", "w", "embed",
-                                    "patches", "attention", "embed", "last"};
+static const char *const words[] = {
+    "add", "gate", "linear", "attention", "attention", "layer_norm", "patches", "patches", "take_token", "mean_tokens", "embed",
+    "dropout", "drop_path", "cross_entropy", "bce", "axis 1", "axis", "w", "embed", "patches", "attention", "embed", "last"};
 
 static void first_error_is_kept(void **state)
 {

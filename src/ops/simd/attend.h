@@ -82,7 +82,10 @@ static void put(real *to, size_t row, const real *from, size_t wide, size_t toke
 {
     const size_t whole = width / LANES * LANES;
     for (size_t t = 0; t < tokens; t++, to += row, from += wide) {
-        for (size_t d = 0; d < whole; d += LANES) store(to + d, adds ? load(to + d) + load(from + d) * factor : load(from + d) * factor);
+        for (size_t d = 0; d < whole; d += LANES) {
+            vec x = load(from + d) * factor;
+            store(to + d, adds ? load(to + d) + x : x);
+        }
         for (size_t d = whole; d < width; d++) to[d] = from[d] * factor + (adds ? to[d] : 0);
     }
 }

@@ -1,7 +1,7 @@
 /* product - small matrix products whose operands are in the first two caches.
  *
- * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n being whole vectors. A block of
- * rows x vectors of C stays in registers; strips of three vectors are there for odd widths. */
+ * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n being whole vectors. A block
+ * of rows x vectors of C stays in registers; strips of three vectors are there for odd widths. */
 
 #ifdef MANY_REGISTERS
 enum { ROWS_1 = 8, ROWS_2 = 12, ROWS_3 = 8 };
@@ -57,6 +57,7 @@ static void product(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k
         product_strip_1(c, ldc, a, a_row, a_k, b, ldb, m, k, adds);
         return;
     }
-    for (; j + 2 * LANES <= n && n - j != 3 * LANES; j += 2 * LANES) product_strip_2(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
+    for (; j + 2 * LANES <= n && n - j != 3 * LANES; j += 2 * LANES)
+        product_strip_2(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
     if (j < n) product_strip_3(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
 }
