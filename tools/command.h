@@ -33,7 +33,7 @@ typedef enum option_kind {
     OPTION_STRING, /* const char *; NULL when not given and without a default */
     OPTION_CHOICE, /* const char *, one of the names of `choice` */
     OPTION_FLAG,   /* int, 1 when given; takes no value */
-    OPTION_LIST    /* word_list of every time it is given, or of all further arguments; one of a command's options may be this */
+    OPTION_LIST    /* word_list: every time it is given, or all further arguments; one of a command's options may be this */
 } option_kind;
 
 typedef struct option {

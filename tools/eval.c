@@ -54,7 +54,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (status) return status;
     const model_config *config = &m.settings.model;
     const char *where = o->data ? o->data : m.settings.options.data;
-    if ((status = dataset_open(context, where, strcmp(o->split, "train") ? DATASET_TEST : DATASET_TRAIN, &data, error))) goto done;
+    const dataset_split split = strcmp(o->split, "train") ? DATASET_TEST : DATASET_TRAIN;
+    if ((status = dataset_open(context, where, split, &data, error))) goto done;
     if (dataset_about(data)->classes != config->classes) {
         status = fail(error, SSM2D_ERROR_ARGUMENT, "the data have %d classes and the model %d: give data of the same classes",
                       dataset_about(data)->classes, config->classes);

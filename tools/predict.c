@@ -121,7 +121,8 @@ done:
     return status;
 }
 
-static const char about[] = "Classifies images with the model of a run: resizes each to what the model takes, and prints the likeliest "
-                            "classes with their probabilities. The data that the model was trained on need not be there.";
+static const char about[] =
+    "Classifies images with the model of a run: resizes each to what the model takes, and prints the likeliest classes with "
+    "their probabilities. The data that the model was trained on need not be there.";
 
 const command command_predict = {"predict", "classify images with a trained model", about, options, NULL, run, 0};

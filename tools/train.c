@@ -140,8 +140,9 @@ static ssm2d_status begin(ssm2d_context *context, const values *o, const train_h
     if (status) return status;
     if (run_exists(o->out)) {
         if (!o->overwrite)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: --resume %s goes on with it, --overwrite replaces it",
-                        text_path(o->out), text_path(o->out));
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: has a run already: --resume %s goes on with it, --overwrite replaces it", text_path(o->out),
+                        text_path(o->out));
         if ((status = run_clear(o->out, error))) return status;
     }
     return train_begin(context, o->out, &s, hooks, result, error);
@@ -179,8 +180,9 @@ static const char about[] =
     "A run that was interrupted, whatever way, goes on from its last checkpoint and ends as if it had not been: the "
     "same seed gives the same weights to the bit, on any number of threads. Ctrl-C saves before it leaves.\n"
     "\n"
-    "Settings are the options below, flip and crop_padding, and the keys of a model (dim, depth, pos_embed, mixer.init, "
-    "mixer.complex ..; image, such as image=32, is the data's when not given). A file for --config has them as keys of one "
+    "Settings are the options below; flip (default: false) and crop_padding (default: 0), which change the training images "
+    "at random and pay in longer runs, such as flip=true, crop_padding=4; and the keys of a model (dim, depth, pos_embed, "
+    "drop_path, mixer.init, mixer.complex ..; image, such as image=32, is the data's when not given). A file for --config has them as keys of one "
     "JSON object, with _ for -. Later ones replace earlier ones: --config, --model, --mixer, --set, other options.";
 
 const command command_train = {"train", "train a model on images, or go on with a run", about, options, check_values, run, 0};

@@ -42,7 +42,7 @@ static const char *clock_text(double time, char *text, size_t size)
 void train_view_start(void *user, const train_start *start)
 {
     train_view *v = user;
-    const train_settings *s = &start->settings[0];
+    const train_settings *s = start->settings;
     const model_config *m = &s->model;
     printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to test; %d thread%s\n", m->model->name,
            m->mixer.kind->name, start->parameters, m->image[0], m->image[1], m->channels, start->train_images,
@@ -76,8 +76,8 @@ void train_view_step(void *user, const train_progress *p)
     memset(bar, '.', BAR);
     memset(bar, '#', (size_t)full);
     bar[BAR] = 0;
-    fprintf(stderr, "\repoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  %s left\x1b[K", p->epoch, p->epochs,
-            bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy, p->images_per_s, left);
+    fprintf(stderr, "\repoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  %s left\x1b[K", p->epoch,
+            p->epochs, bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy, p->images_per_s, left);
     v->bar = 1;
 }
 

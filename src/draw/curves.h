@@ -1,4 +1,4 @@
-/* curves - a figure of line charts side by side that share the meaning of their x axis, with ticks, labels and a legend each. */
+/* curves - a figure of line charts side by side that share the meaning of their x axis, with ticks, labels and legends. */
 #ifndef SSM2D_DRAW_CURVES_H
 #define SSM2D_DRAW_CURVES_H
 

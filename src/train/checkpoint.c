@@ -167,8 +167,8 @@ ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_erro
         if (!status) status = safetensors_read_float(c->file, array, arrays[i], error);
         for (size_t k = 0; k < state->count && !status; k++)
             if (!isfinite(arrays[i][k]))
-                status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is not finite: the file was changed", text_path(c->path),
-                              array_names[i], k);
+                status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is not finite: the file was changed",
+                              text_path(c->path), array_names[i], k);
     }
     return status;
 }

@@ -37,7 +37,7 @@ typedef struct checkpoint checkpoint;
 /* Opens and checks the file. The identity's texts live as long as the checkpoint is open. */
 ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, checkpoint **out, train_identity *identity,
                              ssm2d_error *error);
-/* Reads the rest into state, whose arrays are there and whose count is set; refuses other sizes and numbers that are not finite. */
+/* Reads the rest into state, whose arrays are there and whose count is set; refuses other sizes, and what is not finite. */
 ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_error *error);
 void checkpoint_close(checkpoint *c);
 

@@ -297,8 +297,8 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
     if (s->epochs <= t->settings.options.epochs && s->step >= first && s->step <= first + t->epoch_steps
         && s->images == (s->step - first) * t->settings.options.batch)
         return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: step %ld and epoch %ld do not go together: the file was changed", text_path(path),
-                s->step, s->epochs);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: step %ld and epoch %ld do not go together: the file was changed",
+                text_path(path), s->step, s->epochs);
 }
 
 ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks, train_result *result,

@@ -126,8 +126,8 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
     errno = 0;
     if (l->is_epoch)
         fprintf(m->stream,
-                "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, \"accuracy\": %.6g, \"test_loss\": %.6g, "
-                "\"test_accuracy\": %.6g, \"lr\": %.6g, \"images_per_s\": %.1f, \"seconds\": %.2f}\n",
+                "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, \"accuracy\": %.6g, "
+                "\"test_loss\": %.6g, \"test_accuracy\": %.6g, \"lr\": %.6g, \"images_per_s\": %.1f, \"seconds\": %.2f}\n",
                 l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr, l->images_per_s, l->seconds);
     else
         fprintf(m->stream,

@@ -20,7 +20,7 @@ typedef struct metric {
 
 typedef struct metrics metrics;
 
-/* Goes on with the file at path: lines up to the given step and epoch are kept and those after it dropped; step 0 starts anew. */
+/* Goes on with the file at path: lines up to the given step and epoch are kept, later ones dropped; step 0 starts anew. */
 ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs, metrics **out,
                           ssm2d_error *error);
 ssm2d_status metrics_add(metrics *m, const metric *line, ssm2d_error *error);

@@ -15,7 +15,17 @@
 #include "train/checkpoint.h"
 #include "train/settings.h"
 
-typedef enum run_file { RUN_TRAIN, RUN_CONFIG, RUN_DATA, RUN_LAST, RUN_MODEL, RUN_BEST, RUN_METRICS, RUN_CURVES, RUN_FILES } run_file;
+typedef enum run_file {
+    RUN_TRAIN,
+    RUN_CONFIG,
+    RUN_DATA,
+    RUN_LAST,
+    RUN_MODEL,
+    RUN_BEST,
+    RUN_METRICS,
+    RUN_CURVES,
+    RUN_FILES
+} run_file;
 
 enum { RUN_PATH = 4096 };
 

@@ -24,7 +24,7 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
 {
     memset(s, 0, sizeof *s);
     train_options_default(&s->options);
-    s->augment = augment_options_default();
+    s->augment = (augment_options){0}; /* short runs end sooner with the images as they are */
     ssm2d_status status = model_config_named(standard_model, &s->model, error);
     leave_open(&s->model, 1, 1, 1);
     s->model.mixer.kind = &mixer_ssm2d;
@@ -84,8 +84,8 @@ static ssm2d_status set_augment(train_settings *s, const char *file, const ssm2d
     json_show(item, said, sizeof said);
     if (is_flag)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use true or false", text_path(file), f->name, said);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use a whole number from %d to %d", text_path(file), f->name, said,
-                f->minimum, f->maximum);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use a whole number from %d to %d", text_path(file), f->name,
+                said, f->minimum, f->maximum);
 }
 
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object, ssm2d_error *error)

@@ -129,7 +129,12 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
     t->targets->data = t->target_numbers;
     t->epoch_steps = (long)loader_batches(t->train_loader);
     const long steps = o->epochs * t->epoch_steps;
-    t->schedule = (schedule){(schedule_kind)o->schedule, o->lr, o->lr_start, o->lr_final, lround(o->warmup * (double)steps), steps};
+    t->schedule = (schedule){.kind = (schedule_kind)o->schedule,
+                             .lr = o->lr,
+                             .start = o->lr_start,
+                             .final = o->lr_final,
+                             .warmup = lround(o->warmup * (double)steps),
+                             .steps = steps};
     t->adamw = (adamw){o->beta1, o->beta2, o->eps, o->decay};
     return SSM2D_OK;
 }
@@ -191,7 +196,8 @@ static ssm2d_status not_finite(trainer *t, const char *what, const char *good, l
     clear_gradients(t);
     const char *name = NAME(graph_find_bad)(t->graph);
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "step %ld: the %s is not finite; first in %s. Last good checkpoint: %s, step %ld. A lower lr or clip=1 may help",
+                "step %ld: the %s is not finite; first in %s. Last good checkpoint: %s, step %ld. "
+                "A lower lr or clip=1 may help",
                 t->state.step + 1, what, name ? name : "no tensor", text_path(good), good_step);
 }
 

@@ -40,8 +40,8 @@ static void assert_same_file(const char *one, const char *two)
 static void test_train(void **state)
 {
     (void)state;
-    static const char *const files[] = {"train.json",       "config.json",   "data.json", "last.safetensors", "model.safetensors",
-                                        "best.safetensors", "metrics.jsonl", "curves.svg"};
+    static const char *const files[] = {"train.json",        "config.json",      "data.json",     "last.safetensors",
+                                        "model.safetensors", "best.safetensors", "metrics.jsonl", "curves.svg"};
     train(in_folder("run"));
     assert_non_null(strstr(tool.out, "vit-mini, mixer ssm2d, "));
     assert_non_null(strstr(tool.out, "images 8 x 8 x 1, 80 to train on, 20 to test"));
@@ -58,8 +58,8 @@ static void test_train(void **state)
     assert_same_file(in_folder("run/model.safetensors"), in_folder("file/model.safetensors"));
     assert_same_file(in_folder("run/train.json"), in_folder("file/train.json"));
     /* the run's own model and weights are what `run` takes */
-    TOOL("run", "--config", in_folder("run/config.json"), "--weights", in_folder("run/model.safetensors"), "--input", "none.npy",
-         "--out", in_folder("o.npy"));
+    TOOL("run", "--config", in_folder("run/config.json"), "--weights", in_folder("run/model.safetensors"), "--input",
+         "none.npy", "--out", in_folder("o.npy"));
     assert_refused(1, "run", "none.npy");
 }
 
@@ -71,8 +71,8 @@ static void test_folders(void **state)
     assert_refused(1, "train", "has a run already");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--overwrite", "--mixer", "none");
     assert_refused(2, "train", "mixer"); /* mixer.d_state needs one */
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--overwrite", "--mixer", "none", "--set", "dim=16", "--batch",
-         "8", "--epochs", "1");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--overwrite", "--mixer", "none", "--set",
+         "dim=16", "--batch", "8", "--epochs", "1");
     assert_done();
     assert_non_null(strstr(tool.out, "mixer none"));
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"));
@@ -126,8 +126,8 @@ static void test_wrong(void **state)
     assert_refused(1, "train", "batch=100: the data set has only 80 images");
     TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), "--set", "heads=5");
     assert_refused(1, "train", "heads");
-    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), SMALL, "--lr", "900", "--clip", "0", "--schedule", "constant",
-         "--warmup", "0", "--decay", "100");
+    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), SMALL, "--lr", "900", "--clip", "0", "--schedule",
+         "constant", "--warmup", "0", "--decay", "100");
     assert_refused(1, "train", "not finite");
     assert_int_equal(access(in_folder("y"), F_OK), -1);
 }
@@ -296,8 +296,8 @@ static void test_kernels(void **state)
     char *text = get_file(in_folder("k.svg"), &size);
     assert_true(size > 1000);
     free(text);
-    TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--rows", "5", "--cols", "9", "--channels", "3", "--scale", "shared",
-         "--weights", "best");
+    TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--rows", "5", "--cols", "9", "--channels", "3", "--scale",
+         "shared", "--weights", "best");
     assert_done();
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--figure2");
     assert_refused(2, "kernels", "--figure2 does not go with the folder of a run");

@@ -1,4 +1,4 @@
-/* AdamW, the gradient's norm, the average of weights and the schedule, against plain double code; and on any number of threads. */
+/* AdamW, the gradient's norm, the average of weights and the schedule, against plain double code, on 1 to 4 threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Whole runs of a tiny model: the same bits on every run and any number of threads, after crashes at random moments, after stops;
- * and one clear line about whatever goes wrong. */
+/* Whole runs of a tiny model: the same bits on every run and any number of threads, after crashes at random moments and after
+ * stops; and one clear line about whatever goes wrong. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -222,7 +222,7 @@ static void test_settings_act(void **state)
 {
     (void)state;
     static const char *const changes[][2] = {
-        {"seed", "8"},   {"lr", "0.002"},    {"decay", "0.5"},        {"beta1", "0.8"}, {"beta2", "0.9"},
+        {"seed", "8"},   {"lr", "0.003"},    {"decay", "0.5"},        {"beta1", "0.8"}, {"beta2", "0.9"},
         {"eps", "0.01"}, {"clip", "0"},      {"smoothing", "0"},      {"loss", "bce"},  {"schedule", "constant"},
         {"warmup", "0.4"}, {"lr_start", "1e-4"}, {"lr_final", "1e-4"}, {"flip", "false"}, {"crop_padding", "0"},
         {"drop_path", "0"}, {"mixer.init", "authors"}, {"ema", "0.5"}, {"mixer.normalize", "true"}};
@@ -259,7 +259,7 @@ static void kill_at(void *user, const train_progress *p)
     if (++k->now == k->at) raise(SIGKILL);
 }
 
-/* In a child: goes on with the run, or begins it; killed after so many steps, or by a timer after so many microseconds (0: not). */
+/* In a child: goes on with the run, or begins it; killed after so many steps, or by a timer (microseconds; 0: not). */
 static int attempt(const char *run, int threads, long steps, long microseconds)
 {
     int status;

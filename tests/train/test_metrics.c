@@ -11,7 +11,8 @@ static void add_lines(metrics *m, long first, long last)
         metric l = {.step = step, .epoch = (double)step / 4, .loss = 2.3 * exp(-0.1 * (double)step), .lr = 0.001, .norm = 1};
         assert_int_equal(metrics_add(m, &l, &error), SSM2D_OK);
         if (step % 4) continue;
-        metric e = {.is_epoch = 1, .step = step, .epoch = (double)step / 4, .loss = l.loss, .accuracy = 0.5 + 0.01 * (double)step,
+        metric e = {.is_epoch = 1, .step = step, .epoch = (double)step / 4, .loss = l.loss,
+                    .accuracy = 0.5 + 0.01 * (double)step,
                     .test_loss = l.loss * 0.9, .test_accuracy = 0.55 + 0.009 * (double)step, .seconds = 3};
         assert_int_equal(metrics_add(m, &e, &error), SSM2D_OK);
     }

@@ -15,7 +15,7 @@ static void test_table(void **state)
         assert_string_equal(name, f->name);
         train_options o;
         train_options_default(&o);
-        if (train_options_set(&o, f->name, f->standard, &error)) fail_msg("%s: its default is refused: %s", f->name, error.line);
+        if (train_options_set(&o, f->name, f->standard, &error)) fail_msg("default of %s: %s", f->name, error.line);
         assert_int_equal(train_options_set(&o, f->field, f->standard, &error), SSM2D_OK);
     }
     train_options o;
@@ -182,7 +182,8 @@ static void test_files(void **state)
         assert_line(wrong[i][1]);
         assert_line("o.json");
     }
-    static const char good[] = "{\"model\": \"vit\", \"dim\": 48, \"epochs\": 2, \"flip\": false, \"mixer\": {\"kind\": \"ssm2d\", \"n_ssm\": 3}}";
+    static const char good[] = "{\"model\": \"vit\", \"dim\": 48, \"epochs\": 2, \"flip\": false, "
+                               "\"mixer\": {\"kind\": \"ssm2d\", \"n_ssm\": 3}}";
     train_settings s = standard();
     io_put("o.json", good, strlen(good));
     if (train_settings_read(context, io_path("o.json"), &s, &error)) fail_msg("%s", error.line);
@@ -199,7 +200,7 @@ static void test_together(void **state)
     train_options_default(&o);
     o.lr_start = 1;
     assert_int_not_equal(train_options_check(&o, &error), SSM2D_OK);
-    assert_line("lr_start=1 is above lr=0.001");
+    assert_line("lr_start=1 is above lr=0.002");
     train_options_default(&o);
     o.lr_final = 1;
     assert_int_not_equal(train_options_check(&o, &error), SSM2D_OK);
