@@ -143,7 +143,8 @@ SSM2D_API ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type
 
 /* ---- plan ----------------------------------------------------------------------------------------------------------- */
 
-/* Distances between neighbours, in numbers. All zero: dense [batch][rows][cols][channels]. */
+/* Distances between neighbours, in numbers; negative ones are fine. All zero: dense [batch][rows][cols][channels]. Any slice or
+ * permutation of a dense array will do; strides by which cells would share numbers are refused. */
 typedef struct ssm2d_strides {
     ptrdiff_t batch, row, col, channel;
 } ssm2d_strides;
@@ -184,9 +185,10 @@ SSM2D_API void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *workspace, c
  * same workspace with the same params and u. The plan must not have been made for inference. */
 SSM2D_API void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, const void *u, const void *dy,
                               void *du, void *dparams);
-/* kernel[directions][channels][rows][cols]: the causal kernel of each direction and channel, without D; what is cut off is 0. */
+/* kernel[directions][channels][rows][cols]: the causal kernel of each direction and channel, without D and without the averaging;
+ * what is cut off is 0. This and the next need the workspace for themselves: prepare again before apply or backward. */
 SSM2D_API void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, void *kernel);
-/* Adds to dparams the gradient of A, B and C for a given dLoss/dkernel. */
+/* Adds to dparams the gradient of A, B and C for a given dLoss/dkernel. The plan must not have been made for inference. */
 SSM2D_API void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, const void *dkernel,
                                      void *dparams);
 

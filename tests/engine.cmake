@@ -8,3 +8,7 @@ endforeach()
 
 layer_test(test_ops engine $<TARGET_OBJECTS:op_examples_FLOAT> $<TARGET_OBJECTS:op_examples_DOUBLE>)
 target_link_libraries(test_ops PRIVATE ssm2d_engine_objects)
+
+layer_test(test_graph engine)
+target_compile_definitions(test_graph PRIVATE REAL_IS_DOUBLE)
+target_link_libraries(test_graph PRIVATE ssm2d_engine_objects)

@@ -7,11 +7,12 @@ add_library(layer_oracle OBJECT oracle.c problem.c)
 target_include_directories(layer_oracle PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(layer_oracle PRIVATE PkgConfig::CMOCKA)
 
-# layer_test(NAME LABEL [SOURCES..]): NAME.c and the sources as a program under ctest
+# layer_test(NAME LABELS [SOURCES..]): NAME.c and the sources as a program under ctest, named after the first label
 function(layer_test name label)
   add_executable(${name} ${name}.c ${ARGN} $<TARGET_OBJECTS:layer_oracle>)
   target_link_libraries(${name} PRIVATE PkgConfig::CMOCKA ssm2d_objects)
-  string(REGEX REPLACE "^test_" "layer_" short ${name})
+  list(GET label 0 prefix)
+  string(REGEX REPLACE "^test_" "${prefix}_" short ${name})
   add_test(NAME ${short} COMMAND ${name})
   set_tests_properties(${short} PROPERTIES LABELS "${label}" TIMEOUT 900)
   foreach(isa baseline avx2 avx512)
@@ -26,6 +27,7 @@ target_compile_definitions(test_golden PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DI
 target_link_libraries(test_golden PRIVATE ssm2d_io)
 layer_test(test_oracle layer)
 layer_test(test_properties layer)
+layer_test(test_grids layer)
 layer_test(test_gradients layer)
 layer_test(test_stream layer)
 layer_test(test_api layer)

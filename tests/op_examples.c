@@ -89,7 +89,8 @@ static tensor *attention_example(maker *m, int v)
     static const struct {
         size_t batch, tokens, width;
         int heads;
-    } s[] = {{2, 5, 3, 2}, {1, 1, 1, 1}, {1, 65, 16, 2}, {2, 17, 8, 1}, {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4}, {1, 450, 2, 1}};
+    } s[] = {{2, 5, 3, 2},   {1, 1, 1, 1},    {1, 65, 16, 2}, {2, 17, 8, 1},
+             {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4},   {1, 450, 2, 1}};
     return NAME(attention)(m->g, give(m, SHAPE(s[v].batch, s[v].tokens, 3 * s[v].width * (size_t)s[v].heads)), s[v].heads);
 }
 
@@ -204,7 +205,7 @@ static tensor *build(maker *m, int example, int variant)
     if (m->mode != OF_SHARED_VALUES) return y;
     y = loss_of(m->g, y, "t");
     for (int i = 0; i < m->count; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "t%d", i);
         y = NAME(add)(m->g, y, loss_of(m->g, m->given[i], name));
     }

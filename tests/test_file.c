@@ -142,7 +142,7 @@ static void appears_only_when_committed(void **state)
     assert_int_equal(atomic_write(&file, "new", 3, &error), SSM2D_OK);
     fflush(file.stream);
     assert_holds(io_path("out"), "old");
-    assert_int_equal(io_count_files(), 2);
+    assert_int_equal(io_count_files(), file.nameless ? 1 : 2);
     atomic_cancel(&file);
     assert_holds(io_path("out"), "old");
     assert_int_equal(io_count_files(), 1);
@@ -172,6 +172,32 @@ static void refuses_places_it_cannot_write(void **state)
         assert_line("Permission denied");
     }
     assert_null(file.stream);
+}
+
+/* Killed in the middle of writing: the old file is as it was, and there is no other. */
+static void leaves_nothing_when_killed(void **state)
+{
+    (void)state;
+    io_put("out", "old", 3);
+    atomic_file file;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        if (!atomic_open(context, io_path("out"), &file, NULL) && !atomic_write(&file, "new", 3, NULL)) fflush(file.stream);
+        raise(SIGKILL);
+    }
+    int how = 0;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFSIGNALED(how));
+    char *bytes;
+    size_t size;
+    assert_int_equal(file_read(context, io_path("out"), 100, &bytes, &size, &error), SSM2D_OK);
+    assert_string_equal(bytes, "old");
+    memory_give(context, bytes);
+    /* Where the folder's file system has no nameless files the temporary one stays; it never has the file's name. */
+    assert_int_equal(atomic_open(context, io_path("other"), &file, &error), SSM2D_OK);
+    assert_int_equal(io_count_files(), file.nameless ? 1 : 3);
+    atomic_cancel(&file);
 }
 
 /* A limit on file sizes stands for a full disk. */
@@ -296,6 +322,7 @@ int main(void)
         TEST(writes_whole_files),
         TEST(appears_only_when_committed),
         TEST(refuses_places_it_cannot_write),
+        TEST(leaves_nothing_when_killed),
         TEST(leaves_nothing_on_a_full_disk),
         TEST(says_when_it_cannot_be_put_in_place),
         TEST(makes_folders),

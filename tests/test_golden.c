@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double allowed[2] = {3e-5, 1e-11};
+static const double allowed[2] = {1e-5, 1e-12};
 
 typedef struct visitor {
     ssm2d_context *context;

@@ -461,7 +461,7 @@ static void appears_only_when_finished(void **state)
     assert_line("/w.png: only 1 of its 3 rows were written");
     assert_int_equal(io_count_files(), 0);
     assert_int_equal(image_create(context, io_path("w.png"), &info, &writer, &error), SSM2D_OK);
-    assert_int_equal(io_count_files(), 1);
+    assert_int_not_equal(access(io_path("w.png"), F_OK), 0);
     image_abandon(writer);
     assert_int_equal(io_count_files(), 0);
     assert_int_equal(image_create(context, io_path("w.png"), &info, &writer, &error), SSM2D_OK);

@@ -76,7 +76,7 @@ static void test_golden(void **state)
 static size_t count_of(ssm2d_context *context, const char *name, int classes, const char *kind, ssm2d_values numbers)
 {
     model_config c;
-    weights *w;
+    weights *w = NULL;
     ssm2d_error error;
     if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
     c.classes = classes;
@@ -250,7 +250,7 @@ static void test_other_size(void **state)
     float *params = initial(context, &c, 3);
     for (int s = 0; s < 2; s++) {
         model_config other = c;
-        weights *v;
+        weights *v = NULL;
         other.image[0] = sides[s][0];
         other.image[1] = sides[s][1];
         if (model_config_finish(&other, &error) || weights_create(context, &other, &v, &error)) fail_msg("%s", error.line);

@@ -151,7 +151,8 @@ static void float_is_close_to_double(void **state)
                 result got = result_of(&trial_f32, narrow, &n), want = result_of(&trial_f64, wide, &n);
                 wrong += differs(title(ops[i], v, mode), got.out, want.out, wide->out_count, 4e-6);
                 for (int k = 0; k < wide->tensors; k++)
-                    wrong += differs(title(ops[i], v, mode), got.grad + wide->offset[k], want.grad + wide->offset[k], wide->count[k], 2e-5);
+                    wrong += differs(title(ops[i], v, mode), got.grad + wide->offset[k], want.grad + wide->offset[k],
+                                     wide->count[k], 2e-5);
                 result_free(&got);
                 result_free(&want);
                 numbers_free(&n);
@@ -196,7 +197,8 @@ static void thread_count_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_op_has_an_example), cmocka_unit_test(gradients_are_slopes),
-                                       cmocka_unit_test(float_is_close_to_double), cmocka_unit_test(thread_count_changes_nothing)};
+                                       cmocka_unit_test(float_is_close_to_double),
+                                       cmocka_unit_test(thread_count_changes_nothing)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

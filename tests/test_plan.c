@@ -183,7 +183,20 @@ static void bad_strides(void **state)
     refuse(context, &c, o, "out", "channel");
     o = standard, o.in.batch = 0;
     refuse(context, &c, o, "in", "batch");
+    o = standard, o.in = (ssm2d_strides){1, 1, 1, 1};
+    refuse(context, &c, o, "in", "share");
+    o = standard, o.out.row = 39; /* one short of a row */
+    refuse(context, &c, o, "out.row=39", "share");
+    o = standard, o.in.batch = -159;
+    refuse(context, &c, o, "in.batch=-159", "share");
     ssm2d_plan *plan;
+    o = standard, o.in.batch = PTRDIFF_MAX;
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
+    o = standard, o.in.batch = PTRDIFF_MIN;
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
+    o = standard, o.in = (ssm2d_strides){.batch = -160, .row = 1, .col = -4, .channel = 20}; /* permuted and mirrored */
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+    ssm2d_plan_destroy(plan);
     o = standard, o.batch = 1, o.in.batch = 0; /* a stride that is never taken */
     assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
     ssm2d_plan_destroy(plan);

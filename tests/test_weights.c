@@ -16,7 +16,7 @@ static char folder[] = "/tmp/ssm2d-weights-XXXXXX", path[64];
 static weights *weights_of(const char *name, const char *const (*set)[2], int count)
 {
     model_config c;
-    weights *w;
+    weights *w = NULL;
     ssm2d_error error;
     if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
     for (int i = 0; i < count; i++)

@@ -69,8 +69,8 @@ typedef struct command {
     int lists_fields; /* --help ends with the fields of a layer's configuration */
 } command;
 
-extern const command command_layer, command_kernels, command_filter, command_run, command_models, command_train, command_eval,
-    command_predict;
+extern const command command_layer, command_kernels, command_filter, command_bench, command_run, command_models, command_train,
+    command_eval, command_predict;
 
 /* The whole tool: commands is a NULL-ended list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);

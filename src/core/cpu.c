@@ -29,6 +29,9 @@ ssm2d_status cpu_choose(const char *wanted, cpu_level *level, ssm2d_error *error
     if (!wanted || !*wanted) return SSM2D_OK;
     for (cpu_level l = CPU_BASELINE; l < CPU_LEVELS; l++) {
         if (strcmp(wanted, cpu_names[l]) != 0) continue;
+#ifdef SSM2D_EMULATE_AVX512
+        if (l == CPU_AVX512) *level = l;
+#endif
         if (l > *level)
             return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s=%s: this machine has only %s", from, wanted, cpu_names[*level]);
         *level = l;

@@ -3,6 +3,7 @@
 #include "core/status.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -173,6 +174,11 @@ void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
     atomic_store(&p->working, p->threads - 1);
     next_round(p);
     take_tasks(p, 0);
-    while (atomic_load_explicit(&p->working, memory_order_acquire)) relax();
+    for (int spins = 0; atomic_load_explicit(&p->working, memory_order_acquire); spins++) {
+        if (spins < SPINS)
+            relax();
+        else
+            sched_yield(); /* on a busy machine the one we wait for may be waiting for this very processor */
+    }
     atomic_store(&p->busy, 0);
 }

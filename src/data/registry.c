@@ -66,8 +66,8 @@ static ssm2d_status choose(const char *where, const dataset_kind **kind, const c
 ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split, dataset **out,
                           ssm2d_error *error)
 {
-    const dataset_kind *kind;
-    const char *folder;
+    const dataset_kind *kind = NULL;
+    const char *folder = NULL;
     *out = NULL;
     ssm2d_status status = choose(where, &kind, &folder, error);
     if (status) return status;

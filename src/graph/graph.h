@@ -41,7 +41,8 @@ struct NAME(tensor) {
 };
 
 /* What an operator is. backward reads out->grad and, where in[i]->needs_grad, writes in[i]->grad: adds to it when adds[i],
- * overwrites all of it otherwise. Parameters' gradients are always added to (they are cleared before a step). */
+ * overwrites all of it otherwise. Parameters' gradients are always added to, adds[i] being 1 for them (they are cleared
+ * before a step). */
 struct NAME(op) {
     const char *name;
     unsigned reads_in; /* bit i: backward reads in[i]->data */
@@ -109,8 +110,8 @@ void NAME(graph_bind)(graph *g, real *params, real *grads);
 void NAME(graph_forward)(graph *g);
 /* Runs back from `out` whose grad the caller has filled (a loss: 1), adding to the parameters' gradients. */
 void NAME(graph_backward)(graph *g);
-/* Runs the same step once more, looking at each value and gradient as it is made; the name of the first one that holds a NaN or
- * an infinity, or NULL. The parameters' gradients are of no use afterwards. */
+/* Runs the same step once more (out's gradient is still there), looking at each value and gradient as it is made; the name of
+ * the first one that holds a NaN or an infinity, or NULL. The parameters' gradients are of no use afterwards. */
 const char *NAME(graph_find_bad)(graph *g);
 
 /* Seconds spent in each node's forward and backward are kept when times is not NULL: [node_count][2]. */

@@ -100,38 +100,53 @@ static void plan_backward(work *w, node *n)
     }
 }
 
-/* Whether some node other than n, that runs back before node `until` does, writes the gradient of t. */
-static int written_before(const graph *g, const tensor *t, const node *n, int until)
-{
-    for (int k = n->index - 1; k >= until; k--)
-        for (int i = 0; i < g->nodes[k]->inputs; i++)
-            if (g->nodes[k]->in[i] == t) return 1;
-    return 0;
-}
-
-/* An operator that hands its gradient on (add): its inputs' gradients may be the very memory of its output's, if nothing was
- * added to them before; and two inputs may share it, if the one is done with before anything is added to the other. */
-static void share_gradients(work *w, node *n)
-{
-    tensor *first = NULL;
-    for (int i = 0; i < n->inputs; i++) {
-        tensor *t = n->in[i];
-        if (!(n->op->passes >> i & 1) || !adds_grad(n, i) || n->adds[i] || t == first) continue;
-        if (first) {
-            /* the later one in the order of nodes is done with first, when its producer runs back */
-            const tensor *soon = t->producer->index > first->producer->index ? t : first, *late = soon == t ? first : t;
-            if (written_before(w->g, late, n, soon->producer->index) || written_before(w->g, soon, n, soon->producer->index + 1)) continue;
-        }
-        gradient(w, t)->same = 2 * w->g->tensor_count + n->out->index;
-        first = t;
-    }
-}
-
 /* The span whose memory s uses in the end, its time stretched over all that share it. */
 static int root_of(const work *w, int s)
 {
     while (w->spans[s].same != NONE) s = w->spans[s].same;
     return s;
+}
+
+/* How often node k, running back, writes the gradient of t. */
+static int writes(work *w, int k, const tensor *t)
+{
+    const node *n = w->g->nodes[k];
+    int count = 0;
+    if (!n->op->backward || gradient(w, n->out)->first == NONE) return 0;
+    for (int i = 0; i < n->inputs; i++) count += n->in[i] == t;
+    return count;
+}
+
+/* Whether t and m cannot have their gradients in the same memory, t's being made by node n as a copy of what m's is then.
+ * A gradient lives from the first node that writes it to the one that made its tensor; nobody may write the one while the other
+ * is alive. */
+static int collide(work *w, const tensor *t, const node *n, const tensor *m)
+{
+    const int end = t->producer->index;
+    int first = w->g->node_count - 1;
+    while (!writes(w, first, m) && first > n->index) first--;
+    for (int k = n->index - 1; k >= end; k--)
+        if (writes(w, k, m) || (writes(w, k, t) && k >= m->producer->index && k <= first)) return 1;
+    return 0;
+}
+
+/* An operator that hands its gradient on (add): its inputs' gradients may be the very memory of its output's, and so on through
+ * a chain of them, as long as no two that share collide. That of the graph's output is the caller's and stays as it is. */
+static void share_gradients(work *w, node *n)
+{
+    const int out = 2 * w->g->tensor_count + n->out->index;
+    if (n->out == w->out) return;
+    for (int i = 0; i < n->inputs; i++) {
+        tensor *t = n->in[i];
+        if (!(n->op->passes >> i & 1) || !adds_grad(n, i) || n->adds[i] || writes(w, n->index, t) > 1) continue;
+        int free = 1;
+        for (int m = 0; m < w->g->tensor_count && free; m++) {
+            const tensor *other = w->g->tensors[m];
+            if (other == t || gradient(w, other)->first == NONE) continue;
+            if (root_of(w, 2 * w->g->tensor_count + m) == root_of(w, out)) free = !collide(w, t, n, other);
+        }
+        if (free) gradient(w, t)->same = out;
+    }
 }
 
 static int larger_first(const void *a, const void *b)
@@ -198,8 +213,11 @@ static void plan_steps(work *w)
     }
     span *out = value(w, w->out);
     out->last = w->plan->steps; /* whoever runs the graph reads it afterwards */
-    gradient(w, w->out)->first = gradient(w, w->out)->first == NONE ? NONE : 0; /* and fills its gradient before */
-    for (int i = 0; i < g->node_count; i++)
+    if (gradient(w, w->out)->first != NONE) { /* and fills its gradient before, which the step may be run again with */
+        gradient(w, w->out)->first = 0;
+        gradient(w, w->out)->last = w->plan->steps;
+    }
+    for (int i = g->node_count - 1; i >= 0; i--)
         if (g->nodes[i]->op->passes && gradient(w, g->nodes[i]->out)->first != NONE) share_gradients(w, g->nodes[i]);
 }
 

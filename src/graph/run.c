@@ -2,6 +2,7 @@
 #include "graph/memory.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 void NAME(graph_bind)(graph *g, real *params, real *grads)
@@ -70,6 +71,9 @@ static int bad(const real *numbers, size_t count)
 const char *NAME(graph_find_bad)(graph *g)
 {
     const memory_plan *p = g->plan;
+    for (int i = 0; i < g->tensor_count; i++)
+        if (g->tensors[i]->role == ROLE_PARAM && g->tensors[i]->grad)
+            memset(g->tensors[i]->grad, 0, g->tensors[i]->count * sizeof(real));
     for (int i = 0; i < g->tensor_count; i++)
         if (g->tensors[i]->role != ROLE_VALUE && bad(g->tensors[i]->data, g->tensors[i]->count)) return g->tensors[i]->name;
     for (int i = 0; i < p->steps; i++) {

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "io/file.h"
 
 #include "core/context.h"
@@ -136,6 +137,28 @@ static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *err
     return SSM2D_OK;
 }
 
+/* A file without a name in path's folder, which vanishes by itself when the process ends before the commit, however it ends; -1
+ * where the system has no such thing. It gets its name through /proc. */
+static int open_nameless(const char *path, char *buffer)
+{
+#ifdef O_TMPFILE
+    size_t length = folder_length(path);
+    memcpy(buffer, length ? path : ".", length ? length : 1);
+    buffer[length ? length : 1] = 0;
+    if (!access("/proc/self/fd", X_OK)) return open(buffer, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+#endif
+    (void)path, (void)buffer;
+    return -1;
+}
+
+/* Gives a nameless file its temporary name. */
+static int name_file(const atomic_file *file)
+{
+    char number[64];
+    snprintf(number, sizeof number, "/proc/self/fd/%d", fileno(file->stream));
+    return linkat(AT_FDCWD, number, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
+}
+
 ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file, ssm2d_error *error)
 {
     *file = (atomic_file){.context = context};
@@ -155,6 +178,9 @@ ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_
         goto done;
     }
     memcpy(file->path, path, length);
+    fd = open_nameless(path, file->temporary);
+    file->nameless = fd >= 0;
+    if (file->nameless) status = name_temporary(path, file->temporary, error);
     for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
         status = name_temporary(path, file->temporary, error);
         if (status) goto done;
@@ -165,11 +191,11 @@ ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_
         status = fail_errno(error, path, "cannot be written");
         goto done;
     }
-    file->stream = fdopen(fd, "wb");
+    if (!status) file->stream = fdopen(fd, "wb");
     if (!file->stream) {
-        status = fail_errno(error, path, "cannot be written");
+        if (!status) status = fail_errno(error, path, "cannot be written");
         close(fd);
-        unlink(file->temporary);
+        if (!file->nameless) unlink(file->temporary);
     }
 done:
     if (status) {
@@ -209,12 +235,16 @@ ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
         status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: an earlier write failed", text_path(file->path));
     else if (fflush(file->stream) || fsync(fileno(file->stream)))
         status = fail_errno(error, file->path, "cannot be written");
+    else if (file->nameless && name_file(file))
+        status = fail_errno(error, file->path, "cannot be put in place");
+    else
+        file->nameless = 0;
     if (fclose(file->stream) && !status) status = fail_errno(error, file->path, "cannot be written");
     file->stream = NULL;
     if (!status && rename(file->temporary, file->path)) status = fail_errno(error, file->path, "cannot be put in place");
-    if (status)
+    if (status && !file->nameless)
         unlink(file->temporary);
-    else
+    else if (!status)
         status = sync_folder(file, error);
     memory_give(file->context, file->path);
     memory_give(file->context, file->temporary);
@@ -226,7 +256,7 @@ void atomic_cancel(atomic_file *file)
 {
     if (!file->stream) return;
     fclose(file->stream);
-    unlink(file->temporary);
+    if (!file->nameless) unlink(file->temporary);
     memory_give(file->context, file->path);
     memory_give(file->context, file->temporary);
     *file = (atomic_file){0};

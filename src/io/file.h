@@ -14,11 +14,12 @@ ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error);
 ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes, size_t *size,
                        ssm2d_error *error);
 
-/* A file under construction: written to a temporary name in the same folder; commit syncs and renames it into place, cancel
- * removes it. Exactly one of the two must be called after a successful open (a cancel after a commit does nothing). */
+/* A file under construction: without a name until it is complete, or (where the system cannot do that) under a temporary name in
+ * the same folder; commit syncs and renames it into place, cancel removes it. Exactly one of the two must be called after a successful open (a cancel after a commit does nothing). */
 typedef struct atomic_file {
     FILE *stream;
     char *path, *temporary;
+    int nameless; /* a killed process leaves nothing behind */
     const ssm2d_context *context;
 } atomic_file;
 

@@ -221,7 +221,7 @@ ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const voi
                        ssm2d_error *error)
 {
     npy_array a = {0};
-    size_t start, length;
+    size_t start = 0, length = 0;
     *array = a;
     ssm2d_status status = parse_start(name, bytes, size, &start, &length, error);
     if (!status) status = parse_header(name, (const char *)bytes + start, length, &a, error);
@@ -238,7 +238,7 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
     FILE *stream;
     char *header = NULL;
     unsigned char first[MAGIC + 6] = {0};
-    size_t start, length, size;
+    size_t start = 0, length = 0, size;
     struct stat info;
     *array = a;
     ssm2d_status status = file_open(path, &stream, error);

@@ -4,6 +4,7 @@
 #include "kernels/vector.h"
 
 #include "kernels/correlate.h"
+#include "kernels/fft.h"
 #include "kernels/tile.h"
 
 #define COMPLEX 0
@@ -21,4 +22,5 @@ const NAME(simd) TABLE = {
     .gather = gather,
     .scatter = scatter,
     .state = {STATE_TABLE(real), STATE_TABLE(complex)},
+    .fft = FFT_TABLE,
 };

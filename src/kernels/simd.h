@@ -6,6 +6,7 @@
 
 #include "core/cpu.h"
 #include "core/real.h"
+#include "kernels/fft_table.h"
 
 enum { CORRELATE_MOST_A = 4, CORRELATE_MOST_C = 8 };
 
@@ -58,6 +59,7 @@ typedef struct NAME(simd) {
     NAME(gather) *gather;
     NAME(scatter) *scatter;
     NAME(state_functions) state[2]; /* real, complex */
+    NAME(fft_functions) fft;
 } NAME(simd);
 
 const NAME(simd) *NAME(simd_for)(cpu_level level);

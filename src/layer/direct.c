@@ -50,7 +50,7 @@ static int part(int total, int limit, int *done)
 }
 
 /* Numbers in the tile of one vector: A images; or one image with SIDE columns around it, and its gradient with A-1 rows around
- * it. A worker has one for each vector of a group, and one more for the images that come out. */
+ * it. A worker has one for each vector of a group, and one more. */
 static size_t tile_numbers(const ssm2d_plan *p)
 {
     size_t cells = (size_t)p->rows * (size_t)p->cols, A = (size_t)most_a(p);
@@ -85,11 +85,11 @@ static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
     p->own[IMAGES] = least(most_a(p), batch);
     p->own[CHUNKS] = least(ceiling(TASKS_WANTED, groups(p)), ceiling(batch, p->own[IMAGES]));
     p->own[GRADIENT_CHUNKS] = least(ceiling(TASKS_WANTED, groups(p)), batch);
-    size_t kernel = two_sided_size(p) * (size_t)p->vectors, threads = (size_t)pool_threads(p->context->pool);
-    p->at.own[MIRRORED] = plan_reserve(p, kernel, sizeof(real));
+    size_t vectors = (size_t)p->vectors * sizeof(real), threads = (size_t)pool_threads(p->context->pool);
+    p->at.own[MIRRORED] = plan_reserve(p, two_sided_size(p), vectors);
     p->at.own[TILES] = plan_reserve(p, threads * worker_numbers(p), sizeof(real));
     if (!p->options.inference && p->own[GRADIENT_CHUNKS] > 1)
-        p->at.own[PARTIAL] = plan_reserve(p, (size_t)p->own[GRADIENT_CHUNKS] * kernel, sizeof(real));
+        p->at.own[PARTIAL] = plan_reserve(p, two_sided_size(p), (size_t)p->own[GRADIENT_CHUNKS] * vectors);
     return SSM2D_OK;
 }
 
@@ -200,17 +200,15 @@ static void convolve_task(void *arg, size_t task, int worker)
     const size_t A = (size_t)p->own[IMAGES], chunks = (size_t)p->own[CHUNKS], chunk = task % chunks, batch = p->options.batch;
     const size_t turns = (batch + A - 1) / A, cells = (size_t)p->rows * (size_t)p->cols * (size_t)p->lanes;
     const group g = group_at(p, (int)(task / chunks));
-    real *tiles = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p);
-    real *out = tiles + (size_t)p->own[GROUP] * tile_numbers(p);
+    real *out = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p), *in = out + tile_numbers(p);
     for (size_t b = turns * chunk / chunks * A; b < turns * (chunk + 1) / chunks * A && b < batch; b += A) {
         size_t images = batch - b < A ? batch - b : A;
-        for (size_t a = 0; a < images; a++) gather_image(p, &g, tiles + a * cells, p->cols * p->lanes, t->in, t->in_strides, b + a);
-        for (int v = g.first; v < g.end; v++) {
-            real *tile = tiles + (size_t)(v - g.first) * tile_numbers(p);
-            convolve_tile(t, t->kernel + (size_t)v * two_sided_size(p), tile, out, (int)images);
-            memcpy(tile, out, images * cells * sizeof(real));
+        for (size_t a = 0; a < images; a++) gather_image(p, &g, in + a * cells, p->cols * p->lanes, t->in, t->in_strides, b + a);
+        for (int v = g.first; v < g.end; v++) { /* what comes out takes the place of the vector before */
+            size_t at = (size_t)(v - g.first) * tile_numbers(p);
+            convolve_tile(t, t->kernel + (size_t)v * two_sided_size(p), in + at, out + at, (int)images);
         }
-        for (size_t a = 0; a < images; a++) scatter_image(t, &g, tiles + a * cells, b + a);
+        for (size_t a = 0; a < images; a++) scatter_image(t, &g, out + a * cells, b + a);
     }
 }
 

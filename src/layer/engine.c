@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Every algorithm there is: one file, one line. */
-static const algorithm *const algorithms[] = {&NAME(algorithm_direct), &NAME(algorithm_scan), NULL};
+static const algorithm *const algorithms[] = {&NAME(algorithm_direct), &NAME(algorithm_fft), &NAME(algorithm_scan), NULL};
 
 static const void *simd_table(cpu_level level, int *lanes)
 {
@@ -37,8 +37,8 @@ static void plan_regions(ssm2d_plan *p)
         const ptrdiff_t h = p->config.channels;
         p->conv_out = (ssm2d_strides){h * p->rows * p->cols, h * p->cols, h, 1};
         p->at.norm = plan_reserve(p, 2 * H, size);
-        p->at.z = plan_reserve(p, p->options.batch * cells, H * size);
-        if (training) p->at.dz = plan_reserve(p, p->options.batch * cells, H * size);
+        p->at.z = plan_reserve(p, p->options.batch, cells * H * size);
+        if (training) p->at.dz = plan_reserve(p, p->options.batch, cells * H * size);
         if (training) p->at.norm_sums = plan_reserve(p, NAME(layer_norm_sums)(p), size);
     }
     if (p->algorithm->uses_kernel) NAME(two_sided_plan)(p);

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Candidates whose estimate is so many times that of another are not measured: that would take long and change nothing. */
+enum { HOPELESS = 10 };
+
 enum { MOST_SIDE = 1 << 20, MOST_BATCH = 1 << 24, ALIGNMENT = 64 };
 
 static const engine *engine_of(ssm2d_type type) { return type == SSM2D_DOUBLE ? &engine_f64 : &engine_f32; }
@@ -31,25 +34,45 @@ const char *ssm2d_algorithm_name(int i)
     return NULL;
 }
 
-/* Fills in dense strides; refuses arrays in which two cells would share a number. */
+typedef struct axis {
+    const char *name;
+    size_t size;
+    ptrdiff_t stride;
+} axis;
+
+static size_t length_of(ptrdiff_t stride) { return stride < 0 ? 0 - (size_t)stride : (size_t)stride; }
+
+/* Fills in dense strides. Refuses arrays in which two cells would share a number: from the smallest stride up, each must step over
+ * all that the smaller ones reach. Slices and permutations of dense arrays all do. */
 static ssm2d_status check_strides(const char *name, const ssm2d_config *c, const ssm2d_plan_options *o, ssm2d_strides *s,
                                   ssm2d_error *error)
 {
     if (!s->batch && !s->row && !s->col && !s->channel) {
-        size_t row, image;
-        if (__builtin_mul_overflow(o->cols, (size_t)c->channels, &row) || __builtin_mul_overflow(o->rows, row, &image)
-            || image > PTRDIFF_MAX / sizeof(double) / o->batch)
+        const size_t row = o->cols * (size_t)c->channels; /* within their bounds this cannot overflow; the next two could */
+        const size_t image = row > PTRDIFF_MAX / o->rows ? 0 : o->rows * row;
+        if (!image || image > PTRDIFF_MAX / sizeof(double) / o->batch)
             return fail(error, SSM2D_ERROR_UNSUPPORTED, "batch=%zu, rows=%zu, cols=%zu, channels=%d: too large for this machine",
                         o->batch, o->rows, o->cols, c->channels);
         *s = (ssm2d_strides){(ptrdiff_t)image, (ptrdiff_t)row, c->channels, 1};
         return SSM2D_OK;
     }
-    const char *what = o->batch > 1 && !s->batch        ? "batch"
-                       : o->rows > 1 && !s->row         ? "row"
-                       : o->cols > 1 && !s->col         ? "col"
-                       : c->channels > 1 && !s->channel ? "channel"
-                                                        : NULL;
-    if (what) return fail(error, SSM2D_ERROR_ARGUMENT, "%s.%s=0: cells must not share a number; give all strides or none", name, what);
+    axis axes[] = {{"batch", o->batch, s->batch}, {"row", o->rows, s->row}, {"col", o->cols, s->col},
+                   {"channel", (size_t)c->channels, s->channel}};
+    size_t reached = 1; /* numbers that the axes so far spread over */
+    for (int done = 0; done < 4; done++) {
+        axis *least = &axes[done];
+        for (axis *a = least; a < axes + 4; a++)
+            if (length_of(a->stride) < length_of(least->stride)) least = a;
+        const axis a = *least;
+        *least = axes[done];
+        if (a.size < 2) continue;
+        size_t length;
+        if (length_of(a.stride) < reached)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s.%s=%td: cells would share numbers; give all strides or none", name, a.name, a.stride);
+        if (__builtin_mul_overflow(a.size - 1, length_of(a.stride), &length) || __builtin_add_overflow(length, reached, &reached)
+            || reached > PTRDIFF_MAX / sizeof(double))
+            return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s.%s=%td: too large for this machine", name, a.name, a.stride);
+    }
     return SSM2D_OK;
 }
 
@@ -157,7 +180,7 @@ static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d
 static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, const ssm2d_plan_options *o, ssm2d_plan *best,
                            ssm2d_error *error)
 {
-    double least = 1e300;
+    double least = 1e300, estimate = 1e300;
     ssm2d_error reason;
     ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
     for (const algorithm *const *a = engine_of(o->type)->algorithms; *a; a++) {
@@ -165,6 +188,8 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, c
         ssm2d_status refused = draft(context, config, o, *a, &one, &reason);
         if (refused) continue;
         double cost = (*a)->cost(&one);
+        if (o->measure && estimate < 1e300 && cost > HOPELESS * estimate) continue;
+        if (cost < estimate) estimate = cost;
         if (o->measure) {
             refused = measure(&one, &cost, error);
             if (refused) return refused;

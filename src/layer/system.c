@@ -8,6 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+#ifndef CMPLX /* glibc gives it to gcc only */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 typedef double complex number;
 
 static const double TWO_PI = 6.283185307179586476925;

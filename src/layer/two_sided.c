@@ -38,8 +38,8 @@ void NAME(two_sided_plan)(ssm2d_plan *p)
     p->ktable_stride = (size_t)p->c_rows + (size_t)p->lanes;
     p->at.krows = plan_reserve(p, (size_t)p->c_rows * cells, sizeof(real));
     p->at.ktable = plan_reserve(p, p->ktable_stride * cells, sizeof(real));
-    p->at.k2 = plan_reserve(p, two_sided_size(p) * (size_t)p->vectors, sizeof(real));
-    if (!p->options.inference) p->at.dk2 = plan_reserve(p, two_sided_size(p) * (size_t)p->vectors, sizeof(real));
+    p->at.k2 = plan_reserve(p, two_sided_size(p), (size_t)p->vectors * sizeof(real));
+    if (!p->options.inference) p->at.dk2 = plan_reserve(p, two_sided_size(p), (size_t)p->vectors * sizeof(real));
 }
 
 static void tabulate_row(void *arg, size_t i, int worker)

@@ -28,7 +28,10 @@ static size_t room(const graph *g, const node *n, int back)
     return (NAME(simd_ops_for)(g->context->cpu)->attend_room(n->out->shape[1], width_of(n), back) + 15) / 16 * 16;
 }
 
-static size_t scratch(const graph *g, const node *n, int back) { return room(g, n, back) * (size_t)pool_threads(g->context->pool); }
+static size_t scratch(const graph *g, const node *n, int back)
+{
+    return room(g, n, back) * (size_t)pool_threads(g->context->pool);
+}
 
 static NAME(attend) head(const job *j, size_t task, int worker)
 {
@@ -36,8 +39,8 @@ static NAME(attend) head(const job *j, size_t task, int worker)
     const size_t D = last_axis(n->out), T = n->out->shape[1], b = task / heads_of(n), at = task % heads_of(n) * width_of(n);
     const real *q = n->in[0]->data + b * T * 3 * D + at;
     real *out = n->out->data + b * T * D + at, *scratch_here = n->scratch + (size_t)worker * j->room;
-    return (NAME(attend)){.tokens = T, .width = width_of(n), .row = 3 * D, .out_row = D, .q = q, .k = q + D, .v = q + 2 * D, .out = out,
-                          .lse = j->g->training ? n->saved + task * T : NULL, .scratch = scratch_here};
+    return (NAME(attend)){.tokens = T, .width = width_of(n), .row = 3 * D, .out_row = D, .q = q, .k = q + D, .v = q + 2 * D,
+                          .out = out, .lse = j->g->training ? n->saved + task * T : NULL, .scratch = scratch_here};
 }
 
 static void forward_head(void *arg, size_t task, int worker)
@@ -70,14 +73,16 @@ static void forward(const graph *g, const node *n) { run(g, n, 0); }
 static void backward(const graph *g, const node *n) { run(g, n, 1); }
 
 const op NAME(op_attention) = {
-    .name = "attention", .reads_in = 1, .reads_out = 1, .saved = saved, .scratch = scratch, .forward = forward, .backward = backward};
+    .name = "attention", .reads_in = 1, .reads_out = 1, .saved = saved, .scratch = scratch,
+    .forward = forward, .backward = backward};
 
 tensor *NAME(attention)(graph *g, tensor *qkv, int heads)
 {
     char one[64];
     if (g->status) return NULL;
     if (qkv->rank != 3 || heads < 1 || qkv->shape[2] % (3 * (size_t)heads))
-        return NAME(graph_fail)(g, "attention: %s is not (batch, tokens, 3 * channels) for %d heads", NAME(shape_text)(qkv, one), heads);
+        return NAME(graph_fail)(g, "attention: %s is not (batch, tokens, 3 * channels) for %d heads",
+                                NAME(shape_text)(qkv, one), heads);
     const size_t shape[] = {qkv->shape[0], qkv->shape[1], qkv->shape[2] / 3};
     node *n = NAME(graph_add)(g, &NAME(op_attention), 1, &qkv, 3, shape);
     if (!n) return NULL;

@@ -61,6 +61,8 @@ tensor *NAME(embed)(graph *g, tensor *x, tensor *cls, tensor *pos)
     if (x->rank != 3 || (cls && cls->count != x->shape[2]) || (pos && pos->count != shape[1] * shape[2]))
         return NAME(graph_fail)(g, "embed: tokens %s do not fit the position embedding %s", NAME(shape_text)(x, one),
                                 pos ? NAME(shape_text)(pos, two) : "(none)");
+    if ((cls && cls->role == ROLE_VALUE) || (pos && pos->role == ROLE_VALUE))
+        return NAME(graph_fail)(g, "embed: cls and pos must be parameters or inputs");
     node *n = NAME(graph_add)(g, &NAME(op_embed), 3, (tensor *[]){x, cls, pos}, 3, shape);
     return n ? n->out : NULL;
 }

@@ -43,8 +43,8 @@ static void forward_part(void *arg, size_t part, int worker)
     const node *n = j->n;
     const size_t rows = rows_of(n->out), D = last_axis(n->out);
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
-        j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL, n->in[X]->data + r * D, n->in[GAMMA]->data,
-                      n->in[BETA]->data, D, (real)n->value[0]);
+        j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL, n->in[X]->data + r * D,
+                      n->in[GAMMA]->data, n->in[BETA]->data, D, (real)n->value[0]);
 }
 
 static void backward_part(void *arg, size_t part, int worker)
@@ -56,8 +56,8 @@ static void backward_part(void *arg, size_t part, int worker)
     real *dgamma = n->scratch + part * 2 * D, *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
     memset(dgamma, 0, 2 * D * sizeof(real));
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
-        j->simd->norm_back(dx ? dx + r * D : NULL, dgamma, dgamma + D, n->out->grad + r * D, n->in[X]->data + r * D, n->saved + 2 * r,
-                           n->in[GAMMA]->data, D, n->adds[X]);
+        j->simd->norm_back(dx ? dx + r * D : NULL, dgamma, dgamma + D, n->out->grad + r * D, n->in[X]->data + r * D,
+                           n->saved + 2 * r, n->in[GAMMA]->data, D, n->adds[X]);
 }
 
 static void forward(const graph *g, const node *n)
@@ -81,7 +81,8 @@ static void backward(const graph *g, const node *n)
 }
 
 const op NAME(op_layer_norm) = {
-    .name = "layer_norm", .reads_in = 3, .cheap = 1, .saved = saved, .scratch = scratch, .forward = forward, .backward = backward};
+    .name = "layer_norm", .reads_in = 3, .cheap = 1, .saved = saved, .scratch = scratch,
+    .forward = forward, .backward = backward};
 
 tensor *NAME(layer_norm)(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
 {

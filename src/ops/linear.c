@@ -83,6 +83,8 @@ tensor *NAME(linear)(graph *g, tensor *x, tensor *w, tensor *b)
     if (g->status) return NULL;
     if (w->rank != 2 || last_axis(w) != last_axis(x) || (b && b->count != w->shape[0]))
         return NAME(graph_fail)(g, "linear: input %s does not fit weights %s", NAME(shape_text)(x, one), NAME(shape_text)(w, two));
+    if (w->role == ROLE_VALUE || (b && b->role == ROLE_VALUE)) /* their gradients are added to, which nobody clears for a value */
+        return NAME(graph_fail)(g, "linear: weights and bias must be parameters or inputs, not %s", w->role == ROLE_VALUE ? w->name : b->name);
     size_t shape[GRAPH_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = w->shape[0];

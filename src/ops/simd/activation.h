@@ -48,7 +48,10 @@ static void gelu_back(real *dx, const real *dy, const real *x, size_t n, int add
 static void silu(real *y, const real *x, size_t n) { MAP(y, x, n, silu_of); }
 static void silu_back(real *dx, const real *dy, const real *x, size_t n, int adds) { MAP_BACK(dx, dy, x, n, adds, silu_slope); }
 static void sigmoid(real *y, const real *x, size_t n) { MAP(y, x, n, sigmoid_of); }
-static void sigmoid_back(real *dx, const real *dy, const real *y, size_t n, int adds) { MAP_BACK(dx, dy, y, n, adds, sigmoid_slope); }
+static void sigmoid_back(real *dx, const real *dy, const real *y, size_t n, int adds)
+{
+    MAP_BACK(dx, dy, y, n, adds, sigmoid_slope);
+}
 
 static void softmax(real *y, const real *x, size_t n)
 {

@@ -82,9 +82,37 @@ static void put(real *to, size_t row, const real *from, size_t wide, size_t toke
 {
     const size_t whole = width / LANES * LANES;
     for (size_t t = 0; t < tokens; t++, to += row, from += wide) {
-        for (size_t d = 0; d < whole; d += LANES) store(to + d, adds ? load(to + d) + load(from + d) * factor : load(from + d) * factor);
+        for (size_t d = 0; d < whole; d += LANES) {
+            vec x = load(from + d) * factor;
+            store(to + d, adds ? load(to + d) + x : x);
+        }
         for (size_t d = whole; d < width; d++) to[d] = from[d] * factor + (adds ? to[d] : 0);
     }
+}
+
+/* The largest of a row of scores, and the sum of a row of exponentials; in two chains each. */
+INLINE real largest(const real *s, size_t last, mask there)
+{
+    vec top = choose(there, load(s + last), all(s[0])), more = top;
+    size_t t = 0;
+    for (; t + 2 * LANES <= last; t += 2 * LANES) {
+        top = larger(load(s + t), top);
+        more = larger(load(s + t + LANES), more);
+    }
+    if (t < last) top = larger(load(s + t), top);
+    return largest_lane(larger(top, more));
+}
+
+INLINE real total(const real *s, size_t last)
+{
+    vec sum = load(s + last), more = {0};
+    size_t t = 0;
+    for (; t + 2 * LANES <= last; t += 2 * LANES) {
+        sum += load(s + t);
+        more += load(s + t + LANES);
+    }
+    if (t < last) sum += load(s + t);
+    return sum_lanes(sum + more);
 }
 
 /* A row of scores to exponentials relative to the largest, which it returns with their sum. */
@@ -92,19 +120,23 @@ static real exponentials(real *s, size_t tokens, real *sum)
 {
     const size_t last = padded(tokens) - LANES;
     const mask there = first_lanes(tokens - last);
-    vec top = all(s[0]), total = {0};
-    for (size_t t = 0; t < last; t += LANES) top = larger(load(s + t), top);
-    top = larger(choose(there, load(s + last), top), top);
-    const real most = largest_lane(top);
-    for (size_t t = 0; t < last; t += LANES) {
-        vec p = vec_exp(not_below(load(s + t) - most, -FAR));
-        store(s + t, p);
-        total += p;
-    }
-    vec p = keep(there, vec_exp(not_below(keep(there, load(s + last) - most), -FAR)));
-    store(s + last, p);
-    *sum = sum_lanes(total + p);
+    const real most = largest(s, last, there);
+    for (size_t t = 0; t < last; t += LANES) store(s + t, vec_exp(not_below(load(s + t) - most, -FAR)));
+    store(s + last, keep(there, vec_exp(not_below(keep(there, load(s + last) - most), -FAR))));
+    *sum = total(s, last); /* apart: registers do not live through the calls */
     return most;
+}
+
+/* The next head's numbers stand beside this one's, too far from row to row for the processor to guess. */
+INLINE void fetch_ahead(const NAME(attend) *a, size_t token)
+{
+    for (size_t d = 0; d < a->width; d += 64 / sizeof(real)) {
+        __builtin_prefetch(a->q + token * a->row + a->width + d);
+        __builtin_prefetch(a->k + token * a->row + a->width + d);
+        __builtin_prefetch(a->v + token * a->row + a->width + d);
+        __builtin_prefetch(a->out + token * a->out_row + a->width + d);
+        if (a->dout) __builtin_prefetch(a->dout + token * a->out_row + a->width + d);
+    }
 }
 
 static void attend(const NAME(attend) *a)
@@ -117,6 +149,7 @@ static void attend(const NAME(attend) *a)
         const size_t m = T - first < s.M ? T - first : s.M;
         product(s.p, s.across, a->q + first * a->row, a->row, 1, s.kt, s.across, m, s.across, d, 0);
         for (size_t i = 0; i < m; i++) {
+            fetch_ahead(a, first + i);
             real most = exponentials(s.p + i * s.across, T, &s.sums[i]);
             if (a->lse) a->lse[first + i] = most + real_log(s.sums[i]);
         }
@@ -165,9 +198,11 @@ static void attend_back(const NAME(attend) *a)
         const real *q = s.q + first * s.wide, *dout = s.dout + first * s.wide;
         product(s.p, s.across, q, s.wide, 1, s.kt, s.across, m, s.across, d, 0);
         product(s.ds, s.across, dout, s.wide, 1, s.vt, s.across, m, s.across, d, 0);
-        for (size_t i = 0; i < m; i++)
+        for (size_t i = 0; i < m; i++) {
+            fetch_ahead(a, first + i);
             score_gradients(s.p + i * s.across, s.ds + i * s.across, T, a->lse[first + i],
                             dot(dout + i * s.wide, a->out + (first + i) * a->out_row, d));
+        }
         product(s.dv, s.wide, s.p, 1, s.across, dout, s.wide, T, s.wide, m, first != 0);
         product(s.dk, s.wide, s.ds, 1, s.across, q, s.wide, T, s.wide, m, first != 0);
         product(s.rows, s.wide, s.ds, s.across, 1, s.k, s.wide, m, s.wide, T, 0);

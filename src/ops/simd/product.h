@@ -1,10 +1,10 @@
 /* product - small matrix products whose operands are in the first two caches.
  *
- * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n being whole vectors. A block of
- * rows x vectors of C stays in registers; strips of three vectors are there for odd widths. */
+ * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n being whole vectors. A block
+ * of rows x vectors of C stays in registers; strips of three vectors are there for odd widths. */
 
 #ifdef MANY_REGISTERS
-enum { ROWS_1 = 12, ROWS_2 = 12, ROWS_3 = 8 };
+enum { ROWS_1 = 8, ROWS_2 = 12, ROWS_3 = 8 };
 #else
 enum { ROWS_1 = 8, ROWS_2 = 6, ROWS_3 = 4 };
 #endif
@@ -30,34 +30,20 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
         }
 }
 
-#define STRIP(vectors, most)                                                                                       \
+/* Blocks of the most rows there are registers for, then of 4, 2 and 1. */
+#define BLOCKS(rows, vectors)                                                                                       \
+    for (; m >= rows; m -= rows, c += rows * ldc, a += rows * a_row)                                                \
+        product_block(rows, vectors, c, ldc, a, a_row, a_k, b, ldb, k, adds);
+
+#define STRIP(vectors, most)                                                                                        \
     static void product_strip_##vectors(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b, \
-                                        size_t ldb, size_t m, size_t k, int adds)                                  \
-    {                                                                                                              \
-        size_t i = 0;                                                                                              \
-        for (; i + most <= m; i += most)                                                                           \
-            product_block(most, vectors, c + i * ldc, ldc, a + i * a_row, a_row, a_k, b, ldb, k, adds);            \
-        c += i * ldc;                                                                                              \
-        a += i * a_row;                                                                                            \
-        switch (m - i) {                                                                                           \
-            STRIP_TAIL_##vectors(vectors)                                                                          \
-        }                                                                                                          \
+                                        size_t ldb, size_t m, size_t k, int adds)                                   \
+    {                                                                                                               \
+        BLOCKS(most, vectors)                                                                                       \
+        BLOCKS(4, vectors)                                                                                          \
+        BLOCKS(2, vectors)                                                                                          \
+        BLOCKS(1, vectors)                                                                                          \
     }
-#define TAIL(rows, vectors) \
-    case rows: product_block(rows, vectors, c, ldc, a, a_row, a_k, b, ldb, k, adds); break;
-#define TAILS_3(v) TAIL(1, v) TAIL(2, v) TAIL(3, v)
-#define TAILS_5(v) TAILS_3(v) TAIL(4, v) TAIL(5, v)
-#define TAILS_7(v) TAILS_5(v) TAIL(6, v) TAIL(7, v)
-#ifdef MANY_REGISTERS
-#define TAILS_11(v) TAILS_7(v) TAIL(8, v) TAIL(9, v) TAIL(10, v) TAIL(11, v)
-#define STRIP_TAIL_1 TAILS_11
-#define STRIP_TAIL_2 TAILS_11
-#define STRIP_TAIL_3 TAILS_7
-#else
-#define STRIP_TAIL_1 TAILS_7
-#define STRIP_TAIL_2 TAILS_5
-#define STRIP_TAIL_3 TAILS_3
-#endif
 
 STRIP(1, ROWS_1)
 STRIP(2, ROWS_2)
@@ -71,6 +57,7 @@ static void product(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k
         product_strip_1(c, ldc, a, a_row, a_k, b, ldb, m, k, adds);
         return;
     }
-    for (; j + 2 * LANES <= n && n - j != 3 * LANES; j += 2 * LANES) product_strip_2(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
+    for (; j + 2 * LANES <= n && n - j != 3 * LANES; j += 2 * LANES)
+        product_strip_2(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
     if (j < n) product_strip_3(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
 }

@@ -16,7 +16,7 @@ typedef struct NAME(attend) {
     size_t tokens, width, row, out_row;
     const real *q, *k, *v;
     real *out;
-    real *lse; /* [tokens], log of the sum of exponentials of a row of scores: forward gives it unless NULL, backward reads it */
+    real *lse; /* [tokens], log of the sum of exponentials of a row of scores: forward gives it unless NULL, for backward */
     const real *dout;
     real *dq, *dk, *dv;
     int adds;

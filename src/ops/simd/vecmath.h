@@ -1,34 +1,37 @@
 /* vecmath - exp and erf of a vector (glibc's libmvec where there is one), masks, and vectors that are not full. */
 #include <math.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 typedef __typeof__((vec){0} < (vec){0}) mask;
 
+#if LANE_BYTES == 16 && defined(REAL_IS_FLOAT)
+#define X86(name) _mm_##name##_ps
+#define MVEC(name) _ZGVbN4v_##name##f
+#elif LANE_BYTES == 16
+#define X86(name) _mm_##name##_pd
+#define MVEC(name) _ZGVbN2v_##name
+#elif LANE_BYTES == 32 && defined(REAL_IS_FLOAT)
+#define X86(name) _mm256_##name##_ps
+#define MVEC(name) _ZGVdN8v_##name##f
+#elif LANE_BYTES == 32
+#define X86(name) _mm256_##name##_pd
+#define MVEC(name) _ZGVdN4v_##name
+#elif defined(REAL_IS_FLOAT)
+#define X86(name) _mm512_##name##_ps
+#define MVEC(name) _ZGVeN16v_##name##f
+#else
+#define X86(name) _mm512_##name##_pd
+#define MVEC(name) _ZGVeN8v_##name
+#endif
+
 #if defined(HAVE_LIBMVEC)
 
-#if LANE_BYTES == 16 && defined(REAL_IS_FLOAT)
-#define MVEC_EXP _ZGVbN4v_expf
-#define MVEC_ERF _ZGVbN4v_erff
-#elif LANE_BYTES == 16
-#define MVEC_EXP _ZGVbN2v_exp
-#define MVEC_ERF _ZGVbN2v_erf
-#elif LANE_BYTES == 32 && defined(REAL_IS_FLOAT)
-#define MVEC_EXP _ZGVdN8v_expf
-#define MVEC_ERF _ZGVdN8v_erff
-#elif LANE_BYTES == 32
-#define MVEC_EXP _ZGVdN4v_exp
-#define MVEC_ERF _ZGVdN4v_erf
-#elif defined(REAL_IS_FLOAT)
-#define MVEC_EXP _ZGVeN16v_expf
-#define MVEC_ERF _ZGVeN16v_erff
-#else
-#define MVEC_EXP _ZGVeN8v_exp
-#define MVEC_ERF _ZGVeN8v_erf
-#endif
-extern vec MVEC_EXP(vec);
-extern vec MVEC_ERF(vec);
-
-INLINE vec vec_exp(vec x) { return MVEC_EXP(x); }
-INLINE vec vec_erf(vec x) { return MVEC_ERF(x); }
+extern vec MVEC(exp)(vec);
+extern vec MVEC(erf)(vec);
+INLINE vec vec_exp(vec x) { return MVEC(exp)(x); }
+INLINE vec vec_erf(vec x) { return MVEC(erf)(x); }
 
 #else
 
@@ -52,8 +55,16 @@ INLINE real real_log(real x) { return sizeof(real) == sizeof(float) ? (real)logf
 
 INLINE vec choose(mask m, vec a, vec b) { return (vec)(((mask)a & m) | ((mask)b & ~m)); }
 INLINE vec keep(mask m, vec a) { return (vec)((mask)a & m); } /* 0 elsewhere */
-INLINE vec larger(vec a, vec b) { return choose(a > b, a, b); }
 INLINE vec all(real x) { return x - (vec){0}; }
+
+/* Of a NaN and b: b. Compilers do not make the one instruction of it that there is. */
+#if defined(__x86_64__)
+INLINE vec larger(vec a, vec b) { return X86(max)(a, b); }
+INLINE vec smaller(vec a, vec b) { return X86(min)(a, b); }
+#else
+INLINE vec larger(vec a, vec b) { return choose(a > b, a, b); }
+INLINE vec smaller(vec a, vec b) { return choose(a < b, a, b); }
+#endif
 
 INLINE mask first_lanes(size_t n)
 {
@@ -79,13 +90,15 @@ INLINE void store_part(real *p, vec v, size_t n)
 
 INLINE real largest_lane(vec v)
 {
-    real top = v[0];
-    for (int l = 1; l < LANES; l++) top = v[l] > top ? v[l] : top;
-    return top;
+    real out[LANES];
+    store(out, v);
+    for (int width = LANES / 2; width; width /= 2)
+        for (int l = 0; l < width; l++) out[l] = out[l] > out[l + width] ? out[l] : out[l + width];
+    return out[0];
 }
 
 /* exp(-FAR) is as good as 0 beside 1, yet no subnormal number, for which libmvec would take a slow way. NaN stays NaN. */
 #define FAR ((real)(sizeof(real) == sizeof(float) ? 80 : 700))
 
-INLINE vec not_below(vec x, real low) { return choose(x < low, all(low), x); }
-INLINE vec not_above(vec x, real high) { return choose(x > high, all(high), x); }
+INLINE vec not_below(vec x, real low) { return larger(all(low), x); }
+INLINE vec not_above(vec x, real high) { return smaller(all(high), x); }

@@ -1,0 +1,20 @@
+"""ssm2d - the 2-D state-space layer for vision models, fast on CPUs.
+
+    ssm2d.torch.SSM2d                       the layer as a PyTorch module
+    ssm2d.torch.add_mixers                  puts it into the blocks of a vision transformer
+    ssm2d.kernel, forward, scan, Stream     the layer on NumPy arrays
+    ssm2d.options, describe                 every option of the layer
+    ssm2d.load_safetensors                  weights that `ssm2d train` wrote
+    ssm2d.plot_kernels                      pictures of kernels, with matplotlib
+
+`import ssm2d.torch` needs PyTorch; the rest needs NumPy only.
+"""
+from ._library import lib as _lib
+from .arrays import Stream, forward, init_params, kernel, scan
+from .config import Config, describe, options
+from .plot import plot_kernels
+from .safetensors import load_safetensors
+
+__version__ = _lib.ssm2d_version().decode()
+__all__ = ["Config", "Stream", "describe", "forward", "init_params", "kernel", "load_safetensors", "options",
+           "plot_kernels", "scan"]

@@ -1,0 +1,75 @@
+"""What the tests share: golden cases, and a plain reference of the layer in NumPy loops."""
+import json
+import os
+import pathlib
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = pathlib.Path(os.environ.get("SSM2D_GOLDEN") or ROOT / "tests" / "golden")
+MODELS = pathlib.Path(os.environ.get("SSM2D_GOLDEN_MODELS") or ROOT / "tests" / "golden-models")
+
+try:
+    import torch
+except ImportError:
+    torch = None
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+
+def options_of(case: dict) -> dict:
+    """Options of the layer from a golden case, or from the mixer of a golden model."""
+    options = {name: case[name] for name in ("d_state", "n_ssm", "directions", "norm", "share_directions",
+                                             "c_per_channel", "skip")}
+    options["layer_norm"] = case["normalize"]
+    options["complex"] = case["complex_form"] if case["complex"] else False
+    if case.get("trunc"):
+        options["trunc"] = case["trunc"]
+    return options
+
+
+def golden_cases():
+    """(name, case, options, arrays by name) of every case of the layer; the skip weight is D, as in the library."""
+    for folder in sorted(GOLDEN.iterdir()) if GOLDEN.is_dir() else []:
+        if not (folder / "case.json").exists():
+            continue
+        case = json.loads((folder / "case.json").read_text())
+        if case["kind"] != "ssm2d":
+            continue
+        arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
+        for old, new in (("omega", "D"), ("domega", "dD")):
+            if old in arrays:
+                arrays[new] = arrays.pop(old)
+        yield folder.name, case, dict(options_of(case), channels=case["channels"]), arrays
+
+
+def error(x, reference) -> float:
+    scale = np.abs(reference).max() or 1
+    return float(np.abs(np.asarray(x).reshape(reference.shape) - reference).max() / scale)
+
+
+def naive_kernel(a, b, c, rows: int, cols: int) -> np.ndarray:
+    """Norm `relaxed`, one system: a (4, N), b and c (2, N); cell by cell."""
+    h = np.zeros((rows, cols, a.shape[1]), complex)
+    v = np.zeros_like(h)
+    h[0, 0], v[0, 0] = b
+    for i in range(rows):
+        for j in range(cols):
+            g = 1 if i == 0 or j == 0 else 0.5
+            if j:
+                h[i, j] = g * (a[0] * h[i, j - 1] + a[1] * v[i, j - 1])
+            if i:
+                v[i, j] = g * (a[2] * h[i - 1, j] + a[3] * v[i - 1, j])
+    return (c[0] * h + c[1] * v).sum(-1).real / np.sqrt(a.shape[1])
+
+
+def naive_causal(u: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """u (batch, rows, cols) with a causal kernel (rows, cols)."""
+    y = np.zeros_like(u)
+    rows, cols = k.shape
+    for p in range(rows):
+        for q in range(cols):
+            y[:, p:, q:] += k[p, q] * u[:, :rows - p, :cols - q]
+    return y

@@ -1,0 +1,164 @@
+"""add_mixers on torchvision's models and on models built like timm's; pictures of kernels."""
+import copy
+import os
+import pickle
+import tempfile
+import unittest
+
+from tests.support import error, torch, torchvision
+
+if torch is None:
+    raise unittest.SkipTest("torch is not installed")
+from torch import nn
+
+import ssm2d
+from ssm2d.torch import SSM2d, add_mixers
+
+try:
+    import matplotlib
+except ImportError:
+    matplotlib = None
+
+
+class Block(nn.Module):
+    """As timm's: the norm of a vision transformer's block gives tokens."""
+
+    def __init__(self, width, resolution=None):
+        super().__init__()
+        self.norm1, self.attn = nn.LayerNorm(width), nn.Linear(width, width)
+        if resolution:
+            self.input_resolution = resolution
+
+    def forward(self, x):
+        return x + self.attn(self.norm1(x))
+
+
+class TimmViT(nn.Module):
+    def __init__(self, grid=(3, 5), prefix=2, width=8):
+        super().__init__()
+        self.patch_embed = nn.Identity()
+        self.patch_embed.grid_size = grid
+        self.num_prefix_tokens = prefix
+        self.blocks = nn.Sequential(Block(width), Block(width))
+
+    def forward(self, x):
+        return self.blocks(x)
+
+
+def count(model) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
+class Models(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+
+    @unittest.skipUnless(torchvision, "torchvision is not installed")
+    def test_vit_b_16(self):
+        model = torchvision.models.vit_b_16(image_size=64, num_classes=10)
+        before, names = count(model), set(model.state_dict())
+        self.assertIs(add_mixers(model, n_ssm=4), model)
+        self.assertEqual(count(model) - before, 12 * (8 * 8 * 16 + 768))
+        self.assertEqual({n for n in model.state_dict() if ".mixer." not in n}, names)
+        self.assertIn("encoder.layers.encoder_layer_11.mixer.A", model.state_dict())
+        nn.init.normal_(model.heads.head.weight)  # torchvision starts with zeros, and so with zero gradients
+        model(torch.randn(1, 3, 64, 64)).sum().backward()
+        for name, p in model.named_parameters():
+            if ".mixer." in name:
+                self.assertGreater(float(p.grad.abs().max()), 0, name)
+
+    @unittest.skipUnless(torchvision, "torchvision is not installed")
+    def test_swin_t(self):
+        model = torchvision.models.swin_t(num_classes=10)
+        before = count(model)
+        add_mixers(model, directions=4, d_state=8, complex=True)
+        widths = [96] * 2 + [192] * 2 + [384] * 6 + [768] * 2
+        self.assertEqual(count(model) - before, sum(16 * 32 * 8 + w for w in widths))
+        self.assertEqual(sorted(m.channels for m in model.modules() if isinstance(m, SSM2d)), widths)
+        model(torch.randn(1, 3, 64, 96)).sum().backward()
+        for name, p in model.named_parameters():
+            if ".mixer." in name and "angle" not in name:
+                self.assertIsNotNone(p.grad, name)
+        with self.assertRaisesRegex(ValueError, "V2"):
+            add_mixers(torchvision.models.swin_v2_t())
+
+    @unittest.skipUnless(torchvision, "torchvision is not installed")
+    def test_class_token_passes_by(self):
+        block_of = torchvision.models.vision_transformer.EncoderBlock
+        model = torchvision.models.VisionTransformer(32, 8, 1, 2, 16, 32, num_classes=3)
+        add_mixers(model)
+        block = next(m for m in model.modules() if isinstance(m, block_of))
+        seen = []
+        x = torch.randn(2, 17, 16)
+        plain = nn.functional.layer_norm(x, (16,), block.ln_1.weight, block.ln_1.bias, block.ln_1.eps)
+        mixed = block.ln_1(x)
+        self.assertTrue(torch.equal(mixed[:, 0], plain[:, 0]))
+        want = block.mixer(plain[:, 1:].reshape(2, 4, 4, 16).contiguous()).flatten(1, 2)
+        self.assertLess(error(mixed[:, 1:].detach().numpy(), want.detach().numpy()), 1e-6)
+        block.mixer.register_forward_hook(lambda module, inputs, y: seen.append(y.shape))
+        model(torch.randn(2, 3, 32, 32))
+        self.assertEqual(seen, [(2, 4, 4, 16)])
+
+    def test_like_timm(self):
+        model = add_mixers(TimmViT(), n_ssm=2)
+        x = torch.randn(2, 17, 8)
+        y = model(x)
+        y.sum().backward()
+        with torch.no_grad():
+            first = model.blocks[0].norm1(x)[:, 2:].unflatten(1, (3, 5))
+            bare = nn.functional.layer_norm(x, (8,))
+        self.assertTrue(torch.equal(model.blocks[0].norm1(x)[:, :2], bare[:, :2]))
+        self.assertLess(error(first.numpy(), model.blocks[0].mixer(bare[:, 2:].unflatten(1, (3, 5))).detach().numpy()),
+                        1e-6)
+        self.assertEqual(model(torch.randn(2, 18, 8)).shape, (2, 18, 8))  # another resolution, a square
+        with self.assertRaisesRegex(ValueError, "15 patch tokens|13 patch tokens"):
+            model(torch.randn(2, 15, 8))
+        swin = add_mixers(nn.Sequential(Block(8, (2, 6)), Block(16, (3, 3))))
+        swin[0](torch.randn(1, 12, 8))
+        self.assertEqual([m.channels for m in swin.modules() if isinstance(m, SSM2d)], [8, 16])
+
+    def test_copies_are_independent(self):
+        model = add_mixers(TimmViT()).eval()
+        x = torch.randn(2, 17, 8)
+        with torch.no_grad():
+            wanted = model(x)
+            for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+                self.assertTrue(torch.equal(other(x), wanted))
+                other.blocks[0].mixer.D.add_(1)
+                self.assertFalse(torch.equal(other(x), wanted))
+                self.assertTrue(torch.equal(model(x), wanted))
+        self.assertFalse(model.blocks[0].mixer.training)
+
+    def test_errors(self):
+        with self.assertRaisesRegex(ValueError, "model=Linear"):
+            add_mixers(nn.Linear(3, 3))
+        with self.assertRaisesRegex(TypeError, "layout='BCHW'"):
+            add_mixers(TimmViT(), layout="BCHW")
+        with self.assertRaisesRegex(ValueError, "already"):
+            add_mixers(add_mixers(TimmViT()))
+        double = add_mixers(TimmViT().double(), grid=(5, 3), class_tokens=2)
+        self.assertEqual(double.blocks[0].mixer.A.dtype, torch.float64)
+        double(torch.randn(1, 17, 8, dtype=torch.float64))
+
+
+@unittest.skipUnless(matplotlib, "matplotlib is not installed")
+class Pictures(unittest.TestCase):
+    def test_plot_kernels(self):
+        model = add_mixers(TimmViT(), directions=4)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "kernels.png")
+            figure = ssm2d.plot_kernels(model, 6, 5, channels=3, path=path)
+            self.assertGreater(os.path.getsize(path), 3000)
+        self.assertEqual(len(figure.axes), 2 * 3)
+        layer = SSM2d(4, average=True, skip=False)
+        picture = ssm2d.plot_kernels(layer, 6, 5, channels=[1]).axes[0].images[0].get_array()
+        self.assertEqual(picture.shape, (11, 9))
+        unit = torch.zeros(1, 11, 9, 4)
+        unit[0, 5, 4] = 1
+        self.assertLess(error(layer(unit)[0, :, :, 1].detach().numpy(), picture.data), 1e-5)
+        with self.assertRaisesRegex(ValueError, "module=Linear"):
+            ssm2d.plot_kernels(nn.Linear(2, 2))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,82 @@
+#include "layer/fft_length.h"
+
+#include "kernels/fft_radix.h"
+
+/* What a stage costs for each of the n elements, and in any case, as measured; the first ones with half of their elements. */
+static const double first_cost[FFT_RADIX + 1] = {[1] = 2, [4] = 5.3, [8] = 7.9};
+static const double middle_cost[FFT_RADIX + 1] = {[2] = 4, [3] = 5.3, [4] = 5, [5] = 7.4, [7] = 10.5, [8] = 7.9};
+static const double last_cost[FFT_RADIX + 1] = {[1] = 1.7, [2] = 3.4, [3] = 4.2, [4] = 3.7, [5] = 5.5, [7] = 8.7, [8] = 6.5};
+enum { STAGE_COST = 30 };
+
+/* Whether every butterfly of a first stage is offered for this number of elements; the last one may have one less present. */
+static int first_fits(int n, int radix, int count)
+{
+    const int m = n / radix;
+    if (n % radix || count < m) return 0;
+    return fft_first_offered(radix, (count + m - 1) / m) && fft_first_offered(radix, count / m);
+}
+
+static int smooth(int n)
+{
+    for (int r = 2; r <= FFT_RADIX; r++)
+        while (n % r == 0) n /= r;
+    return n == 1;
+}
+
+/* Tries every way to go on from stages[0 .. stages-1], with middle radices that do not grow, for the `rest` of n. */
+static void divide(fft_length one, int rest, double cost, fft_length *best)
+{
+    if (rest <= FFT_RADIX && last_cost[rest] > 0 && one.stages < FFT_STAGES) {
+        one.cost = (cost + last_cost[rest]) * one.n + STAGE_COST * (one.stages + 1);
+        if (best->cost == 0 || one.cost < best->cost) {
+            *best = one;
+            best->radix[best->stages++] = rest;
+        }
+    }
+    const int largest = one.stages == 1 ? FFT_RADIX : one.radix[one.stages - 1];
+    for (int r = 2; r <= largest && one.stages + 1 < FFT_STAGES; r++) {
+        if (!middle_cost[r] || rest % r) continue;
+        fft_length more = one;
+        more.radix[more.stages++] = r;
+        divide(more, rest / r, cost + middle_cost[r], best);
+    }
+}
+
+fft_length fft_length_of(int n, int count)
+{
+    fft_length best = {0};
+    for (int r = 1; smooth(n) && r <= FFT_RADIX; r++)
+        if (first_cost[r] > 0 && first_fits(n, r, count)) divide((fft_length){n, 1, {r}, 0}, n / r, first_cost[r], &best);
+    return best;
+}
+
+fft_length fft_length_choose(int need, int count, double per_element)
+{
+    fft_length best = {0};
+    for (int n = need == 1 ? 1 : (need + 3) / 4 * 4; n <= need + need / 4 + 3; n += 4) {
+        fft_length one = fft_length_of(n, count);
+        if (one.cost > 0 && (best.cost == 0 || one.cost + per_element * one.n < best.cost + per_element * best.n)) best = one;
+    }
+    return best;
+}
+
+size_t fft_length_twiddles(const fft_length *l)
+{
+    size_t numbers = 0, m = (size_t)l->n;
+    for (int s = 0; s + 1 < l->stages; s++) {
+        m /= (size_t)l->radix[s];
+        numbers += m * 2 * (size_t)(l->radix[s] - 1);
+    }
+    return numbers;
+}
+
+int fft_length_position(const fft_length *l, int frequency)
+{
+    int position = 0, m = l->n;
+    for (int s = 0; s < l->stages; s++) {
+        m /= l->radix[s];
+        position += frequency % l->radix[s] * m;
+        frequency /= l->radix[s];
+    }
+    return position;
+}

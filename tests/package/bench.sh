@@ -1,0 +1,27 @@
+#!/bin/sh
+# bench.sh SSM2D - `ssm2d bench` measures a small case with every algorithm and prints what it promises; nothing is timed here.
+set -eu
+ssm2d=$1
+json=$("$ssm2d" bench layer --json --quick --rows 4 --cols 5 --channels 12 --batch 2 --algo all --threads 2)
+echo "$json"
+for key in threads isa cases batch rows cols channels algo forward_ms train_ms linear_forward_ms linear_train_ms kernel_ms \
+    memcpy_ms forward_ratio train_ratio; do
+    echo "$json" | grep -q "\"$key\":" || { echo "the key $key is missing"; exit 1; }
+done
+algorithms=$("$ssm2d" bench layer --algo none 2>&1 | sed 's/.*use one of //; s/,//g; s/auto//; s/all//') || true
+for algo in direct $algorithms; do
+    echo "$json" | grep -q "\"algo\":\"$algo\",\"forward_ms\":[0-9]" || { echo "no times of $algo"; exit 1; }
+done
+# In double there is no Linear, and so no ratio.
+"$ssm2d" bench layer --json --quick --rows 3 --cols 3 --channels 4 --precision double | grep -q '"forward_ratio":null'
+"$ssm2d" bench layer --quick --rows 3 --cols 3 --channels 4 --complex --directions 4 | grep -q '1 x 3x3 x 4'
+
+usage() { # the wrong use must end with exit code 2 and a line that names what is wrong
+    code=0
+    line=$("$ssm2d" bench "$@" 2>&1) || code=$?
+    [ "$code" = 2 ] || { echo "bench $* ended with $code, not 2"; exit 1; }
+    echo "$line"
+}
+usage layer --rows 4 | grep -q -- '--channels'
+usage layer --directions 3 | grep -q 'directions=3'
+usage nothing | grep -q layer

@@ -1,0 +1,59 @@
+#!/bin/sh
+# consumer.sh CMAKE BUILD_DIR EXAMPLE_DIR CC SANITIZERS
+# Installs the build into a temporary prefix, builds the example program there with pkg-config, with find_package, shared and
+# static, as C and as C++, and runs each.
+set -eu
+cmake=$1 build=$2 example=$3 cc=$4 sanitize=$5
+case $cc in
+*clang*) cxx=$(echo "$cc" | sed 's/clang\([^/]*\)$/clang++\1/') ;;
+*) cxx=g++ ;;
+esac
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+"$cmake" --install "$build" --prefix "$prefix" > "$work/install.log"
+
+pc=$(find "$prefix" -name ssm2d.pc)
+libdir=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
+export CC="$cc" CFLAGS="-O1 -Wall -Wextra -Werror ${sanitize:+-fsanitize=$sanitize}" LDFLAGS=
+
+# run NAME PROGRAM shared|static: the example says itself whether its result is right
+run() {
+    echo "== $1"
+    "$2" > "$work/out"
+    cat "$work/out"
+    grep -qx right "$work/out"
+    grep -q "^ssm2d $(pkg-config --modversion ssm2d)," "$work/out"
+    if [ "$3" = shared ]; then readelf -d "$2" | grep -q 'NEEDED.*libssm2d\.so'; fi
+    if [ "$3" = static ] && readelf -d "$2" | grep -q 'NEEDED.*libssm2d'; then
+        echo "$1 is linked with the shared library"
+        exit 1
+    fi
+}
+
+cp -r "$example" "$work/make"
+make -s -C "$work/make"
+run "pkg-config, shared" "$work/make/embed" shared
+run "pkg-config, static" "$work/make/embed-static" static
+
+"$cmake" -S "$example" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.log"
+"$cmake" --build "$work/cmake" > "$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+run "find_package, shared" "$work/cmake/embed" shared
+run "find_package, static" "$work/cmake/embed-static" static
+
+"$cxx" -x c++ -std=c++11 $CFLAGS $(pkg-config --cflags ssm2d) "$example/main.c" -o "$work/embed-c++" \
+    $(pkg-config --libs ssm2d)
+run "C++, shared" "$work/embed-c++" shared
+
+# The header by itself, in the strictest C and C++.
+echo '#include <ssm2d.h>' > "$work/header.c"
+"$cc" -std=c99 -Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags ssm2d) -c "$work/header.c" -o "$work/header.o"
+"$cxx" -x c++ -std=c++98 -Wall -Wextra -Wpedantic -Wno-long-long -Werror $(pkg-config --cflags ssm2d) -c "$work/header.c" \
+    -o "$work/header.o"
+
+if [ -x "$prefix/bin/ssm2d" ]; then
+    echo "== the installed tool"
+    "$prefix/bin/ssm2d" --version
+fi

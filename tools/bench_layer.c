@@ -1,0 +1,236 @@
+/* bench_layer - times one case of the layer beside a Linear on the same tokens, and how the kernels' cost grows.
+ *
+ * The machine's speed wanders, so everything is timed in turns, round after round, and a ratio is taken within a round. A time
+ * in a round is the shortest of a few runs; what is reported is the median over the rounds. */
+#include "bench.h"
+
+#include "core/context.h"
+#include "core/rng.h"
+#include "core/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_ROUNDS = 200, LEAST_ROUNDS = 3, RUNS = 3, COPY_BLOCK = 1 << 18 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+double bench_time(bench_work work, void *arg, int times)
+{
+    double best = INFINITY;
+    for (int i = 0; i < times; i++) {
+        double start = now();
+        work(arg);
+        double took = now() - start;
+        if (took < best) best = took;
+    }
+    return best;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* A layer with everything that executing it takes. u, y, dy, du: [batch][rows][cols][channels]; kernel: [R][H][rows][cols] */
+typedef struct subject {
+    ssm2d_context *context;
+    ssm2d_plan *plan;
+    ssm2d_workspace *workspace;
+    size_t bytes; /* of u */
+    void *params, *dparams, *u, *y, *dy, *du, *kernel;
+} subject;
+
+static void forward(void *arg)
+{
+    subject *s = arg;
+    ssm2d_forward(s->plan, s->workspace, s->params, s->u, s->y);
+}
+
+static void train(void *arg)
+{
+    subject *s = arg;
+    ssm2d_forward(s->plan, s->workspace, s->params, s->u, s->y);
+    ssm2d_backward(s->plan, s->workspace, s->params, s->u, s->dy, s->du, s->dparams);
+}
+
+static void kernel(void *arg)
+{
+    subject *s = arg;
+    ssm2d_kernel(s->plan, s->workspace, s->params, s->kernel);
+}
+
+static void kernel_train(void *arg)
+{
+    subject *s = arg;
+    ssm2d_kernel(s->plan, s->workspace, s->params, s->kernel);
+    ssm2d_kernel_backward(s->plan, s->workspace, s->params, s->kernel, s->dparams);
+}
+
+static void copy_block(void *arg, size_t task, int worker)
+{
+    subject *s = arg;
+    size_t first = task * COPY_BLOCK, n = s->bytes - first < COPY_BLOCK ? s->bytes - first : COPY_BLOCK;
+    (void)worker;
+    memcpy((char *)s->y + first, (const char *)s->u + first, n);
+}
+
+static void copy(void *arg)
+{
+    subject *s = arg;
+    pool_run(s->context->pool, (s->bytes + COPY_BLOCK - 1) / COPY_BLOCK, copy_block, s);
+}
+
+static void close_subject(subject *s)
+{
+    void *const arrays[] = {s->params, s->dparams, s->u, s->y, s->dy, s->du, s->kernel};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) memory_give(s->context, arrays[i]);
+    ssm2d_workspace_destroy(s->workspace);
+    ssm2d_plan_destroy(s->plan);
+}
+
+static void fill(rng *r, ssm2d_type type, size_t count, void *values)
+{
+    for (size_t i = 0; i < count; i++) {
+        double x = rng_uniform(r, -1, 1);
+        if (type == SSM2D_FLOAT)
+            ((float *)values)[i] = (float)x;
+        else
+            ((double *)values)[i] = x;
+    }
+}
+
+/* kernels_only: without u, y and their gradients */
+static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, int kernels_only, subject *s, ssm2d_error *error)
+{
+    size_t number = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+    size_t cells = c->rows * c->cols, channels = (size_t)c->config.channels;
+    size_t params = ssm2d_param_total(&c->config), count = c->batch * cells * channels;
+    size_t kernels = (size_t)c->config.directions * channels * cells;
+    rng r = rng_seed(1);
+    *s = (subject){.context = context, .bytes = count * number};
+    ssm2d_plan_options options = ssm2d_plan_options_default();
+    options.batch = c->batch;
+    options.rows = c->rows;
+    options.cols = c->cols;
+    options.type = c->type;
+    options.algorithm = c->algorithm;
+    ssm2d_status status = ssm2d_plan_create(context, &c->config, &options, &s->plan, error);
+    if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
+    if (status) goto done;
+    s->params = memory_take(context, params * number);
+    s->dparams = memory_take(context, params * number);
+    s->kernel = memory_take(context, kernels * number);
+    int enough = s->params && s->dparams && s->kernel;
+    if (!kernels_only) {
+        s->u = memory_take(context, s->bytes);
+        s->y = memory_take(context, s->bytes);
+        s->dy = memory_take(context, s->bytes);
+        s->du = memory_take(context, s->bytes);
+        enough = enough && s->u && s->y && s->dy && s->du;
+    }
+    if (!enough) {
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers", c->batch, c->rows,
+                      c->cols, channels);
+        goto done;
+    }
+    status = ssm2d_params_init(&c->config, SSM2D_INIT_AUTHORS, 1, c->type, s->params, error);
+    if (status || kernels_only) goto done;
+    fill(&r, c->type, count, s->u);
+    fill(&r, c->type, count, s->dy);
+done:
+    if (status) close_subject(s);
+    return status;
+}
+
+ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result, ssm2d_error *error)
+{
+    enum { FORWARD, TRAIN, LINEAR_FORWARD, LINEAR_TRAIN, COPY, KERNEL, KERNEL_TRAIN, WORKS };
+    static const bench_work works[WORKS] = {forward, train,  bench_linear_forward, bench_linear_train,
+                                            copy,    kernel, kernel_train};
+    double samples[WORKS][MOST_ROUNDS], forward_ratio[MOST_ROUNDS], train_ratio[MOST_ROUNDS], median[WORKS];
+    subject s;
+    bench_linear *linear = NULL;
+    ssm2d_status status = open_subject(context, c, 0, &s, error);
+    if (status) return status;
+    if (c->type == SSM2D_FLOAT) {
+        size_t tokens = c->batch * c->rows * c->cols;
+        status = bench_linear_create(context, tokens, (size_t)c->config.channels, s.u, s.dy, &linear, error);
+        if (status) goto done;
+    }
+
+    double start = now();
+    bench_time(train, &s, 1); /* pages and caches warm up, and slow cases are found out */
+    if (linear) bench_time(bench_linear_train, linear, 1);
+    int runs = (now() - start) * RUNS * LEAST_ROUNDS < c->seconds * 1e3 ? RUNS : 1, rounds = 0;
+    start = now();
+    while (rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && now() - start < c->seconds * 1e3)) {
+        for (int w = 0; w < WORKS; w++) {
+            int is_linear = w == LINEAR_FORWARD || w == LINEAR_TRAIN;
+            samples[w][rounds] = !is_linear ? bench_time(works[w], &s, runs) : linear ? bench_time(works[w], linear, runs) : 0;
+        }
+        forward_ratio[rounds] = linear ? samples[FORWARD][rounds] / samples[LINEAR_FORWARD][rounds] : 0;
+        train_ratio[rounds] = linear ? samples[TRAIN][rounds] / samples[LINEAR_TRAIN][rounds] : 0;
+        rounds++;
+    }
+    for (int w = 0; w < WORKS; w++) median[w] = bench_median(samples[w], rounds);
+    *result = (bench_result){.bytes = ssm2d_plan_bytes(s.plan),
+                             .rounds = rounds,
+                             .forward = median[FORWARD],
+                             .train = median[TRAIN],
+                             .linear_forward = median[LINEAR_FORWARD],
+                             .linear_train = median[LINEAR_TRAIN],
+                             .memory = median[COPY],
+                             .kernel = median[KERNEL],
+                             .kernel_train = median[KERNEL_TRAIN],
+                             .forward_ratio = bench_median(forward_ratio, rounds),
+                             .train_ratio = bench_median(train_ratio, rounds),
+                             .spread = median[TRAIN] / samples[TRAIN][0]}; /* sorted by now */
+    strncpy(result->algorithm, ssm2d_plan_algorithm(s.plan), sizeof result->algorithm - 1);
+done:
+    bench_linear_destroy(linear);
+    close_subject(&s);
+    return status;
+}
+
+ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_growth *growth, ssm2d_error *error)
+{
+    double sx = 0, sy = 0, sxx = 0, sxy = 0, n = BENCH_SIDES;
+    for (int i = 0; i < BENCH_SIDES; i++) {
+        size_t side = (size_t)16 << i;
+        bench_case c = {ssm2d_config_default(), 1, side, side, SSM2D_FLOAT, "scan", 0}; /* scan: no room for convolutions */
+        subject s;
+        c.config.channels = 8;
+        c.config.directions = 1;
+        ssm2d_status status = open_subject(context, &c, 1, &s, error);
+        if (status) return status;
+        /* The shortest of all, as long runs are disturbed more often than short ones. */
+        double start = now(), best = bench_time(kernel_train, &s, 1);
+        for (int k = 0; k < LEAST_ROUNDS || (k < MOST_ROUNDS && now() - start < seconds * 1e3 / n); k++)
+            best = fmin(best, bench_time(kernel_train, &s, 1));
+        close_subject(&s);
+        growth->side[i] = side;
+        growth->time[i] = best;
+        double x = log((double)(side * side)), y = log(growth->time[i]);
+        sx += x;
+        sy += y;
+        sxx += x * x;
+        sxy += x * y;
+    }
+    growth->exponent = (n * sxy - sx * sy) / (n * sxx - sx * sx);
+    return SSM2D_OK;
+}
