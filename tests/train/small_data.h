@@ -39,8 +39,10 @@ static inline int small_split(const char *folder, const char *split, unsigned co
                 fputc((int)((inside ? 120 : 0) + rng_next(&r) % 130), images);
             }
     }
-    int good = !ferror(images) && !ferror(labels);
-    return !fclose(images) & !fclose(labels) & good;
+    int bad = ferror(images) || ferror(labels);
+    bad |= fclose(images);
+    bad |= fclose(labels);
+    return !bad;
 }
 
 static inline int small_data(const char *folder, unsigned train, unsigned test)
