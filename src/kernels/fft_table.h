@@ -16,11 +16,11 @@
 typedef struct NAME(fft_functions) {
     /* [radix][present]: out[j*m + k] for from <= k < to. Real and imaginary parts come from arrays of their own, `step` numbers
      * apart, which may be `out` itself. */
-    void (*first[FFT_RADIX + 1][FFT_RADIX + 1])(real *out, const real *re, const real *im, ptrdiff_t step, int m, int from, int to,
-                                                const real *twiddles);
+    void (*first[FFT_RADIX + 1][FFT_RADIX + 1])(real *out, const real *re, const real *im, ptrdiff_t step, int m, int from,
+                                                int to, const real *twiddles);
     /* The way back: gives only the first `present` of the r elements; add 1: increases what is there. */
-    void (*first_back[FFT_RADIX + 1][FFT_RADIX + 1])(real *re, real *im, ptrdiff_t step, const real *in, int m, int from, int to,
-                                                     const real *twiddles, int add);
+    void (*first_back[FFT_RADIX + 1][FFT_RADIX + 1])(real *re, real *im, ptrdiff_t step, const real *in, int m, int from,
+                                                     int to, const real *twiddles, int add);
     void (*middle[FFT_RADIX + 1])(real *x, int blocks, int m, const real *twiddles);
     void (*middle_back[FFT_RADIX + 1])(real *x, int blocks, int m, const real *twiddles);
     void (*last[FFT_RADIX + 1])(real *x, int blocks); /* m = 1: blocks of `radix` elements; NULL: nothing to do for radix 1 */
@@ -29,8 +29,8 @@ typedef struct NAME(fft_functions) {
     void (*convolve[2][FFT_RADIX + 1])(real *x, const real *k, int blocks);
     /* last, g += conj(u)*x, and then, unless k is NULL, x *= conj(k), last_back */
     void (*correlate[FFT_RADIX + 1])(real *x, real *g, const real *u, const real *k, int blocks);
-    /* Two real signals a and b transformed as one, z = a + i*b: their spectra at frequencies 0 .. count-1, times scale, into a and
-     * b, `step` numbers apart. at[c]: the elements of z with frequencies c and -c. And back. */
+    /* Two real signals a and b transformed as one, z = a + i*b: their spectra at frequencies 0 .. count-1, times scale, into a
+     * and b, `step` numbers apart. at[c]: the elements of z with frequencies c and -c. And back. */
     void (*split)(real *a, real *b, ptrdiff_t step, const real *z, const int (*at)[2], int count, real scale);
     void (*join)(real *z, const real *a, const real *b, ptrdiff_t step, const int (*at)[2], int count);
 } NAME(fft_functions);
