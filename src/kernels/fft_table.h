@@ -29,8 +29,8 @@ typedef struct NAME(fft_functions) {
     void (*convolve[2][FFT_RADIX + 1])(real *x, const real *k, int blocks);
     /* last, g += conj(u)*x, and then, unless k is NULL, x *= conj(k), last_back */
     void (*correlate[FFT_RADIX + 1])(real *x, real *g, const real *u, const real *k, int blocks);
-    /* Two real signals a and b transformed as one, z = a + i*b: their spectra at frequencies 0 .. count-1, times scale, into a and
-     * b, `step` numbers apart. at[c]: the elements of z with frequencies c and -c. And back. */
+    /* Two real signals a and b transformed as one, z = a + i*b: their spectra at frequencies 0 .. count-1, times scale, into a
+     * and b, `step` numbers apart. at[c]: the elements of z with frequencies c and -c. And back. */
     void (*split)(real *a, real *b, ptrdiff_t step, const real *z, const int (*at)[2], int count, real scale);
     void (*join)(real *z, const real *a, const real *b, ptrdiff_t step, const int (*at)[2], int count);
 } NAME(fft_functions);
