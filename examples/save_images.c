@@ -18,8 +18,8 @@ static void name_file(char *path, size_t size, const char *folder, size_t i, con
     snprintf(path + used, size - (size_t)used, ".png");
 }
 
-static ssm2d_status save(ssm2d_context *context, const dataset *data, resize *to, const image_info *info, uint8_t *pixels, size_t i,
-                         const char *folder, ssm2d_error *error)
+static ssm2d_status save(ssm2d_context *context, const dataset *data, resize *to, const image_info *info, uint8_t *pixels,
+                         size_t i, const char *folder, ssm2d_error *error)
 {
     char path[4096];
     image_writer *writer;

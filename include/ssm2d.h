@@ -47,7 +47,7 @@ typedef enum ssm2d_status {
     SSM2D_ERROR_SYSTEM       /* the operating system said no (a thread could not be started) */
 } ssm2d_status;
 
-/* Where a function takes `ssm2d_error *`, NULL is allowed; on failure `line` gets one English sentence, else it is untouched. */
+/* Where a function takes `ssm2d_error *`, NULL is allowed; on failure `line` gets one English sentence, else it is left. */
 typedef struct ssm2d_error {
     char line[256];
 } ssm2d_error;
@@ -110,7 +110,7 @@ typedef struct ssm2d_field {
     const char *help;
     size_t offset;
     int minimum, maximum, standard;
-    const char *const *names; /* names of the values minimum .. maximum of an enum, NULL for a number; for a flag "false", "true" */
+    const char *const *names; /* of an enum's or a flag's values minimum .. maximum; NULL for a number */
     const int *allowed;       /* when not every value in between will do: a list ended by 0; else NULL */
 } ssm2d_field;
 
@@ -183,14 +183,14 @@ SSM2D_API void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *workspace,
 SSM2D_API void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *u, void *y);
 /* Adds dLoss/du to du and dLoss/dparams to dparams; either may be NULL. Comes after a forward (or prepare, apply) in the
  * same workspace with the same params and u. The plan must not have been made for inference. */
-SSM2D_API void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, const void *u, const void *dy,
-                              void *du, void *dparams);
-/* kernel[directions][channels][rows][cols]: the causal kernel of each direction and channel, without D and without the averaging;
- * what is cut off is 0. This and the next need the workspace for themselves: prepare again before apply or backward. */
+SSM2D_API void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, const void *u,
+                              const void *dy, void *du, void *dparams);
+/* kernel[directions][channels][rows][cols]: the causal kernel of each direction and channel, without D and the averaging; what
+ * is cut off is 0. This and the next need the workspace for themselves: prepare again before apply or backward. */
 SSM2D_API void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, void *kernel);
 /* Adds to dparams the gradient of A, B and C for a given dLoss/dkernel. The plan must not have been made for inference. */
-SSM2D_API void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, const void *dkernel,
-                                     void *dparams);
+SSM2D_API void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params,
+                                     const void *dkernel, void *dparams);
 
 /* ---- stream: the layer as a recurrence over rows, with memory for one row -------------------------------------------- */
 

@@ -103,7 +103,8 @@ static void check_plain(line *l)
                      at(l, l->x, p, 1, lane) - want[1]);
     }
     for (int k = 0; k < l->n; k++)
-        memcpy(shuffled + fft_length_position(&l->t.length, k) * 2 * lanes, l->in + k * 2 * lanes, 2 * (size_t)lanes * sizeof(real));
+        memcpy(shuffled + fft_length_position(&l->t.length, k) * 2 * lanes, l->in + k * 2 * lanes,
+               2 * (size_t)lanes * sizeof(real));
     for (int add = 0; add < 2; add++) {
         memcpy(l->x, shuffled, l->all * sizeof(real));
         for (size_t i = 0; i < l->all; i++) out[i] = 1;
@@ -304,8 +305,12 @@ static void large_lengths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_agree_with_the_sum), cmocka_unit_test(every_radix_in_every_place), cmocka_unit_test(what_is_planned),
-        cmocka_unit_test(fused_stages),               cmocka_unit_test(two_real_signals),           cmocka_unit_test(large_lengths),
+        cmocka_unit_test(lengths_agree_with_the_sum),
+        cmocka_unit_test(every_radix_in_every_place),
+        cmocka_unit_test(what_is_planned),
+        cmocka_unit_test(fused_stages),
+        cmocka_unit_test(two_real_signals),
+        cmocka_unit_test(large_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

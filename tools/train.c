@@ -182,7 +182,8 @@ static const char about[] =
     "\n"
     "Settings are the options below; flip (default: false) and crop_padding (default: 0), which change the training images "
     "at random and pay in longer runs, such as flip=true, crop_padding=4; and the keys of a model (dim, depth, pos_embed, "
-    "drop_path, mixer.init, mixer.complex ..; image, such as image=32, is the data's when not given). A file for --config has them as keys of one "
+    "drop_path, mixer.init, mixer.complex ..; image, such as image=32, is the data's when not given). A file for --config has "
+    "them as keys of one "
     "JSON object, with _ for -. Later ones replace earlier ones: --config, --model, --mixer, --set, other options.";
 
 const command command_train = {"train", "train a model on images, or go on with a run", about, options, check_values, run, 0};

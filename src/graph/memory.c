@@ -167,7 +167,8 @@ static size_t place(work *w)
     }
     int n = 0;
     for (int s = 0; s < w->count; s++)
-        if (w->spans[s].first != NONE && w->spans[s].same == NONE && w->spans[s].bytes) w->order[n++] = (ranked){w->spans[s].bytes, s};
+        if (w->spans[s].first != NONE && w->spans[s].same == NONE && w->spans[s].bytes)
+            w->order[n++] = (ranked){w->spans[s].bytes, s};
     qsort(w->order, (size_t)n, sizeof *w->order, larger_first);
     for (int i = 0; i < n; i++) {
         span *s = &w->spans[w->order[i].span];

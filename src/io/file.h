@@ -15,7 +15,8 @@ ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t mo
                        ssm2d_error *error);
 
 /* A file under construction: without a name until it is complete, or (where the system cannot do that) under a temporary name in
- * the same folder; commit syncs and renames it into place, cancel removes it. Exactly one of the two must be called after a successful open (a cancel after a commit does nothing). */
+ * the same folder. Commit syncs it and renames it into place, cancel removes it; exactly one of the two must be called after a
+ * successful open. */
 typedef struct atomic_file {
     FILE *stream;
     char *path, *temporary;

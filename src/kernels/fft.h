@@ -148,8 +148,8 @@ INLINE void dft8(element *x, int s)
 
 typedef void fft_dft(element *x, int s);
 
-INLINE void fft_first(fft_dft *dft, const int r, const int present, real *out, const real *re, const real *im, ptrdiff_t step, int m,
-                      int from, int to, const real *twiddles)
+INLINE void fft_first(fft_dft *dft, const int r, const int present, real *out, const real *re, const real *im, ptrdiff_t step,
+                      int m, int from, int to, const real *twiddles)
 {
     for (int k = from; k < to; k++) {
         const real *w = twiddles + (ptrdiff_t)k * 2 * (r - 1);
@@ -161,8 +161,8 @@ INLINE void fft_first(fft_dft *dft, const int r, const int present, real *out, c
     }
 }
 
-INLINE void fft_first_back(fft_dft *dft, const int r, const int present, real *re, real *im, ptrdiff_t step, const real *in, int m,
-                           int from, int to, const real *twiddles, int add)
+INLINE void fft_first_back(fft_dft *dft, const int r, const int present, real *re, real *im, ptrdiff_t step, const real *in,
+                           int m, int from, int to, const real *twiddles, int add)
 {
     for (int k = from; k < to; k++) {
         const real *w = twiddles + (ptrdiff_t)k * 2 * (r - 1);
@@ -185,7 +185,8 @@ INLINE void fft_first_back(fft_dft *dft, const int r, const int present, real *r
 
 INLINE void fft_middle(fft_dft *dft, const int r, real *x, int blocks, int m, const real *twiddles)
 {
-    for (int b = 0; b < blocks; b++, x += (ptrdiff_t)r * m * PAIR) fft_first(dft, r, r, x, x, x + LANES, PAIR, m, 0, m, twiddles);
+    for (int b = 0; b < blocks; b++, x += (ptrdiff_t)r * m * PAIR)
+        fft_first(dft, r, r, x, x, x + LANES, PAIR, m, 0, m, twiddles);
 }
 
 INLINE void fft_middle_back(fft_dft *dft, const int r, real *x, int blocks, int m, const real *twiddles)
@@ -262,53 +263,53 @@ static void fft_join(real *z, const real *a, const real *b, ptrdiff_t step, cons
     }
 }
 
-#define FIRST(r, present)                                                                                                        \
-    static void fft_first_##r##_##present(real *out, const real *re, const real *im, ptrdiff_t step, int m, int from, int to,    \
-                                          const real *twiddles)                                                                  \
-    {                                                                                                                            \
-        fft_first(dft##r, r, present, out, re, im, step, m, from, to, twiddles);                                                 \
-    }                                                                                                                            \
-    static void fft_first_back_##r##_##present(real *re, real *im, ptrdiff_t step, const real *in, int m, int from, int to,      \
-                                               const real *twiddles, int add)                                                    \
-    {                                                                                                                            \
-        fft_first_back(dft##r, r, present, re, im, step, in, m, from, to, twiddles, add);                                        \
+#define FIRST(r, present)                                                                                                      \
+    static void fft_first_##r##_##present(real *out, const real *re, const real *im, ptrdiff_t step, int m, int from, int to,  \
+                                          const real *twiddles)                                                                \
+    {                                                                                                                          \
+        fft_first(dft##r, r, present, out, re, im, step, m, from, to, twiddles);                                               \
+    }                                                                                                                          \
+    static void fft_first_back_##r##_##present(real *re, real *im, ptrdiff_t step, const real *in, int m, int from, int to,    \
+                                               const real *twiddles, int add)                                                  \
+    {                                                                                                                          \
+        fft_first_back(dft##r, r, present, re, im, step, in, m, from, to, twiddles, add);                                      \
     }
 FIRST(1, 1) FIRST(4, 1) FIRST(4, 2) FIRST(4, 3) FIRST(4, 4) FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8, 6) FIRST(8, 7)
 FIRST(8, 8)
 
-#define MIDDLE(r)                                                                                                                \
-    static void fft_middle_##r(real *x, int blocks, int m, const real *twiddles)                                                 \
-    {                                                                                                                            \
-        fft_middle(dft##r, r, x, blocks, m, twiddles);                                                                           \
-    }                                                                                                                            \
-    static void fft_middle_back_##r(real *x, int blocks, int m, const real *twiddles)                                            \
-    {                                                                                                                            \
-        fft_middle_back(dft##r, r, x, blocks, m, twiddles);                                                                      \
-    }                                                                                                                            \
-    static void fft_last_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, -1); }                                        \
+#define MIDDLE(r)                                                                                                              \
+    static void fft_middle_##r(real *x, int blocks, int m, const real *twiddles)                                               \
+    {                                                                                                                          \
+        fft_middle(dft##r, r, x, blocks, m, twiddles);                                                                         \
+    }                                                                                                                          \
+    static void fft_middle_back_##r(real *x, int blocks, int m, const real *twiddles)                                          \
+    {                                                                                                                          \
+        fft_middle_back(dft##r, r, x, blocks, m, twiddles);                                                                    \
+    }                                                                                                                          \
+    static void fft_last_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, -1); }                                      \
     static void fft_last_back_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, 1); }
 MIDDLE(2) MIDDLE(3) MIDDLE(4) MIDDLE(5) MIDDLE(7) MIDDLE(8)
 
-#define PRODUCT(r)                                                                                                               \
-    static void fft_convolve_##r(real *x, const real *k, int blocks) { fft_convolve(dft##r, r, 0, x, k, blocks); }               \
-    static void fft_convolve_conj_##r(real *x, const real *k, int blocks) { fft_convolve(dft##r, r, 1, x, k, blocks); }          \
-    static void fft_correlate_##r(real *x, real *g, const real *u, const real *k, int blocks)                                    \
-    {                                                                                                                            \
-        fft_correlate(dft##r, r, x, g, u, k, blocks);                                                                            \
+#define PRODUCT(r)                                                                                                             \
+    static void fft_convolve_##r(real *x, const real *k, int blocks) { fft_convolve(dft##r, r, 0, x, k, blocks); }             \
+    static void fft_convolve_conj_##r(real *x, const real *k, int blocks) { fft_convolve(dft##r, r, 1, x, k, blocks); }        \
+    static void fft_correlate_##r(real *x, real *g, const real *u, const real *k, int blocks)                                  \
+    {                                                                                                                          \
+        fft_correlate(dft##r, r, x, g, u, k, blocks);                                                                          \
     }
 PRODUCT(1) PRODUCT(2) PRODUCT(3) PRODUCT(4) PRODUCT(5) PRODUCT(7) PRODUCT(8)
 
-#define FFT_FIRSTS(f)                                                                                                            \
-    {                                                                                                                            \
-        [1] = {[1] = f##1_1}, [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4},                                                      \
-        [8] = {[3] = f##8_3, f##8_4, f##8_5, f##8_6, f##8_7, f##8_8},                                                            \
+#define FFT_FIRSTS(f)                                                                                                          \
+    {                                                                                                                          \
+        [1] = {[1] = f##1_1}, [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4}, [8] = {[3] = f##8_3, f##8_4, f##8_5,               \
+                                                                                   f##8_6,       f##8_7, f##8_8},              \
     }
 #define FFT_MIDDLES(f) {[2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
 #define FFT_PRODUCTS(f) {[1] = f##1, [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
-#define FFT_TABLE                                                                                                                \
-    {                                                                                                                            \
-        .first = FFT_FIRSTS(fft_first_), .first_back = FFT_FIRSTS(fft_first_back_), .middle = FFT_MIDDLES(fft_middle_),          \
-        .middle_back = FFT_MIDDLES(fft_middle_back_), .last = FFT_MIDDLES(fft_last_), .last_back = FFT_MIDDLES(fft_last_back_),  \
-        .convolve = {FFT_PRODUCTS(fft_convolve_), FFT_PRODUCTS(fft_convolve_conj_)}, .correlate = FFT_PRODUCTS(fft_correlate_),  \
-        .split = fft_split, .join = fft_join,                                                                                    \
+#define FFT_TABLE                                                                                                              \
+    {                                                                                                                          \
+        .first = FFT_FIRSTS(fft_first_), .first_back = FFT_FIRSTS(fft_first_back_), .middle = FFT_MIDDLES(fft_middle_),        \
+        .middle_back = FFT_MIDDLES(fft_middle_back_), .last = FFT_MIDDLES(fft_last_),                                          \
+        .last_back = FFT_MIDDLES(fft_last_back_), .convolve = {FFT_PRODUCTS(fft_convolve_), FFT_PRODUCTS(fft_convolve_conj_)}, \
+        .correlate = FFT_PRODUCTS(fft_correlate_), .split = fft_split, .join = fft_join,                                       \
     }

@@ -16,11 +16,11 @@
 typedef struct NAME(fft_functions) {
     /* [radix][present]: out[j*m + k] for from <= k < to. Real and imaginary parts come from arrays of their own, `step` numbers
      * apart, which may be `out` itself. */
-    void (*first[FFT_RADIX + 1][FFT_RADIX + 1])(real *out, const real *re, const real *im, ptrdiff_t step, int m, int from, int to,
-                                                const real *twiddles);
+    void (*first[FFT_RADIX + 1][FFT_RADIX + 1])(real *out, const real *re, const real *im, ptrdiff_t step, int m, int from,
+                                                int to, const real *twiddles);
     /* The way back: gives only the first `present` of the r elements; add 1: increases what is there. */
-    void (*first_back[FFT_RADIX + 1][FFT_RADIX + 1])(real *re, real *im, ptrdiff_t step, const real *in, int m, int from, int to,
-                                                     const real *twiddles, int add);
+    void (*first_back[FFT_RADIX + 1][FFT_RADIX + 1])(real *re, real *im, ptrdiff_t step, const real *in, int m, int from,
+                                                     int to, const real *twiddles, int add);
     void (*middle[FFT_RADIX + 1])(real *x, int blocks, int m, const real *twiddles);
     void (*middle_back[FFT_RADIX + 1])(real *x, int blocks, int m, const real *twiddles);
     void (*last[FFT_RADIX + 1])(real *x, int blocks); /* m = 1: blocks of `radix` elements; NULL: nothing to do for radix 1 */

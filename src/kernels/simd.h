@@ -18,8 +18,8 @@ typedef void NAME(correlate)(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_
 
 /* Channels h < channels of each cell, at src[cell*cell_stride + h*lane_stride], into the tiles of their vectors, tile v at
  * tile + v*vector_step; lanes past the last channel become 0. */
-typedef void NAME(gather)(real *tile, size_t vector_step, const real *src, size_t cells, ptrdiff_t cell_stride, ptrdiff_t lane_stride,
-                          int channels);
+typedef void NAME(gather)(real *tile, size_t vector_step, const real *src, size_t cells, ptrdiff_t cell_stride,
+                          ptrdiff_t lane_stride, int channels);
 /* The other way: dst gets (add 0) or is increased by (add 1) the tiles. */
 typedef void NAME(scatter)(real *dst, const real *tile, size_t vector_step, size_t cells, ptrdiff_t cell_stride,
                            ptrdiff_t lane_stride, int channels, int add);
@@ -37,20 +37,20 @@ typedef struct NAME(state_functions) {
     /* out[j*stride] = Re sum_n c1*h + c2*v for cells first <= j < cols. */
     void (*kernel_emit)(real *out, ptrdiff_t stride, const real *now, const real *c, int first, int cols, int width);
     /* dnow += what dout says through c; dc += what it says of c. */
-    void (*kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride, const real *now, const real *c, int first,
-                             int cols, int width);
+    void (*kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride, const real *now, const real *c,
+                             int first, int cols, int width);
     /* Takes dnow back through row i: changes dnow on the way, adds to dbefore (not touched when i = 0) and to dcoef. */
-    void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now, const real *before, const real *coef, int i,
-                            int cols, int width);
+    void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now, const real *before, const real *coef,
+                            int i, int cols, int width);
     /* One row of the recurrence. row: [cols][2][W], q and Q, made those of the next row. u, y: cols numbers at `stride`
      * (negative to run from right to left); y is added to. left: [2][W] scratch; sums: [cols][lanes] scratch. */
     void (*scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row, const real *coef, const real *c,
                      real centre, real border, int cols, int width, real *sums);
     /* The adjoint of that row. row: q and Q as they were before it; left: [cols][2][W] scratch; drow: [cols][2][W], the
      * gradient of the next row's q and Q, made that of this row's. du is added to unless NULL. */
-    void (*scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre, const real *dy, ptrdiff_t dy_stride,
-                          const real *u, ptrdiff_t u_stride, const real *row, real *drow, const real *coef, const real *c,
-                          real centre, real border, int cols, int width, real *left, real *sums);
+    void (*scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre, const real *dy,
+                          ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride, const real *row, real *drow, const real *coef,
+                          const real *c, real centre, real border, int cols, int width, real *left, real *sums);
 } NAME(state_functions);
 
 typedef struct NAME(simd) {

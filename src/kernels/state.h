@@ -97,8 +97,8 @@ static void F(kernel_emit)(real *out, ptrdiff_t stride, const real *now, const r
     }
 }
 
-static void F(kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride, const real *now, const real *c, int first,
-                                int cols, int width)
+static void F(kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride, const real *now, const real *c,
+                                int first, int cols, int width)
 {
     for (int v = 0; v < width; v += LANES) {
         NUM c1 = F(conj)(F(get)(c + v, width)), c2 = F(conj)(F(get)(c + WIDE + v, width)), dc1 = F(zero)(), dc2 = F(zero)();
@@ -114,8 +114,8 @@ static void F(kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_
     }
 }
 
-static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now, const real *before, const real *coef, int i,
-                               int cols, int width)
+static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now, const real *before, const real *coef,
+                               int i, int cols, int width)
 {
     for (int v = 0; v < width; v += LANES) {
         if (i == 0) {
@@ -156,8 +156,8 @@ static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const rea
     }
 }
 
-static void F(scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row, const real *coef, const real *c,
-                        real centre, real border, int cols, int width, real *sums)
+static void F(scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row, const real *coef,
+                        const real *c, real centre, real border, int cols, int width, real *sums)
 {
     for (int v = 0; v < width; v += LANES) {
         NUM rho = COEF(RHO), sigma = COEF(SIGMA), tau = COEF(TAU), phi = COEF(PHI), psi = COEF(PSI), chi = COEF(CHI);
@@ -179,9 +179,10 @@ static void F(scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_
     for (int j = 0; j < cols; j++) y[j * y_stride] += centre * u[j * u_stride] + sum_lanes(load(sums + j * LANES));
 }
 
-static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre, const real *dy, ptrdiff_t dy_stride,
-                             const real *u, ptrdiff_t u_stride, const real *row, real *drow, const real *coef, const real *c,
-                             real centre, real border, int cols, int width, real *left, real *sums)
+static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre, const real *dy,
+                             ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride, const real *row, real *drow,
+                             const real *coef, const real *c, real centre, real border, int cols, int width, real *left,
+                             real *sums)
 {
     for (int v = 0; v < width; v += LANES) {
         NUM rho = COEF(RHO), sigma = COEF(SIGMA), tau = COEF(TAU), e_h = COEF(E_H);
@@ -242,10 +243,10 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
     *dcentre += d;
 }
 
-#define STATE_TABLE(suffix)                                                                                                      \
-    {                                                                                                                            \
-        kernel_row_##suffix, kernel_emit_##suffix, kernel_emit_back_##suffix, kernel_row_back_##suffix, scan_row_##suffix,       \
-            scan_row_back_##suffix                                                                                               \
+#define STATE_TABLE(suffix)                                                                                                    \
+    {                                                                                                                          \
+        kernel_row_##suffix, kernel_emit_##suffix, kernel_emit_back_##suffix, kernel_row_back_##suffix, scan_row_##suffix,     \
+            scan_row_back_##suffix                                                                                             \
     }
 
 #undef F

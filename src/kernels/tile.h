@@ -72,7 +72,8 @@ static void gather(real *tile, size_t vector_step, const real *src, size_t cells
         for (int v = 0; v < whole; v++) store(to + (size_t)v * vector_step, load(from + v * LANES));
         for (int first = i < done.cells ? done.channels : whole * LANES; first < channels; first += LANES)
             for (int l = 0; l < LANES; l++)
-                to[(size_t)(first / LANES) * vector_step + (size_t)l] = first + l < channels ? from[(first + l) * lane_stride] : 0;
+                to[(size_t)(first / LANES) * vector_step + (size_t)l] =
+                    first + l < channels ? from[(first + l) * lane_stride] : 0;
     }
 }
 

@@ -14,8 +14,10 @@ static const char *const values_names[] = {"real", "polar", "cartesian"};
 static const int directions_allowed[] = {1, 2, 4, 0};
 
 #define NUMBER(name, low, high, standard, help) {#name, help, offsetof(ssm2d_config, name), low, high, standard, NULL, NULL}
-#define CHOICE(name, names, standard, help)                                                                                      \
-    {#name, help, offsetof(ssm2d_config, name), 0, (int)(sizeof names / sizeof *names) - 1, standard, names, NULL}
+#define CHOICE(name, names, standard, help)                                                                                    \
+    {                                                                                                                          \
+#name, help, offsetof(ssm2d_config, name), 0, (int)(sizeof names / sizeof *names) - 1, standard, names, NULL           \
+    }
 #define FLAG(name, standard, help) CHOICE(name, flag_names, standard, help)
 
 static const ssm2d_field fields[] = {

@@ -172,13 +172,14 @@ static group group_at(const ssm2d_plan *p, int g)
 }
 
 /* Rows of image b into tiles whose rows are tile_row apart, vectors tile_numbers apart. */
-static void gather_image(const ssm2d_plan *p, const group *g, real *tile, ptrdiff_t tile_row, const real *array, ssm2d_strides s, size_t b)
+static void gather_image(const ssm2d_plan *p, const group *g, real *tile, ptrdiff_t tile_row, const real *array,
+                         ssm2d_strides s, size_t b)
 {
     const real *from = array + (ptrdiff_t)b * s.batch + g->channel * s.channel;
     const int dense = s.row == s.col * p->cols && tile_row == p->cols * p->lanes;
     for (int i = 0; i < (dense ? 1 : p->rows); i++)
-        simd(p)->gather(tile + i * tile_row, tile_numbers(p), from + i * s.row, (size_t)p->cols * (dense ? (size_t)p->rows : 1), s.col,
-                        s.channel, g->channels);
+        simd(p)->gather(tile + i * tile_row, tile_numbers(p), from + i * s.row, (size_t)p->cols * (dense ? (size_t)p->rows : 1),
+                        s.col, s.channel, g->channels);
 }
 
 static void scatter_image(const job *t, const group *g, const real *tile, size_t b)
@@ -203,7 +204,8 @@ static void convolve_task(void *arg, size_t task, int worker)
     real *out = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p), *in = out + tile_numbers(p);
     for (size_t b = turns * chunk / chunks * A; b < turns * (chunk + 1) / chunks * A && b < batch; b += A) {
         size_t images = batch - b < A ? batch - b : A;
-        for (size_t a = 0; a < images; a++) gather_image(p, &g, in + a * cells, p->cols * p->lanes, t->in, t->in_strides, b + a);
+        for (size_t a = 0; a < images; a++)
+            gather_image(p, &g, in + a * cells, p->cols * p->lanes, t->in, t->in_strides, b + a);
         for (int v = g.first; v < g.end; v++) { /* what comes out takes the place of the vector before */
             size_t at = (size_t)(v - g.first) * tile_numbers(p);
             convolve_tile(t, t->kernel + (size_t)v * two_sided_size(p), in + at, out + at, (int)images);
@@ -237,8 +239,8 @@ static void gradient_tile(const ssm2d_plan *p, real *dk, const real *u, ptrdiff_
                 const int o = c.low + os, C = part(c.high - c.low + 1, widest(p, A), &os);
                 const int t0 = most(0, o), t1 = least(p->cols, p->cols + o + C - 1);
                 if (t0 < t1)
-                    simd(p)->correlate[A][C](dk + two_sided_at(p, d, o), two_sided_row(p), u + p0 * u_row + (t0 - o) * lanes, u_row,
-                                             dy + (p0 + d) * row + t0 * lanes, row, row, p1 - p0, t1 - t0);
+                    simd(p)->correlate[A][C](dk + two_sided_at(p, d, o), two_sided_row(p), u + p0 * u_row + (t0 - o) * lanes,
+                                             u_row, dy + (p0 + d) * row + t0 * lanes, row, row, p1 - p0, t1 - t0);
             }
         }
     }
@@ -248,7 +250,8 @@ static void gradient_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const size_t chunks = (size_t)p->own[GRADIENT_CHUNKS], chunk = task % chunks, batch = p->options.batch, size = two_sided_size(p);
+    const size_t chunks = (size_t)p->own[GRADIENT_CHUNKS], chunk = task % chunks, batch = p->options.batch,
+                 size = two_sided_size(p);
     const ptrdiff_t lanes = p->lanes, u_row = (p->cols + SIDE) * lanes, row = p->cols * lanes;
     const group g = group_at(p, (int)(task / chunks));
     real *tile = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p);

@@ -75,7 +75,10 @@ typedef struct work {
  * an element; of a byte. */
 enum { COLUMN = 60, PRODUCT = 12, PASS = 8, BYTE = 10 };
 static fft_length row_length(const ssm2d_plan *p) { return fft_length_choose(p->cols + p->trunc_cols - 1, p->cols, COLUMN); }
-static fft_length column_length(const ssm2d_plan *p) { return fft_length_choose(p->rows + p->trunc_rows - 1, p->rows, PRODUCT); }
+static fft_length column_length(const ssm2d_plan *p)
+{
+    return fft_length_choose(p->rows + p->trunc_rows - 1, p->rows, PRODUCT);
+}
 
 static work work_of(const ssm2d_plan *p, ssm2d_workspace *ws)
 {
@@ -112,7 +115,8 @@ static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
                                             + (fft_length_twiddles(&row) + fft_length_twiddles(&column)) * sizeof(real), 1);
     p->at.own[SPECTRA] = plan_reserve(p, spectrum_size(p), (size_t)p->vectors * sizeof(real));
     if (!p->options.inference)
-        p->at.own[GRADIENTS] = plan_reserve(p, spectrum_size(p), (size_t)p->own[GRADIENT_CHUNKS] * (size_t)p->vectors * sizeof(real));
+        p->at.own[GRADIENTS] =
+            plan_reserve(p, spectrum_size(p), (size_t)p->own[GRADIENT_CHUNKS] * (size_t)p->vectors * sizeof(real));
     p->at.own[SCRATCH] = plan_reserve(p, scratch_size(p), threads * sizeof(real));
     return SSM2D_OK;
 }
@@ -250,8 +254,8 @@ static void rows_backward(const work *w, const desk *t, real *image, ssm2d_strid
 }
 
 /* One vector of one image: out <- in convolved, or (conjugate) out += in correlated, with the kernel. */
-static void convolve_image(const work *w, const desk *t, int vector, real *out, ssm2d_strides to, const real *in, ssm2d_strides from,
-                           int conjugate)
+static void convolve_image(const work *w, const desk *t, int vector, real *out, ssm2d_strides to, const real *in,
+                           ssm2d_strides from, int conjugate)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
@@ -268,7 +272,8 @@ static void convolve_image(const work *w, const desk *t, int vector, real *out, 
 }
 
 /* Adds what one vector of one image says of the kernel's gradient, and unless du is NULL, to du. */
-static void differentiate_image(const work *w, const desk *t, int vector, real *gradient, real *du, const real *u, const real *dy)
+static void differentiate_image(const work *w, const desk *t, int vector, real *gradient, real *du, const real *u,
+                                const real *dy)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
@@ -277,7 +282,8 @@ static void differentiate_image(const work *w, const desk *t, int vector, real *
     real *top = t->tile, *top_u = t->tile_u;
     rows_forward(w, t, t->tile, dy, p->conv_out, vector, (real)0.5);
     rows_forward(w, t, t->tile_u, u, p->options.in, vector, (real)(0.5 / ((double)p->own[N1] * p->own[N2])));
-    for (int c = 0; c < half(p); c++, gradient += spectrum_column(p), k += spectrum_column(p), top += 2 * lanes, top_u += 2 * lanes) {
+    for (int c = 0; c < half(p);
+         c++, gradient += spectrum_column(p), k += spectrum_column(p), top += 2 * lanes, top_u += 2 * lanes) {
         NAME(fft_line_forward)(&w->column, t->x_u, top_u, top_u + lanes, pitch, p->rows);
         NAME(fft_line_start)(&w->column, t->x, top, top + lanes, pitch, p->rows);
         w->column.f->correlate[last](t->x, gradient, t->x_u, du ? k : NULL, blocks);
@@ -317,7 +323,8 @@ static void differentiate_task(void *arg, size_t task, int worker)
     for (size_t b = r.image; b < r.image_end; b++)
         for (int v = r.vector; v < r.vector_end; v++) {
             const ptrdiff_t at_in = (ptrdiff_t)b * p->options.in.batch, at_out = (ptrdiff_t)b * p->conv_out.batch;
-            differentiate_image(w, &t, v, gradients + (size_t)v * size, w->du ? w->du + at_in : NULL, w->u + at_in, w->dy + at_out);
+            differentiate_image(w, &t, v, gradients + (size_t)v * size, w->du ? w->du + at_in : NULL, w->u + at_in,
+                                w->dy + at_out);
         }
 }
 

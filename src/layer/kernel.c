@@ -106,8 +106,8 @@ static void adjoint_system(void *arg, size_t k, int worker)
                 if (i == 0) REGION(real, t->ws, dcentre)[c] = numbers[0];
                 if (i > 0) numbers[0] *= border;
                 for (int j = 1; i == 0 && j < T2; j++) numbers[j] *= border;
-                f->kernel_emit_back(dnow, REGION(real, t->ws, dc) + 2 * c * W, numbers, 1, now, REGION(real, t->ws, c) + 2 * c * W,
-                                    i == 0, T2, p->width);
+                f->kernel_emit_back(dnow, REGION(real, t->ws, dc) + 2 * c * W, numbers, 1, now,
+                                    REGION(real, t->ws, c) + 2 * c * W, i == 0, T2, p->width);
             }
             memset(dbefore, 0, row * sizeof(real));
             f->kernel_row_back(dbefore, dcoef, dnow, now, i > first ? now - row : above, coef, i, T2, p->width);

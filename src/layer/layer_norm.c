@@ -22,7 +22,8 @@ static ptrdiff_t out_at(const ssm2d_plan *p, size_t cell)
 {
     const size_t cols = (size_t)p->cols, rows = (size_t)p->rows;
     const ssm2d_strides s = p->options.out;
-    return (ptrdiff_t)(cell / (rows * cols)) * s.batch + (ptrdiff_t)(cell / cols % rows) * s.row + (ptrdiff_t)(cell % cols) * s.col;
+    return (ptrdiff_t)(cell / (rows * cols)) * s.batch + (ptrdiff_t)(cell / cols % rows) * s.row
+           + (ptrdiff_t)(cell % cols) * s.col;
 }
 
 static void moments(const real *z, int H, real *mean, real *scale)

@@ -19,8 +19,8 @@ typedef struct entry {
 
 enum { MOST_ENTRIES = 9 };
 
-static void add(entry *table, int *count, size_t *total, const char *name, draw how, int is_c, size_t *where, size_t a, size_t b,
-                size_t c, size_t d)
+static void add(entry *table, int *count, size_t *total, const char *name, draw how, int is_c, size_t *where, size_t a,
+                size_t b, size_t c, size_t d)
 {
     entry *e = &table[(*count)++];
     size_t shape[4] = {a, b, c, d};

@@ -51,8 +51,9 @@ static ssm2d_status check_strides(const char *name, const ssm2d_config *c, const
         const size_t row = o->cols * (size_t)c->channels; /* within their bounds this cannot overflow; the next two could */
         const size_t image = row > PTRDIFF_MAX / o->rows ? 0 : o->rows * row;
         if (!image || image > PTRDIFF_MAX / sizeof(double) / o->batch)
-            return fail(error, SSM2D_ERROR_UNSUPPORTED, "batch=%zu, rows=%zu, cols=%zu, channels=%d: too large for this machine",
-                        o->batch, o->rows, o->cols, c->channels);
+            return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                        "batch=%zu, rows=%zu, cols=%zu, channels=%d: too large for this machine", o->batch, o->rows, o->cols,
+                        c->channels);
         *s = (ssm2d_strides){(ptrdiff_t)image, (ptrdiff_t)row, c->channels, 1};
         return SSM2D_OK;
     }
@@ -68,9 +69,10 @@ static ssm2d_status check_strides(const char *name, const ssm2d_config *c, const
         if (a.size < 2) continue;
         size_t length;
         if (length_of(a.stride) < reached)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s.%s=%td: cells would share numbers; give all strides or none", name, a.name, a.stride);
-        if (__builtin_mul_overflow(a.size - 1, length_of(a.stride), &length) || __builtin_add_overflow(length, reached, &reached)
-            || reached > PTRDIFF_MAX / sizeof(double))
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s.%s=%td: cells would share numbers; give all strides or none", name,
+                        a.name, a.stride);
+        if (__builtin_mul_overflow(a.size - 1, length_of(a.stride), &length)
+            || __builtin_add_overflow(length, reached, &reached) || reached > PTRDIFF_MAX / sizeof(double))
             return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s.%s=%td: too large for this machine", name, a.name, a.stride);
     }
     return SSM2D_OK;
@@ -117,11 +119,11 @@ static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config, co
     ssm2d_status status = a->plan(p, error);
     if (status) return status;
     if (p->bytes == SIZE_MAX)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "rows=%d, cols=%d: algorithm %s needs more memory than can be counted", p->rows,
-                    p->cols, a->name);
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "rows=%d, cols=%d: algorithm %s needs more memory than can be counted",
+                    p->rows, p->cols, a->name);
     if (o->max_bytes && p->bytes > o->max_bytes)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "max_bytes=%zu: algorithm %s needs a workspace of %zu bytes", o->max_bytes, a->name,
-                    p->bytes);
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "max_bytes=%zu: algorithm %s needs a workspace of %zu bytes", o->max_bytes,
+                    a->name, p->bytes);
     return SSM2D_OK;
 }
 
@@ -150,7 +152,8 @@ static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d
     ssm2d_workspace *ws = NULL;
     const size_t size = plan.engine->size, total = plan.params.total;
     const ssm2d_strides in = plan.options.in, out = plan.options.out;
-    if (in.batch < 0 || in.row < 0 || in.col < 0 || in.channel < 0 || out.batch < 0 || out.row < 0 || out.col < 0 || out.channel < 0)
+    if (in.batch < 0 || in.row < 0 || in.col < 0 || in.channel < 0 || out.batch < 0 || out.row < 0 || out.col < 0
+        || out.channel < 0)
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "measure=1: not with negative strides");
     ssm2d_status status = ssm2d_workspace_create(&plan, &ws, error);
     if (status) return status;
@@ -217,8 +220,8 @@ static ssm2d_status find_algorithm(const ssm2d_plan_options *o, const algorithm 
     return fail(error, SSM2D_ERROR_ARGUMENT, "algorithm=%s: use one of %s", o->algorithm, names);
 }
 
-ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config, const ssm2d_plan_options *options, ssm2d_plan **out,
-                               ssm2d_error *error)
+ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config, const ssm2d_plan_options *options,
+                               ssm2d_plan **out, ssm2d_error *error)
 {
     if (!out) return fail(error, SSM2D_ERROR_ARGUMENT, "plan=NULL: there is nowhere to put the result");
     *out = NULL;

@@ -92,7 +92,8 @@ struct engine {
     void (*backward)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *u, const void *dy, void *du,
                      void *dparams);
     void (*kernel)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, void *kernel);
-    void (*kernel_backward)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *dkernel, void *dparams);
+    void (*kernel_backward)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *dkernel,
+                            void *dparams);
     void (*stream_push)(ssm2d_stream *stream, const void *u, void *y);
     size_t (*stream_numbers)(const ssm2d_plan *plan); /* of state, between rows; SIZE_MAX: beyond counting */
 };

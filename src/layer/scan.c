@@ -40,11 +40,13 @@ static double cost(const ssm2d_plan *p)
 static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
 {
     if (p->trunc_rows < p->rows || p->trunc_cols < p->cols)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "algorithm=scan: a recurrence has no end, so trunc %dx%d is for direct or fft",
-                    p->trunc_rows, p->trunc_cols);
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "algorithm=scan: a recurrence has no end, so trunc %dx%d is for direct or fft", p->trunc_rows,
+                    p->trunc_cols);
     size_t H = (size_t)p->config.channels, batch = p->options.batch, line = LINE_BYTES / sizeof(real);
     size_t groups = (H + line - 1) / line;
-    p->own[CHANNELS] = batch * groups >= TASKS_WANTED ? (int)line : 1; /* a cache line of channels, if that leaves enough tasks */
+    p->own[CHANNELS] =
+        batch * groups >= TASKS_WANTED ? (int)line : 1; /* a cache line of channels, if that leaves enough tasks */
     size_t tasks = (H + (size_t)p->own[CHANNELS] - 1) / (size_t)p->own[CHANNELS];
     size_t chunks = (TASKS_WANTED + tasks - 1) / tasks;
     p->own[CHUNKS] = (int)(chunks < batch ? chunks : batch);
@@ -52,7 +54,8 @@ static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
     if ((size_t)p->rows * scan_state(p) * sizeof(real) > SMALL_STATES) p->own[BLOCK] = (int)ceil(sqrt(p->rows));
     p->at.own[SCRATCH] = plan_reserve(p, (size_t)pool_threads(p->context->pool) * scratch_numbers(p), sizeof(real));
     if (!p->options.inference)
-        p->at.own[SUMS] = plan_reserve(p, (size_t)p->own[CHUNKS] * (size_t)p->config.directions * H * gradient_numbers(p), sizeof(real));
+        p->at.own[SUMS] =
+            plan_reserve(p, (size_t)p->own[CHUNKS] * (size_t)p->config.directions * H * gradient_numbers(p), sizeof(real));
     return SSM2D_OK;
 }
 
@@ -172,8 +175,8 @@ static void back_one(const job *t, const walk *w, size_t b, int h, real *gradien
     for (int k = 1; k < blocks(p); k++) {
         memcpy(kept + (size_t)k * state, kept + (size_t)(k - 1) * state, state * sizeof(real));
         for (int i = (k - 1) * m; i < k * m; i++)
-            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), kept + (size_t)k * state, w->coef, w->c, w->centre,
-                        w->border, p->cols, p->width, sums);
+            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), kept + (size_t)k * state, w->coef, w->c,
+                        w->centre, w->border, p->cols, p->width, sums);
     }
     memset(drow, 0, state * sizeof(real));
     for (int k = blocks(p) - 1; k >= 0; k--) {
@@ -182,14 +185,14 @@ static void back_one(const job *t, const walk *w, size_t b, int h, real *gradien
         for (int i = first; i + 1 < end; i++) {
             real *next = block + (size_t)(i + 1 - first) * state;
             memcpy(next, next - state, state * sizeof(real));
-            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), next, w->coef, w->c, w->centre, w->border, p->cols,
-                        p->width, sums);
+            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), next, w->coef, w->c, w->centre, w->border,
+                        p->cols, p->width, sums);
         }
         for (int i = end - 1; i >= first; i--)
             f->scan_row_back(t->du ? t->du + begin(p, w, in, b, h, i) : NULL, step(w, in), dcoef, dc, dcentre,
                              t->dy + begin(p, w, out, b, h, i), step(w, out), t->u + begin(p, w, in, b, h, i), step(w, in),
-                             block + (size_t)(i - first) * state, drow, w->coef, w->c, w->centre, w->border, p->cols, p->width, left,
-                             sums);
+                             block + (size_t)(i - first) * state, drow, w->coef, w->c, w->centre, w->border, p->cols, p->width,
+                             left, sums);
     }
 }
 
@@ -206,7 +209,8 @@ static void back_task(void *arg, size_t task, int worker)
             walk w = walk_of(p, t->ws, (int)r, h);
             real *gradient = REGION(real, t->ws, own[SUMS]) + ((chunk * R + r) * H + (size_t)h) * gradient_numbers(p);
             memset(gradient, 0, gradient_numbers(p) * sizeof(real));
-            for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++) back_one(t, &w, b, h, gradient, scratch);
+            for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++)
+                back_one(t, &w, b, h, gradient, scratch);
         }
 }
 
@@ -216,7 +220,8 @@ static void sum_task(void *arg, size_t k, int worker)
     (void)worker;
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const size_t W = (size_t)p->wide, H = (size_t)p->config.channels, R = (size_t)p->config.directions, numbers = gradient_numbers(p);
+    const size_t W = (size_t)p->wide, H = (size_t)p->config.channels, R = (size_t)p->config.directions,
+                 numbers = gradient_numbers(p);
     real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
     memset(dcoef, 0, COEFS * W * sizeof(real));
     for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {

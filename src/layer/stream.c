@@ -25,7 +25,8 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
     if (!context) return fail(error, SSM2D_ERROR_ARGUMENT, "context=NULL: make one with ssm2d_context_create");
     ssm2d_status status = ssm2d_config_check(config, error);
     if (!status) status = check(config, cols, error);
-    if (!status && !params) status = fail(error, SSM2D_ERROR_ARGUMENT, "params=NULL: an array of ssm2d_param_total() numbers is needed");
+    if (!status && !params)
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "params=NULL: an array of ssm2d_param_total() numbers is needed");
     if (status) return status;
 
     ssm2d_stream *s = memory_take(context, sizeof *s);
@@ -45,7 +46,8 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
     if (__builtin_mul_overflow(numbers, s->plan->engine->size, &s->bytes)) s->bytes = SIZE_MAX; /* which no one has */
     s->states = memory_take(context, s->bytes);
     if (!s->states) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of state of a stream of %zu columns", s->bytes, cols);
+        status =
+            fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of state of a stream of %zu columns", s->bytes, cols);
         goto failed;
     }
     ssm2d_prepare(s->plan, s->workspace, params);

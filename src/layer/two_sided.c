@@ -114,8 +114,9 @@ void NAME(two_sided_adjoint)(const ssm2d_plan *plan, ssm2d_workspace *ws)
     pool_run(plan->context->pool, (size_t)plan->trunc_rows, collect_row, &t);
     if (!plan->config.skip) return;
     for (int h = 0; h < plan->config.channels; h++)
-        REGION(real, ws, dd)[h] = REGION(real, ws, dk2)[(size_t)(h / plan->lanes) * two_sided_size(plan) + (size_t)two_sided_at(plan, 0, 0)
-                                                        + (size_t)(h % plan->lanes)];
+        REGION(real, ws, dd)
+        [h] = REGION(real, ws, dk2)[(size_t)(h / plan->lanes) * two_sided_size(plan) + (size_t)two_sided_at(plan, 0, 0)
+                                    + (size_t)(h % plan->lanes)];
 }
 
 void NAME(two_sided_fetch)(const ssm2d_plan *p, const real *table, int c, int i, real *row)

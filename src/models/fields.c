@@ -64,8 +64,8 @@ static ssm2d_status set_field(const char *file, const model_field *f, const cJSO
         break;
     case FIELD_IMAGE:
         if (image_size(item, f, place)) return SSM2D_OK;
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use [rows, columns], each from %.15g to %.15g", text_path(file),
-                    f->name, json_show(item, shown, sizeof shown), f->low, f->high);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use [rows, columns], each from %.15g to %.15g",
+                    text_path(file), f->name, json_show(item, shown, sizeof shown), f->low, f->high);
     case FIELD_REAL:
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= f->low && item->valuedouble <= f->high)) break;
         *(double *)place = item->valuedouble;

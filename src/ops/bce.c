@@ -32,7 +32,8 @@ tensor *NAME(bce)(graph *g, tensor *x, tensor *targets)
     char one[64], two[64];
     if (g->status) return NULL;
     if (!NAME(same_shape)(x, targets))
-        return NAME(graph_fail)(g, "bce: logits %s and targets %s differ", NAME(shape_text)(x, one), NAME(shape_text)(targets, two));
+        return NAME(graph_fail)(g, "bce: logits %s and targets %s differ", NAME(shape_text)(x, one),
+                                NAME(shape_text)(targets, two));
     node *n = NAME(graph_add)(g, &NAME(op_bce), 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
     return n ? n->out : NULL;
 }

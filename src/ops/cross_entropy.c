@@ -50,7 +50,8 @@ tensor *NAME(cross_entropy)(graph *g, tensor *x, tensor *targets)
     char one[64], two[64];
     if (g->status) return NULL;
     if (x->rank != 2 || !NAME(same_shape)(x, targets))
-        return NAME(graph_fail)(g, "cross_entropy: logits %s and targets %s differ", NAME(shape_text)(x, one), NAME(shape_text)(targets, two));
+        return NAME(graph_fail)(g, "cross_entropy: logits %s and targets %s differ", NAME(shape_text)(x, one),
+                                NAME(shape_text)(targets, two));
     node *n = NAME(graph_add)(g, &NAME(op_cross_entropy), 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
     return n ? n->out : NULL;
 }

@@ -29,7 +29,8 @@ void NAME(gemm)(side a_side, side b_side, size_t m, size_t n, size_t k, const re
         for (size_t j = 0; j < n; j++) {
             real sum = 0;
             for (size_t l = 0; l < k; l++)
-                sum += (a_side == PLAIN ? a[i * lda + l] : a[l * lda + i]) * (b_side == PLAIN ? b[l * ldb + j] : b[j * ldb + l]);
+                sum +=
+                    (a_side == PLAIN ? a[i * lda + l] : a[l * lda + i]) * (b_side == PLAIN ? b[l * ldb + j] : b[j * ldb + l]);
             c[i * ldc + j] = beta * (beta == 0 ? 0 : c[i * ldc + j]) + sum;
         }
 }

@@ -9,7 +9,10 @@
 /* A block is tall enough that packing W for it does not count, and small enough to stay in the second-level cache. */
 enum { TALL = 256, SHORT = 32, TASKS_WANTED = 8, WEIGHT_ROWS = 48 };
 
-static size_t block_rows(size_t m) { return m >= TALL * TASKS_WANTED ? TALL : m >= SHORT * TASKS_WANTED ? m / TASKS_WANTED : SHORT; }
+static size_t block_rows(size_t m)
+{
+    return m >= TALL * TASKS_WANTED ? TALL : m >= SHORT * TASKS_WANTED ? m / TASKS_WANTED : SHORT;
+}
 /* With few rows the columns are cut too. */
 static size_t block_cols(size_t m, size_t n) { return m >= SHORT * TASKS_WANTED || n < 128 ? n : (n + 3) / 4; }
 
@@ -49,7 +52,8 @@ static void input_block(void *arg, size_t task, int worker)
     const node *nd = j->n;
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out), i = task * j->rows;
     const size_t rows = i + j->rows < m ? j->rows : m - i;
-    NAME(gemm)(PLAIN, PLAIN, rows, k, n, nd->out->grad + i * n, n, nd->in[1]->data, k, nd->adds[0] ? 1 : 0, nd->in[0]->grad + i * k, k);
+    NAME(gemm)
+    (PLAIN, PLAIN, rows, k, n, nd->out->grad + i * n, n, nd->in[1]->data, k, nd->adds[0] ? 1 : 0, nd->in[0]->grad + i * k, k);
 }
 
 static void weight_block(void *arg, size_t task, int worker)
@@ -60,7 +64,8 @@ static void weight_block(void *arg, size_t task, int worker)
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out), c = task * j->cols;
     const size_t cols = c + j->cols < n ? j->cols : n - c;
     const real *dy = nd->out->grad + c;
-    if (nd->in[1]->needs_grad) NAME(gemm)(TRANSPOSED, PLAIN, cols, k, m, dy, n, nd->in[0]->data, k, 1, nd->in[1]->grad + c * k, k);
+    if (nd->in[1]->needs_grad)
+        NAME(gemm)(TRANSPOSED, PLAIN, cols, k, m, dy, n, nd->in[0]->data, k, 1, nd->in[1]->grad + c * k, k);
     if (nd->inputs < 3 || !nd->in[2]->needs_grad) return;
     real *db = nd->in[2]->grad + c;
     for (size_t i = 0; i < m; i++)
@@ -82,9 +87,12 @@ tensor *NAME(linear)(graph *g, tensor *x, tensor *w, tensor *b)
     char one[64], two[64];
     if (g->status) return NULL;
     if (w->rank != 2 || last_axis(w) != last_axis(x) || (b && b->count != w->shape[0]))
-        return NAME(graph_fail)(g, "linear: input %s does not fit weights %s", NAME(shape_text)(x, one), NAME(shape_text)(w, two));
-    if (w->role == ROLE_VALUE || (b && b->role == ROLE_VALUE)) /* their gradients are added to, which nobody clears for a value */
-        return NAME(graph_fail)(g, "linear: weights and bias must be parameters or inputs, not %s", w->role == ROLE_VALUE ? w->name : b->name);
+        return NAME(graph_fail)(g, "linear: input %s does not fit weights %s", NAME(shape_text)(x, one),
+                                NAME(shape_text)(w, two));
+    if (w->role == ROLE_VALUE
+        || (b && b->role == ROLE_VALUE)) /* their gradients are added to, which nobody clears for a value */
+        return NAME(graph_fail)(g, "linear: weights and bias must be parameters or inputs, not %s",
+                                w->role == ROLE_VALUE ? w->name : b->name);
     size_t shape[GRAPH_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = w->shape[0];

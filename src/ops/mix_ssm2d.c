@@ -72,7 +72,8 @@ static void destroy(graph *g, node *n)
     memory_give(g->context, m);
 }
 
-const op NAME(op_mix_ssm2d) = {.name = "mix_ssm2d", .reads_in = 3, .prepare = prepare, .forward = forward, .backward = backward, .destroy = destroy};
+const op NAME(op_mix_ssm2d) = {
+    .name = "mix_ssm2d", .reads_in = 3, .prepare = prepare, .forward = forward, .backward = backward, .destroy = destroy};
 
 tensor *NAME(mix_ssm2d)(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first, int rows, int cols)
 {
@@ -82,8 +83,8 @@ tensor *NAME(mix_ssm2d)(graph *g, tensor *x, tensor *params, const ssm2d_config 
     if (ssm2d_config_check(config, &error)) return NAME(graph_fail)(g, "mixer: %s", error.line);
     if (x->rank != 3 || first < 0 || rows < 1 || cols < 1 || x->shape[1] != (size_t)first + (size_t)rows * (size_t)cols
         || x->shape[2] != (size_t)config->channels || params->count != ssm2d_param_total(config))
-        return NAME(graph_fail)(g, "mixer: tokens %s are not %d + %d x %d with %d channels", NAME(shape_text)(x, one), first, rows, cols,
-                                config->channels);
+        return NAME(graph_fail)(g, "mixer: tokens %s are not %d + %d x %d with %d channels", NAME(shape_text)(x, one), first,
+                                rows, cols, config->channels);
     node *n = NAME(graph_add)(g, &NAME(op_mix_ssm2d), 2, (tensor *[]){x, params}, 0, NULL);
     if (!n) return NULL;
     mixer *m = memory_take(g->context, sizeof *m);

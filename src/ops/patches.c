@@ -60,7 +60,8 @@ tensor *NAME(patches)(graph *g, tensor *x, int patch)
     if (g->status) return NULL;
     const size_t p = (size_t)patch;
     if (x->rank != 4 || patch < 1 || x->shape[2] % p || x->shape[3] % p)
-        return NAME(graph_fail)(g, "patches: images %s cannot be cut into patches of %d x %d", NAME(shape_text)(x, one), patch, patch);
+        return NAME(graph_fail)(g, "patches: images %s cannot be cut into patches of %d x %d", NAME(shape_text)(x, one), patch,
+                                patch);
     const size_t shape[] = {x->shape[0], x->shape[2] / p * (x->shape[3] / p), x->shape[1] * p * p};
     node *n = NAME(graph_add)(g, &NAME(op_patches), 1, &x, 3, shape);
     if (!n) return NULL;

@@ -22,7 +22,10 @@ static void backward_image(void *arg, size_t b, int worker)
     for (size_t d = 0; d < D; d++) dx[n->size[0] * D + d] += n->out->grad[b * D + d];
 }
 
-static void backward(const graph *g, const node *n) { pool_run(g->context->pool, n->in[0]->shape[0], backward_image, (void *)n); }
+static void backward(const graph *g, const node *n)
+{
+    pool_run(g->context->pool, n->in[0]->shape[0], backward_image, (void *)n);
+}
 
 const op NAME(op_take_token) = {.name = "take_token", .forward = forward, .backward = backward};
 
