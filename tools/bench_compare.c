@@ -169,8 +169,8 @@ void bench_outcome_head(ssm2d_context *context, const model_config *c, const cha
     const ssm2d_config *layer = &c->mixer.layer;
     printf("%s, %dx%d, patch %d, mixer %s", c->model->name, c->image[0], c->image[1], c->patch, c->mixer.kind->name);
     if (c->mixer.kind == &mixer_ssm2d)
-        printf(" (%s, %d directions, n_ssm %d, d_state %d)", layer->values == SSM2D_REAL ? "real" : "complex", layer->directions,
-               layer->n_ssm, layer->d_state);
+        printf(" (%s, %d directions, n_ssm %d, d_state %d)", layer->values == SSM2D_REAL ? "real" : "complex",
+               layer->directions, layer->n_ssm, layer->d_state);
     printf(": %s, %d threads, %s.\n", what, ssm2d_context_threads(context), ssm2d_context_cpu(context));
 }
 
