@@ -1,14 +1,14 @@
-/* bench - `ssm2d bench layer`: the layer's time in units of one Linear on the same tokens. Ratios, as seconds do not travel. */
+/* bench - `ssm2d bench`, and its part `layer`: the layer's time in units of one Linear on the same tokens. Ratios, as seconds
+ * do not travel. */
 #include "bench.h"
 
-#include "command.h"
 #include "core/status.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct values {
-    const char *what, *algo, *precision;
+    const char *algo, *precision;
     long batch, rows, cols, channels, directions;
     int complex, json, quick;
 } values;
@@ -25,14 +25,12 @@ static const watched standard_cases[] = {
     {32, 32, 32, 96, 4.5, 5},   {8, 56, 56, 96, 4.5, 5},
 };
 enum { STANDARD_CASES = sizeof standard_cases / sizeof *standard_cases };
-static const double exponent_goal = 1.1, calm_spread = 1.3;
+static const double exponent_goal = 1.1;
 
-static const char *what_name(int i) { return i == 0 ? "layer" : NULL; }
 static const char *precision_name(int i) { return i == 0 ? "float" : i == 1 ? "double" : NULL; }
 static const char *algo_name(int i) { return i == 0 ? "auto" : i == 1 ? "all" : ssm2d_algorithm_name(i - 2); }
 
 static const option options[] = {
-    {"WHAT", OPTION_CHOICE, offsetof(values, what), "what to measure", .choice = what_name, .positional = 1},
     {"json", OPTION_FLAG, offsetof(values, json), "print JSON instead of a table"},
     {"quick", OPTION_FLAG, offsetof(values, quick), "some ten seconds in all, less steady"},
     {"rows", OPTION_INT, offsetof(values, rows), "a case of your own: rows of the grid", .low = 1, .high = 1e5},
@@ -57,6 +55,24 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
         && !(given(o->rows) && given(o->cols) && given(o->channels)))
         return fail(error, SSM2D_ERROR_ARGUMENT, "a case of your own takes all of --rows, --cols and --channels");
     return SSM2D_OK;
+}
+
+/* ---- printing, of all parts ----------------------------------------------------------------------------------------- */
+
+void bench_number(const char *key, double value)
+{
+    if (value > 0)
+        printf(",\"%s\":%.5g", key, value);
+    else
+        printf(",\"%s\":null", key);
+}
+
+void bench_warn(double spread)
+{
+    static const double calm = 1.3;
+    if (spread > calm)
+        fprintf(stderr, "ssm2d bench: this machine is busy (times vary by a factor of %.1f); do not trust the ratios.\n",
+                spread);
 }
 
 /* ---- printing ------------------------------------------------------------------------------------------------------- */
@@ -118,15 +134,6 @@ static void print_row(const watched *w, const char *algo, const bench_result *r,
     printf("\n");
 }
 
-/* What has no value (a Linear in double) is null. */
-static void print_number(const char *key, double value)
-{
-    if (value > 0)
-        printf(",\"%s\":%.5g", key, value);
-    else
-        printf(",\"%s\":null", key);
-}
-
 static void print_json(const watched *w, const char *algo, const bench_result *r, const char *refusal)
 {
     printf("\n{\"batch\":%zu,\"rows\":%zu,\"cols\":%zu,\"channels\":%d,\"algo\":\"%s\"", w->batch, w->rows, w->cols,
@@ -137,29 +144,29 @@ static void print_json(const watched *w, const char *algo, const bench_result *r
         printf("\"}");
         return;
     }
-    print_number("forward_ms", r->forward);
-    print_number("train_ms", r->train);
-    print_number("linear_forward_ms", r->linear_forward);
-    print_number("linear_train_ms", r->linear_train);
-    print_number("kernel_ms", r->kernel);
-    print_number("kernel_train_ms", r->kernel_train);
-    print_number("kernel_share", r->kernel_train / r->train);
-    print_number("memcpy_ms", r->memory);
-    print_number("forward_ratio", r->forward_ratio);
-    print_number("train_ratio", r->train_ratio);
+    bench_number("forward_ms", r->forward);
+    bench_number("train_ms", r->train);
+    bench_number("linear_forward_ms", r->linear_forward);
+    bench_number("linear_train_ms", r->linear_train);
+    bench_number("kernel_ms", r->kernel);
+    bench_number("kernel_train_ms", r->kernel_train);
+    bench_number("kernel_share", r->kernel_train / r->train);
+    bench_number("memcpy_ms", r->memory);
+    bench_number("forward_ratio", r->forward_ratio);
+    bench_number("train_ratio", r->train_ratio);
     if (w->forward_goal > 0) {
-        print_number("forward_goal", w->forward_goal);
-        print_number("train_goal", w->train_goal);
+        bench_number("forward_goal", w->forward_goal);
+        bench_number("train_goal", w->train_goal);
         printf(",\"met\":%s", r->forward_ratio <= w->forward_goal && r->train_ratio <= w->train_goal ? "true" : "false");
     }
-    print_number("spread", r->spread);
+    bench_number("spread", r->spread);
     printf(",\"workspace_bytes\":%zu,\"rounds\":%d}", r->bytes, r->rounds);
 }
 
 static void print_growth(const bench_growth *g, double share, int json)
 {
     if (json) {
-        print_number("kernel_exponent", g->exponent);
+        bench_number("kernel_exponent", g->exponent);
         printf(",\"kernel_growth\":[");
         for (int i = 0; i < BENCH_SIDES; i++) printf("%s{\"side\":%zu,\"ms\":%.5g}", i ? "," : "", g->side[i], g->time[i]);
         printf("]");
@@ -219,19 +226,31 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (o->json) printf("\n]");
     if (standard) print_growth(&growth, share, o->json);
     if (o->json) printf("}\n");
-    if (spread > calm_spread)
-        fprintf(stderr, "ssm2d bench: this machine is busy (times vary by a factor of %.1f); do not trust the ratios.\n",
-                spread);
+    bench_warn(spread);
     return SSM2D_OK;
 }
 
-const command command_bench = {
-    "bench",
-    "measure the layer against a Linear layer",
+static const command command_layer_part = {
+    "bench layer",
+    "the layer against a Linear layer",
     "Measures the layer, forward and forward with backward, beside one Linear layer of as many channels on the same tokens "
     "(oneDNN, same threads and instruction set), beside copying the input, and the generation of the kernels alone. Ratios are "
     "what to look at: both are timed in turns, so that the speed of the machine cancels out.\n"
     "Without --rows, --cols and --channels, five standard cases are measured, in about a minute.\n",
     options,
     check,
-    run};
+    run,
+    0,
+    NULL};
+
+static const command *const parts[] = {&command_layer_part, &command_bench_train, &command_bench_infer, NULL};
+
+const command command_bench = {"bench",
+                               "measure the layer, and training and running models",
+                               "Measures, in ratios: what is compared is timed in turns, so that the speed of the machine "
+                               "cancels out.",
+                               NULL,
+                               NULL,
+                               NULL,
+                               0,
+                               parts};

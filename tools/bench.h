@@ -2,13 +2,22 @@
 #ifndef SSM2D_TOOLS_BENCH_H
 #define SSM2D_TOOLS_BENCH_H
 
-#include "ssm2d.h"
+#include "command.h"
+
+extern const command command_bench_train, command_bench_infer; /* parts of `ssm2d bench` */
 
 typedef void (*bench_work)(void *arg);
+
+double bench_now(void);
 
 /* The shortest of `times` runs: what the machine can do when nothing else disturbs it. */
 double bench_time(bench_work work, void *arg, int times);
 double bench_median(double *values, int count); /* sorts values */
+void bench_number(const char *key, double value); /* prints ,"key":value as JSON; null when it is not positive: there is none */
+void bench_warn(double spread); /* says that the machine is busy, when the median of a time is so many times its shortest */
+
+/* Holds oneDNN to the instruction set that we use; it listens only before its first multiplication. */
+void bench_match_cpu(const ssm2d_context *context);
 
 /* One Linear, H -> H: y = x W^T forward; dx = dy W and dW = dy^T x backward. x, y, dy, dx: [tokens][channels] */
 typedef struct bench_linear bench_linear;
@@ -18,6 +27,14 @@ ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t c
 void bench_linear_forward(void *linear);
 void bench_linear_train(void *linear); /* forward and backward */
 void bench_linear_destroy(bench_linear *linear);
+
+/* What this machine can multiply: oneDNN's sgemm of large square matrices, one for each thread, all at once. */
+typedef struct bench_peak bench_peak;
+
+ssm2d_status bench_peak_create(ssm2d_context *context, bench_peak **peak, ssm2d_error *error);
+void bench_peak_run(void *peak);
+double bench_peak_products(const bench_peak *peak); /* multiply-adds in a run */
+void bench_peak_destroy(bench_peak *peak);
 
 /* What is measured, and how long it may take. */
 typedef struct bench_case {

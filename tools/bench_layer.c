@@ -15,7 +15,7 @@
 
 enum { MOST_ROUNDS = 200, LEAST_ROUNDS = 3, RUNS = 3, COPY_BLOCK = 1 << 18 };
 
-static double now(void)
+double bench_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -26,9 +26,9 @@ double bench_time(bench_work work, void *arg, int times)
 {
     double best = INFINITY;
     for (int i = 0; i < times; i++) {
-        double start = now();
+        double start = bench_now();
         work(arg);
-        double took = now() - start;
+        double took = bench_now() - start;
         if (took < best) best = took;
     }
     return best;
@@ -173,12 +173,12 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
         if (status) goto done;
     }
 
-    double start = now();
+    double start = bench_now();
     bench_time(train, &s, 1); /* pages and caches warm up, and slow cases are found out */
     if (linear) bench_time(bench_linear_train, linear, 1);
-    int runs = (now() - start) * RUNS * LEAST_ROUNDS < c->seconds * 1e3 ? RUNS : 1, rounds = 0;
-    start = now();
-    while (rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && now() - start < c->seconds * 1e3)) {
+    int runs = (bench_now() - start) * RUNS * LEAST_ROUNDS < c->seconds * 1e3 ? RUNS : 1, rounds = 0;
+    start = bench_now();
+    while (rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && bench_now() - start < c->seconds * 1e3)) {
         for (int w = 0; w < WORKS; w++) {
             int is_linear = w == LINEAR_FORWARD || w == LINEAR_TRAIN;
             samples[w][rounds] = !is_linear ? bench_time(works[w], &s, runs) : linear ? bench_time(works[w], linear, runs) : 0;
@@ -219,8 +219,8 @@ ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_g
         ssm2d_status status = open_subject(context, &c, 1, &s, error);
         if (status) return status;
         /* The shortest of all, as long runs are disturbed more often than short ones. */
-        double start = now(), best = bench_time(kernel_train, &s, 1);
-        for (int k = 0; k < LEAST_ROUNDS || (k < MOST_ROUNDS && now() - start < seconds * 1e3 / n); k++)
+        double start = bench_now(), best = bench_time(kernel_train, &s, 1);
+        for (int k = 0; k < LEAST_ROUNDS || (k < MOST_ROUNDS && bench_now() - start < seconds * 1e3 / n); k++)
             best = fmin(best, bench_time(kernel_train, &s, 1));
         close_subject(&s);
         growth->side[i] = side;

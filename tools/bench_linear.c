@@ -85,8 +85,7 @@ void bench_linear_destroy(bench_linear *linear)
     memory_give(context, linear);
 }
 
-/* oneDNN is held to the instruction set that the layer uses; it listens only before its first multiplication. */
-static void match_cpu(const ssm2d_context *context)
+void bench_match_cpu(const ssm2d_context *context)
 {
     if (context->cpu == CPU_BASELINE) dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
     if (context->cpu == CPU_AVX2) dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
@@ -110,7 +109,7 @@ ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t c
         bench_linear_destroy(l);
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for a Linear of %zu tokens and %zu channels", tokens, channels);
     }
-    match_cpu(context);
+    bench_match_cpu(context);
     for (size_t i = 0; i < size; i++) l->w[i] = (float)(i % 13) / 13 - 0.5f;
     *(void **)&l->limit_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *linear = l;

@@ -199,6 +199,17 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
     return status;
 }
 
+ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY], const char **value, ssm2d_error *error)
+{
+    char said[SAID];
+    const char *equals = strchr(word, '=');
+    if (!equals || equals == word || equals - word >= OPTION_KEY)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s %s: write it as key=value", name, say(word, said));
+    snprintf(key, OPTION_KEY, "%.*s", (int)(equals - word), word);
+    *value = equals + 1;
+    return SSM2D_OK;
+}
+
 static int complain(const char *command_name, const ssm2d_error *error, int code)
 {
     fprintf(stderr, "ssm2d%s%s: %s\n", command_name ? " " : "", command_name ? command_name : "", error->line);
@@ -226,6 +237,31 @@ static int run_command(const command *c, int argc, char **argv)
     return status ? complain(c->name, &error, EXIT_FAILED) : EXIT_DONE;
 }
 
+/* The word by which a part of a command is chosen: the last of its name. */
+static const char *part_word(const command *part) { return strrchr(part->name, ' ') + 1; }
+
+/* A command of several parts: the first word says which. */
+static int run_part(const command *c, int argc, char **argv)
+{
+    char list[160] = "", said[SAID];
+    ssm2d_error error;
+    if (argc < 1) {
+        help_parts(stderr, c);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
+        help_parts(stdout, c);
+        return EXIT_DONE;
+    }
+    for (int i = 0; c->parts[i]; i++) {
+        if (!strcmp(part_word(c->parts[i]), argv[0])) return run_command(c->parts[i], argc - 1, argv + 1);
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", part_word(c->parts[i]));
+    }
+    fail(&error, SSM2D_ERROR_ARGUMENT, "%s: use one of %s first", say(argv[0], said), list);
+    return complain(c->name, &error, EXIT_USAGE);
+}
+
 static int unknown_command(const command *const *commands, const char *word)
 {
     const char *names[MOST_NAMES];
@@ -250,7 +286,7 @@ int command_main(const command *const *commands, int argc, char **argv)
     for (int i = 0; first && commands[i]; i++)
         if (!strcmp(commands[i]->name, first)) chosen = commands[i];
     if (chosen) {
-        code = run_command(chosen, argc - 2, argv + 2);
+        code = (chosen->parts ? run_part : run_command)(chosen, argc - 2, argv + 2);
     } else if (!first) {
         help_overall(stderr, commands);
         code = EXIT_USAGE;

@@ -67,6 +67,7 @@ typedef struct command {
     ssm2d_status (*check)(const void *values, ssm2d_error *error); /* options that do not go together (exit 2); may be NULL */
     ssm2d_status (*run)(ssm2d_context *context, const void *values, ssm2d_error *error);
     int lists_fields; /* --help ends with the fields of a layer's configuration */
+    const struct command *const *parts; /* NULL-ended, named `NAME PART`: the next word chooses; options and run are theirs */
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run, command_models, command_train,
@@ -77,5 +78,9 @@ int command_main(const command *const *commands, int argc, char **argv);
 
 /* Parses what follows the command's name into values (a struct of zeros before). *help is set when --help was met. */
 ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads, int *help, ssm2d_error *error);
+
+/* Takes key=value apart; name, of the option, is for messages. value points into word. */
+enum { OPTION_KEY = 64 };
+ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY], const char **value, ssm2d_error *error);
 
 #endif

@@ -177,6 +177,16 @@ void help_command(FILE *out, const command *c)
     }
 }
 
+void help_parts(FILE *out, const command *c)
+{
+    fprintf(out, "usage: ssm2d %s PART [options]\n       ssm2d %s PART --help\n\n", c->name, c->name);
+    paragraphs(out, c->about);
+    fputs("\nparts:\n", out);
+    for (int i = 0; c->parts[i]; i++) fprintf(out, "  %-14s%s\n", strrchr(c->parts[i]->name, ' ') + 1, c->parts[i]->summary);
+    fputs("\noptions of every part:\n", out);
+    option_table(out, common_options, 0);
+}
+
 void help_overall(FILE *out, const command *const *commands)
 {
     fprintf(out,

@@ -10,5 +10,6 @@ extern const option common_options[]; /* of every subcommand */
 
 void help_overall(FILE *out, const command *const *commands);
 void help_command(FILE *out, const command *c);
+void help_parts(FILE *out, const command *c); /* of a command that has parts */
 
 #endif

@@ -54,13 +54,10 @@ static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_er
 {
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < list->count && !status; i++) {
-        char key[64], said[48];
-        const char *word = list->words[i], *equals = strchr(word, '=');
-        if (!equals || equals == word || equals - word >= (long)sizeof key)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "--set %s: write it as key=value",
-                        text_show(word, strlen(word), said, sizeof said));
-        snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
-        status = train_settings_set(s, "--set", key, equals + 1, error);
+        char key[OPTION_KEY];
+        const char *value;
+        status = option_pair("--set", list->words[i], key, &value, error);
+        if (!status) status = train_settings_set(s, "--set", key, value, error);
     }
     return status;
 }

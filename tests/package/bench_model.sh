@@ -1,0 +1,52 @@
+#!/bin/sh
+# bench_model.sh SSM2D - `ssm2d bench train` and `bench infer` measure a small model and print what they promise; nothing is
+# timed here.
+set -eu
+ssm2d=$1
+small="--quick --model vit-mini --image 8 --batch 2 --threads 2 --set depth=2 --set dim=16"
+keys="model mixer batch threads images_per_s step_ms plain_step_ms ratio_to_plain sgemm_share peak_rss_mb ops"
+
+check() { # part, options..: all keys are there, with values, and the operators in `wanted`
+    json=$("$ssm2d" bench "$@")
+    echo "$json"
+    for key in $keys; do
+        echo "$json" | grep -q "\"$key\":[^n]" || { echo "bench $*: the key $key is missing or null"; exit 1; }
+    done
+    for op in $wanted; do
+        echo "$json" | grep -q "{\"op\":\"$op\",\"nodes\":[1-9]" || { echo "bench $*: the operator $op is missing"; exit 1; }
+    done
+}
+without() { # the operator is not in the last result
+    if echo "$json" | grep -q "\"$1\""; then echo "there is $1, and should not be"; exit 1; fi
+}
+wanted="linear attention layer_norm gelu cross_entropy mix_ssm2d adamw"
+check train $small --json --directions 2 --n-ssm 1 --d-state 3 --complex
+echo "$json" | grep -q '"model":"vit-mini","mixer":"ssm2d","batch":2,"threads":2,'
+wanted="linear attention layer_norm gelu cross_entropy adamw"
+check train $small --json --mixer none
+echo "$json" | grep -q '"mixer":"none".*"ratio_to_plain":1,'
+without mix_ssm2d
+wanted="linear attention layer_norm gelu mix_ssm2d"
+check infer $small --json
+without adamw
+# Without --batch: many images, and one.
+check infer --quick --json --model vit-mini --image 8 --set depth=1 --set dim=16
+echo "$json" | grep -q '"batch":128,'
+echo "$json" | grep -q '"single":{"batch":1,'
+
+"$ssm2d" bench train $small | grep -q '^linear .*%.*%$'
+"$ssm2d" bench infer $small | grep -q '^mix_ssm2d '
+
+usage() { # the wrong use must end with exit code 2 and a line that names what is wrong
+    code=0
+    line=$("$ssm2d" bench "$@" 2>&1) || code=$?
+    [ "$code" = 2 ] || { echo "bench $* ended with $code, not 2" >&2; exit 1; }
+    echo "$line"
+}
+usage train --model vot | grep -q 'vit-mini'
+usage train --mixer none --directions 2 | grep -q 'directions'
+usage train --set depht=2 | grep -q 'did you mean "depth"'
+usage train --set depth | grep -q 'key=value'
+usage infer --rows 3 | grep -q 'unknown option --rows'
+usage --json | grep -q 'layer, train, infer'
+"$ssm2d" bench --help | grep -q '  infer '

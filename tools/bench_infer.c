@@ -1,0 +1,46 @@
+/* bench infer - running a model: many images at a time, and one. */
+#include "bench_model.h"
+
+#include <stdio.h>
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const bench_values *o = v;
+    const int both = o->batch == OPTION_UNSET, threads = ssm2d_context_threads(context);
+    const double seconds = (o->quick ? 2 : 30) / (both ? 2.0 : 1.0);
+    model_config config;
+    bench_outcome r, one = {.spread = 0};
+    ssm2d_status status = bench_model_config(o, &config, error);
+    if (!status) status = bench_compare(context, &config, both ? 128 : (size_t)o->batch, 0, seconds, &r, error);
+    if (!status && both) status = bench_compare(context, &config, 1, 0, seconds, &one, error);
+    if (status) return status;
+    if (o->json) {
+        printf("{\"model\":\"%s\",\"mixer\":\"%s\",", config.model->name, config.mixer.kind->name);
+        bench_outcome_json(&r, threads);
+        if (both) {
+            printf(",\n\"single\":{");
+            bench_outcome_json(&one, threads);
+            printf("}");
+        }
+        printf("}\n");
+    } else {
+        bench_outcome_head(context, &config, "inference");
+        bench_outcome_table(&r, 0);
+        if (both) bench_outcome_table(&one, 0);
+    }
+    bench_warn(r.spread > one.spread ? r.spread : one.spread);
+    return SSM2D_OK;
+}
+
+const command command_bench_infer = {
+    "bench infer",
+    "running a model, on many images at a time and on one",
+    "Measures running a model on random images, its kernels made beforehand, beside the same model without a mixer and beside "
+    "oneDNN's sgemm on large matrices, all in turns; prints medians, and where the time goes. Without --batch, batches of 128 "
+    "images and of one.\n"
+    "Take bench/peers/torch_vit.py to compare with PyTorch.",
+    bench_model_options,
+    bench_model_check,
+    run,
+    0,
+    NULL};

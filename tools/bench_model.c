@@ -1,0 +1,198 @@
+#define REAL_IS_FLOAT /* the numbers of the graph */
+#include "bench_model.h"
+
+#include "core/context.h"
+#include "core/rng.h"
+#include "core/status.h"
+#include "models/build.h"
+#include "models/weights.h"
+#include "ops/ops.h"
+#include "train/adamw.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARM_UP = 2 };
+
+static const adamw standard_adamw = {0.9, 0.999, 1e-8, 0.05};
+static const double rate = 1e-4;
+
+struct bench_model {
+    ssm2d_context *context;
+    weights *weights;
+    graph *graph;
+    tensor *out;            /* loss, or logits */
+    float *images, *targets; /* [batch][channels][rows][cols], [batch][classes] */
+    float *params, *grads, *moment1, *moment2;
+    decay_span *spans;
+    double *partial; /* of the gradient's norm */
+    double *times;   /* of the graph's nodes, [nodes][2], seconds */
+    double update;   /* milliseconds in the update */
+    long runs, steps;
+};
+
+/* ---- running -------------------------------------------------------------------------------------------------------- */
+
+/* As src/train does it, the gradient's norm included, by which a run watches over its numbers. */
+static void update(bench_model *m)
+{
+    const size_t count = m->weights->total;
+    gradient_norm(m->context, count, m->grads, m->partial);
+    adamw_update(m->context, &standard_adamw, rate, ++m->steps, 1, count, m->spans, (size_t)m->weights->count,
+                 m->params, m->grads, m->moment1, m->moment2);
+    memset(m->grads, 0, count * sizeof *m->grads); /* for the next step */
+}
+
+void bench_model_run(void *arg)
+{
+    bench_model *m = arg;
+    m->runs++;
+    if (m->graph->training) m->graph->step = (uint64_t)m->steps;
+    NAME(graph_forward)(m->graph);
+    if (!m->graph->training) return;
+    m->out->grad[0] = 1;
+    NAME(graph_backward)(m->graph);
+    double start = bench_now();
+    update(m);
+    m->update += bench_now() - start;
+}
+
+/* ---- making --------------------------------------------------------------------------------------------------------- */
+
+static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t batch, int training, ssm2d_error *error)
+{
+    const size_t shape[] = {batch, (size_t)c->classes};
+    ssm2d_status status = NAME(graph_create)(m->context, training, &m->graph, error);
+    if (status) return status;
+    m->out = NAME(model_build)(m->graph, c, batch);
+    if (training) m->out = NAME(cross_entropy)(m->graph, m->out, NAME(graph_input)(m->graph, "targets", 2, shape));
+    return NAME(graph_finish)(m->graph, m->out, error);
+}
+
+static ssm2d_status take_memory(bench_model *m, ssm2d_error *error)
+{
+    const size_t count = m->weights->total, bytes = count * sizeof(float);
+    const tensor *images = NAME(graph_find)(m->graph, "images"), *targets = NAME(graph_find)(m->graph, "targets");
+    m->images = memory_take(m->context, images->count * sizeof *m->images);
+    m->params = memory_take(m->context, bytes);
+    m->times = memory_take(m->context, 2 * (size_t)m->graph->node_count * sizeof *m->times);
+    int enough = m->images && m->params && m->times;
+    if (targets) {
+        m->targets = memory_take(m->context, targets->count * sizeof *m->targets);
+        m->grads = memory_take(m->context, bytes);
+        m->moment1 = memory_take(m->context, bytes);
+        m->moment2 = memory_take(m->context, bytes);
+        m->spans = memory_take(m->context, (size_t)m->weights->count * sizeof *m->spans);
+        m->partial = memory_take(m->context, norm_pieces(count) * sizeof *m->partial);
+        enough = enough && m->targets && m->grads && m->moment1 && m->moment2 && m->spans && m->partial;
+    }
+    return enough ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters and a batch of images", count);
+}
+
+static void fill(bench_model *m)
+{
+    tensor *images = NAME(graph_find)(m->graph, "images"), *targets = NAME(graph_find)(m->graph, "targets");
+    rng r = rng_seed(1);
+    images->data = m->images;
+    for (size_t i = 0; i < images->count; i++) m->images[i] = (float)rng_uniform(&r, -2, 2);
+    if (!targets) return;
+    targets->data = m->targets;
+    for (size_t b = 0; b < targets->shape[0]; b++) m->targets[b * targets->shape[1] + rng_next(&r) % targets->shape[1]] = 1;
+    for (int i = 0; i < m->weights->count; i++) {
+        const weights_array *a = &m->weights->arrays[i];
+        m->spans[i] = (decay_span){a->offset, a->count, a->decay};
+    }
+}
+
+static ssm2d_status warm_up(bench_model *m, ssm2d_error *error)
+{
+    NAME(graph_bind)(m->graph, m->params, m->grads);
+    for (int i = 0; i < WARM_UP; i++) bench_model_run(m);
+    for (size_t i = 0; i < m->out->count; i++)
+        if (!isfinite(m->out->data[i])) return fail(error, SSM2D_ERROR_ARGUMENT, "the model gives numbers that are not finite");
+    m->runs = 0;
+    m->update = 0;
+    NAME(graph_time)(m->graph, m->times);
+    return SSM2D_OK;
+}
+
+ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch, int training,
+                                bench_model **out, ssm2d_error *error)
+{
+    *out = NULL;
+    bench_model *m = memory_take(context, sizeof *m);
+    if (!m) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
+    m->context = context;
+    ssm2d_status status = weights_create(context, config, &m->weights, error);
+    if (!status) status = make_graph(m, config, batch, training, error);
+    if (!status) status = take_memory(m, error);
+    if (!status) status = weights_init(m->weights, WEIGHTS_ALL, 1, m->params, error);
+    if (!status) {
+        fill(m);
+        status = warm_up(m, error);
+    }
+    if (status)
+        bench_model_destroy(m);
+    else
+        *out = m;
+    return status;
+}
+
+void bench_model_destroy(bench_model *m)
+{
+    if (!m) return;
+    ssm2d_context *context = m->context;
+    void *const memory[] = {m->images, m->targets, m->params, m->grads, m->moment1, m->moment2, m->spans, m->partial, m->times};
+    NAME(graph_destroy)(m->graph);
+    weights_destroy(m->weights);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) memory_give(context, memory[i]);
+    memory_give(context, m);
+}
+
+/* ---- counting ------------------------------------------------------------------------------------------------------- */
+
+static double products(const node *n, int training)
+{
+    const size_t last = n->out->shape[n->out->rank - 1];
+    if (n->op == &NAME(op_linear)) {
+        double forward = (double)n->in[0]->count * (double)last;
+        return training ? forward * (1 + !!n->in[0]->needs_grad + !!n->in[1]->needs_grad) : forward;
+    }
+    if (n->op == &NAME(op_attention)) return (double)n->out->count * (double)n->out->shape[1] * (training ? 7 : 2);
+    return 0;
+}
+
+double bench_model_products(const bench_model *m)
+{
+    double sum = 0;
+    for (int i = 0; i < m->graph->node_count; i++) sum += products(m->graph->nodes[i], m->graph->training);
+    return sum;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const bench_op *x = a, *y = b;
+    double s = x->forward + x->backward, t = y->forward + y->backward;
+    return (s < t) - (s > t);
+}
+
+int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS])
+{
+    const double each = 1e3 / (double)m->runs;
+    int count = 0;
+    for (int i = 0; i < m->graph->node_count; i++) {
+        const node *n = m->graph->nodes[i];
+        int k = 0;
+        while (k < count && strcmp(ops[k].name, n->op->name)) k++;
+        if (k == BENCH_OPS - 1) continue; /* one place is for the update; there are not as many operators */
+        if (k == count) ops[count++] = (bench_op){.name = n->op->name};
+        ops[k].nodes++;
+        ops[k].forward += m->times[2 * i] * each;
+        ops[k].backward += m->times[2 * i + 1] * each;
+        ops[k].products += products(n, m->graph->training);
+    }
+    if (m->graph->training) ops[count++] = (bench_op){.name = "adamw", .nodes = 1, .forward = m->update / (double)m->runs};
+    qsort(ops, (size_t)count, sizeof *ops, longest_first);
+    return count;
+}
