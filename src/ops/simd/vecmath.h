@@ -58,7 +58,7 @@ INLINE vec keep(mask m, vec a) { return (vec)((mask)a & m); } /* 0 elsewhere */
 INLINE vec all(real x) { return x - (vec){0}; }
 
 /* Of a NaN and b: b. Compilers do not make the one instruction of it that there is. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && (LANE_BYTES < 64 || defined(__AVX512F__))
 INLINE vec larger(vec a, vec b) { return X86(max)(a, b); }
 INLINE vec smaller(vec a, vec b) { return X86(min)(a, b); }
 #else
@@ -68,7 +68,7 @@ INLINE vec smaller(vec a, vec b) { return choose(a < b, a, b); }
 
 INLINE mask first_lanes(size_t n)
 {
-    mask m;
+    mask m = {0};
     for (int l = 0; l < LANES; l++) m[l] = (size_t)l < n ? -1 : 0;
     return m;
 }
