@@ -68,7 +68,7 @@ INLINE vec smaller(vec a, vec b) { return choose(a < b, a, b); }
 
 INLINE mask first_lanes(size_t n)
 {
-    mask m = {0};
+    mask m = (vec){0} != (vec){0}; /* none */
     for (int l = 0; l < LANES; l++) m[l] = (size_t)l < n ? -1 : 0;
     return m;
 }
