@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-typedef struct session {
+typedef struct training {
     trainer *t;
     metrics *metrics;
     const train_hooks *hooks;
@@ -24,7 +24,7 @@ typedef struct session {
     double test_seconds;                   /* of the last evaluation */
     long images, epoch_images;             /* trained on in them */
     double speed;                          /* images per second, of late */
-} session;
+} training;
 
 static double now(void)
 {
@@ -33,14 +33,14 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int told_to_stop(const session *s) { return s->hooks->stop && s->hooks->stop(s->hooks->user); }
+static int told_to_stop(const training *s) { return s->hooks->stop && s->hooks->stop(s->hooks->user); }
 
 static double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
 /* ---- saving --------------------------------------------------------------------------------------------------------- */
 
 /* The checkpoint comes last: what it says is on the disk by then. */
-static ssm2d_status save(session *s, ssm2d_error *error)
+static ssm2d_status save(training *s, ssm2d_error *error)
 {
     trainer *t = s->t;
     if (!isfinite(gradient_norm(t->context, t->state.count, t->state.weights, t->partial)))
@@ -55,7 +55,7 @@ static ssm2d_status save(session *s, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-static int time_to_save(const session *s)
+static int time_to_save(const training *s)
 {
     const train_options *o = &s->t->settings.options;
     if (o->save_every && s->t->state.step % o->save_every == 0) return 1;
@@ -64,7 +64,7 @@ static int time_to_save(const session *s)
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------- */
 
-static ssm2d_status log_step(session *s, const step_result *r, ssm2d_error *error)
+static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
     const train_options *o = &s->t->settings.options;
@@ -80,7 +80,7 @@ static ssm2d_status log_step(session *s, const step_result *r, ssm2d_error *erro
     return metrics_add(s->metrics, &line, error);
 }
 
-static void tell_step(const session *s, const step_result *r)
+static void tell_step(const training *s, const step_result *r)
 {
     const train_state *state = &s->t->state;
     const long done = state->step - state->epochs * s->t->epoch_steps, epochs = s->t->settings.options.epochs;
@@ -99,7 +99,7 @@ static void tell_step(const session *s, const step_result *r)
 }
 
 /* Steps until the end of the epoch, or until told to stop. */
-static ssm2d_status run_steps(session *s, ssm2d_error *error)
+static ssm2d_status run_steps(training *s, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
     const long end = (state->epochs + 1) * s->t->epoch_steps, batch = s->t->settings.options.batch;
@@ -131,7 +131,7 @@ static ssm2d_status run_steps(session *s, ssm2d_error *error)
 
 /* ---- epochs --------------------------------------------------------------------------------------------------------- */
 
-static ssm2d_status test(session *s, evaluation *e, ssm2d_error *error)
+static ssm2d_status test(training *s, evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
     evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing};
@@ -146,7 +146,7 @@ static ssm2d_status test(session *s, evaluation *e, ssm2d_error *error)
 }
 
 /* After the test: metrics, pictures, weights, and the checkpoint that says the epoch is over. */
-static ssm2d_status end_epoch(session *s, const evaluation *e, ssm2d_error *error)
+static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
     train_state *state = &t->state;
@@ -190,7 +190,7 @@ static ssm2d_status end_epoch(session *s, const evaluation *e, ssm2d_error *erro
     return SSM2D_OK;
 }
 
-static ssm2d_status run_epochs(session *s, ssm2d_error *error)
+static ssm2d_status run_epochs(training *s, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
     ssm2d_status status = SSM2D_OK;
@@ -206,7 +206,7 @@ static ssm2d_status run_epochs(session *s, ssm2d_error *error)
 
 /* ---- the run -------------------------------------------------------------------------------------------------------- */
 
-static void tell_start(const session *s)
+static void tell_start(const training *s)
 {
     const trainer *t = s->t;
     if (!s->hooks->start) return;
@@ -226,7 +226,7 @@ static ssm2d_status go(trainer *t, const char *folder, int begin, const train_ho
                        ssm2d_error *error)
 {
     static const train_hooks none;
-    session s = {.t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
+    training s = {.t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
     char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH];
     ssm2d_status status;
     *result = (train_result){0};
