@@ -8,20 +8,24 @@ for key in threads isa cases batch rows cols channels algo forward_ms train_ms l
     memcpy_ms forward_ratio train_ratio; do
     echo "$json" | grep -q "\"$key\":" || { echo "the key $key is missing"; exit 1; }
 done
-algorithms=$("$ssm2d" bench layer --algo none 2>&1 | sed 's/.*use one of //; s/,//g; s/auto//; s/all//') || true
-for algo in direct $algorithms; do
+# Every algorithm that the tool says it has, and it says so when asked for one that it has not.
+refusal=$("$ssm2d" bench layer --algo none 2>&1) && { echo "bench layer --algo none was accepted"; exit 1; }
+algorithms=$(echo "$refusal" | sed -n 's/.*use one of //p' | sed 's/,//g; s/auto//; s/all//')
+[ -n "$algorithms" ] || { echo "no list of algorithms in: $refusal"; exit 1; }
+for algo in direct fft scan $algorithms; do
     echo "$json" | grep -q "\"algo\":\"$algo\",\"forward_ms\":[0-9]" || { echo "no times of $algo"; exit 1; }
 done
 # In double there is no Linear, and so no ratio.
 "$ssm2d" bench layer --json --quick --rows 3 --cols 3 --channels 4 --precision double | grep -q '"forward_ratio":null'
 "$ssm2d" bench layer --quick --rows 3 --cols 3 --channels 4 --complex --directions 4 | grep -q '1 x 3x3 x 4'
 
-usage() { # the wrong use must end with exit code 2 and a line that names what is wrong
-    code=0
+usage() { # usage WORD ARGUMENT..: wrong use must end with exit code 2 and a line that has WORD in it
+    word=$1 code=0
+    shift
     line=$("$ssm2d" bench "$@" 2>&1) || code=$?
     [ "$code" = 2 ] || { echo "bench $* ended with $code, not 2"; exit 1; }
-    echo "$line"
+    echo "$line" | grep -q -- "$word" || { echo "bench $*: no $word in: $line"; exit 1; }
 }
-usage layer --rows 4 | grep -q -- '--channels'
-usage layer --directions 3 | grep -q 'directions=3'
-usage nothing | grep -q layer
+usage --channels layer --rows 4
+usage directions=3 layer --directions 3
+usage layer nothing
