@@ -71,6 +71,17 @@ static number c_at(const ssm2d_plan *p, const real *params, size_t i)
     return params[p->params.c + i];
 }
 
+/* One coordinate of one system; i as above, KN numbers from a1 to a2 and so on. */
+typedef struct coordinate {
+    number a1, a2, a3, a4, b1, b2;
+} coordinate;
+
+static coordinate coordinate_at(const ssm2d_plan *p, const real *params, size_t i, size_t KN)
+{
+    return (coordinate){a_at(p, params, i),          a_at(p, params, KN + i), a_at(p, params, 2 * KN + i),
+                        a_at(p, params, 3 * KN + i), b_at(p, params, i),      b_at(p, params, KN + i)};
+}
+
 /* d <- gradient g of z = f(angle) * exp(2*pi*i*sigmoid(angle)), for the angle and the length */
 static void add_polar(real *dangle, double angle, number z, number g)
 {
@@ -144,9 +155,8 @@ static void prepare_system(void *arg, size_t k, int worker)
     for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) REGION(real, t->ws, centre)[c] = 0;
     for (int n = 0; n < N; n++) {
         size_t i = k * (size_t)N + (size_t)n;
-        number a1 = a_at(p, t->params, i), a2 = a_at(p, t->params, KN + i);
-        number a3 = a_at(p, t->params, 2 * KN + i), a4 = a_at(p, t->params, 3 * KN + i);
-        number b1 = b_at(p, t->params, i), b2 = b_at(p, t->params, KN + i);
+        const coordinate x = coordinate_at(p, t->params, i, KN);
+        const number a1 = x.a1, a2 = x.a2, a3 = x.a3, a4 = x.a4, b1 = x.b1, b2 = x.b2;
         put(p, coef + RHO * W, n, g.border * a1);
         put(p, coef + SIGMA * W, n, g.inside * a1);
         put(p, coef + TAU * W, n, g.inside * a2);
@@ -177,9 +187,8 @@ static void adjoint_system(void *arg, size_t k, int worker)
     const real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
     for (int n = 0; n < N; n++) {
         size_t i = k * (size_t)N + (size_t)n;
-        number a1 = a_at(p, t->params, i), a2 = a_at(p, t->params, KN + i);
-        number a3 = a_at(p, t->params, 2 * KN + i), a4 = a_at(p, t->params, 3 * KN + i);
-        number b1 = b_at(p, t->params, i), b2 = b_at(p, t->params, KN + i);
+        const coordinate x = coordinate_at(p, t->params, i, KN);
+        const number a1 = x.a1, a2 = x.a2, a3 = x.a3, a4 = x.a4, b1 = x.b1, b2 = x.b2;
         number de_h = g.border * get(p, dcoef + E_H * W, n), de_v = g.border * get(p, dcoef + E_V * W, n);
         number db1 = conj(a1) * de_h + conj(a3) * de_v, db2 = conj(a2) * de_h + conj(a4) * de_v;
         for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {
