@@ -74,6 +74,7 @@ static void test_list(void **state)
         const weights_array *a = find(w, expected[i].name);
         if (a->decay != expected[i].decay) fail_msg("%s: decay is %d", a->name, a->decay);
         assert_int_equal(a->part, expected[i].part);
+        assert_int_equal(a->system, strstr(a->name, "mixer.") && strpbrk(a->name, "ABC"));
     }
     assert_int_equal(w->count, 4 + 4 * (11 + 6) + 4);
     assert_null(weights_find(w, "blocks.0.mixer"));

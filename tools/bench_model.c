@@ -25,7 +25,7 @@ struct bench_model {
     tensor *out;            /* loss, or logits */
     float *images, *targets; /* [batch][channels][rows][cols], [batch][classes] */
     float *params, *grads, *moment1, *moment2;
-    decay_span *spans;
+    param_span *spans;
     double *partial; /* of the gradient's norm */
     double *times;   /* of the graph's nodes, [nodes][2], seconds */
     double update;   /* milliseconds in the update */
@@ -101,7 +101,7 @@ static void fill(bench_model *m)
     for (size_t b = 0; b < targets->shape[0]; b++) m->targets[b * targets->shape[1] + rng_next(&r) % targets->shape[1]] = 1;
     for (int i = 0; i < m->weights->count; i++) {
         const weights_array *a = &m->weights->arrays[i];
-        m->spans[i] = (decay_span){a->offset, a->count, a->decay};
+        m->spans[i] = (param_span){a->offset, a->count, a->decay, 1};
     }
 }
 

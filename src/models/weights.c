@@ -53,6 +53,7 @@ static void list_param(weights *w, const tensor *t)
         a->count = p.size;
         a->decay = p.decay;
         a->part = WEIGHTS_MIXERS;
+        a->system = p.name[0] >= 'A' && p.name[0] <= 'C'; /* A, A_angle, B_radius ..; not D, gamma, beta */
     }
 }
 

@@ -19,6 +19,7 @@ typedef struct weights_array {
     size_t offset, count; /* in the flat array, in numbers */
     int decay;            /* whether weight decay is meant to act on it; see weights.c */
     weights_part part;    /* what it belongs to */
+    int system;           /* whether it is a system's of a mixer: an A, B or C */
 } weights_array;
 
 typedef struct weights {

@@ -12,27 +12,27 @@ size_t norm_pieces(size_t count) { return (count + PIECE - 1) / PIECE; }
 
 typedef struct update {
     size_t count, span_count;
-    const decay_span *spans;
+    const param_span *spans;
     float *weights, *moment1, *moment2;
     const float *grads;
     float factor, beta1, beta2, rest1, rest2, eps; /* rest = 1 - beta */
-    float rate;                                    /* lr / (1-b1^t) */
+    double rate;                                   /* lr / (1-b1^t) */
+    double shrink;                                 /* lr*decay */
     float unbias;                                  /* 1 / sqrt(1-b2^t) */
-    float shrink;                                  /* 1 - lr*decay */
 } update;
 
-static void run_span(const update *u, size_t first, size_t count, float shrink)
+static void run_span(const update *u, size_t first, size_t count, float rate, float keep)
 {
     float *restrict w = u->weights + first, *restrict m = u->moment1 + first, *restrict v = u->moment2 + first;
     const float *restrict g = u->grads + first;
     const float factor = u->factor, beta1 = u->beta1, beta2 = u->beta2, rest1 = u->rest1, rest2 = u->rest2, eps = u->eps;
-    const float rate = u->rate, unbias = u->unbias;
+    const float unbias = u->unbias;
     for (size_t i = 0; i < count; i++) {
         float x = factor * g[i];
         float a = beta1 * m[i] + rest1 * x, b = beta2 * v[i] + rest2 * x * x;
         m[i] = a;
         v[i] = b;
-        w[i] = shrink * w[i] - rate * a / (unbias * sqrtf(b) + eps);
+        w[i] = keep * w[i] - rate * a / (unbias * sqrtf(b) + eps);
     }
 }
 
@@ -42,14 +42,14 @@ static void update_piece(void *arg, size_t piece, int worker)
     const size_t first = piece * PIECE, end = end_of(piece, u->count);
     (void)worker;
     for (size_t i = 0; i < u->span_count; i++) {
-        const decay_span *s = &u->spans[i];
+        const param_span *s = &u->spans[i];
         size_t from = s->offset > first ? s->offset : first, to = s->offset + s->count < end ? s->offset + s->count : end;
-        if (from < to) run_span(u, from, to - from, s->decay ? u->shrink : 1);
+        if (from < to) run_span(u, from, to - from, (float)(s->lr * u->rate), s->decay ? (float)(1 - s->lr * u->shrink) : 1);
     }
 }
 
 void adamw_update(const ssm2d_context *context, const adamw *how, double lr, long t, double factor, size_t count,
-                  const decay_span *spans, size_t span_count, float *weights, const float *grads, float *moment1,
+                  const param_span *spans, size_t span_count, float *weights, const float *grads, float *moment1,
                   float *moment2)
 {
     update u = {.count = count,
@@ -65,9 +65,9 @@ void adamw_update(const ssm2d_context *context, const adamw *how, double lr, lon
                 .rest1 = (float)(1 - how->beta1),
                 .rest2 = (float)(1 - how->beta2),
                 .eps = (float)how->eps,
-                .rate = (float)(lr / (1 - pow(how->beta1, (double)t))),
-                .unbias = (float)(1 / sqrt(1 - pow(how->beta2, (double)t))),
-                .shrink = (float)(1 - lr * how->decay)};
+                .rate = lr / (1 - pow(how->beta1, (double)t)),
+                .shrink = lr * how->decay,
+                .unbias = (float)(1 / sqrt(1 - pow(how->beta2, (double)t)))};
     pool_run(context->pool, norm_pieces(count), update_piece, &u);
 }
 

@@ -15,15 +15,16 @@ typedef struct adamw {
     double decay;
 } adamw;
 
-/* A stretch of the flat array on which weight decay acts or not. A list of them is in order and covers the array. */
-typedef struct decay_span {
+/* A stretch of the flat array whose numbers are treated alike. A list of them is in order and covers the array. */
+typedef struct param_span {
     size_t offset, count;
-    int decay;
-} decay_span;
+    int decay; /* whether weight decay acts on it */
+    double lr; /* its learning rate, as a multiple of the common one */
+} param_span;
 
 /* One update, the t-th (from 1); every gradient is multiplied by `factor` first. */
 void adamw_update(const ssm2d_context *context, const adamw *how, double lr, long t, double factor, size_t count,
-                  const decay_span *spans, size_t span_count, float *weights, const float *grads, float *moment1,
+                  const param_span *spans, size_t span_count, float *weights, const float *grads, float *moment1,
                   float *moment2);
 
 /* The square root of the sum of squares, in double and in fixed order; not finite exactly when a gradient is not.

@@ -69,11 +69,12 @@ static void make_spans(trainer *t)
 {
     for (int i = 0; i < t->weights->count; i++) {
         const weights_array *a = &t->weights->arrays[i];
-        decay_span *last = t->span_count ? &t->spans[t->span_count - 1] : NULL;
-        if (last && !last->decay == !a->decay)
+        param_span *last = t->span_count ? &t->spans[t->span_count - 1] : NULL;
+        const double lr = a->system ? t->settings.options.mixer_lr : 1;
+        if (last && !last->decay == !a->decay && !(last->lr < lr) && !(last->lr > lr))
             last->count += a->count;
         else
-            t->spans[t->span_count++] = (decay_span){a->offset, a->count, a->decay};
+            t->spans[t->span_count++] = (param_span){a->offset, a->count, a->decay, lr};
     }
 }
 

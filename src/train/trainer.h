@@ -22,7 +22,7 @@ typedef struct trainer {
     train_state state;
     float *gradients, *target_numbers; /* [parameters], [batch][classes] */
     double *partial;                   /* of the gradient's norm */
-    decay_span *spans;
+    param_span *spans;
     size_t span_count;
     schedule schedule;
     adamw adamw;

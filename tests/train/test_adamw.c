@@ -16,7 +16,9 @@
 
 enum { COUNT = 70001, STEPS = 12 };
 
-static const decay_span spans[] = {{0, 7, 1}, {7, 20000, 0}, {20007, 1, 1}, {20008, 40000, 1}, {60008, COUNT - 60008, 0}};
+static const param_span spans[] = {
+    {0, 7, 1, 1}, {7, 20000, 0, 1}, {20007, 1, 1, 1}, {20008, 40000, 1, 1}, {60008, 100, 0, 0.25}, {60108, COUNT - 60108, 0, 1},
+};
 enum { SPANS = sizeof spans / sizeof *spans };
 
 static ssm2d_context *make(int threads)
@@ -70,7 +72,7 @@ static double *run_double(double factor)
             v[i] = 0.999 * v[i] + 0.001 * x * x;
             double mean = m[i] / (1 - pow(0.9, t)), square = v[i] / (1 - pow(0.999, t));
             w[i] -= lr_at(t) * (decays ? 0.05 : 0) * w[i];
-            w[i] -= lr_at(t) * mean / (sqrt(square) + 1e-8);
+            w[i] -= lr_at(t) * (i >= 60008 && i < 60108 ? 0.25 : 1) * mean / (sqrt(square) + 1e-8);
         }
         free(g);
     }
