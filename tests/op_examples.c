@@ -72,7 +72,7 @@ static tensor *linear_example(maker *m, int v)
     static const struct {
         size_t rows, in, out;
         int bias;
-    } s[] = {{5, 7, 9, 1}, {1, 1, 1, 1}, {17, 16, 3, 0}, {300, 3, 5, 1}, {4, 5, 140, 1}, {2100, 2, 3, 1}};
+    } s[] = {{5, 7, 9, 1}, {1, 1, 1, 1}, {17, 16, 3, 0}, {300, 3, 5, 1}, {4, 5, 140, 1}, {2100, 2, 3, 1}, {13, 400, 20, 1}, {40, 9, 48, 0}};
     tensor *x = s[v].rows % 5 ? give(m, SHAPE(s[v].rows, s[v].in)) : give(m, SHAPE(5, s[v].rows / 5, s[v].in));
     return NAME(linear)(m->g, x, weight(m, "w", SHAPE(s[v].out, s[v].in)), s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
 }
@@ -170,7 +170,7 @@ static const struct {
     {"gate", 3, gate_example},
     {"gelu", 5, gelu_example},
     {"layer_norm", 6, layer_norm_example},
-    {"linear", 6, linear_example},
+    {"linear", 8, linear_example},
     {"mean_tokens", 3, mean_tokens_example},
     {"mix_ssm2d", 3, mix_ssm2d_example},
     {"patches", 3, patches_example},
@@ -236,13 +236,14 @@ static void fill_inputs(trial *t)
 static trial *open_trial(ssm2d_context *context, const char *name, int variant, trial_mode mode)
 {
     ssm2d_error error;
-    maker m = {.mode = mode};
+    const int training = mode != INFERENCE;
+    maker m = {.mode = training ? mode : OF_PARAMS};
     trial *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    if (NAME(graph_create)(context, 1, &m.g, &error)) fail_msg("%s", error.line);
+    if (NAME(graph_create)(context, training, &m.g, &error)) fail_msg("%s", error.line);
     tensor *out = build(&m, example_of(name), variant);
     if (NAME(graph_finish)(m.g, out, &error)) fail_msg("%s, variant %d: %s", name, variant, error.line);
-    int found = 0;
+    int found = !training; /* some act in training only */
     for (int i = 0; i < m.g->node_count; i++) found |= !strcmp(m.g->nodes[i]->op->name, name);
     if (!found) fail_msg("the example of %s does not use it", name);
     t->graph = m.g;
@@ -261,7 +262,7 @@ static trial *open_trial(ssm2d_context *context, const char *name, int variant, 
     fill_inputs(t);
     m.g->seed = 77;
     m.g->step = 3;
-    NAME(graph_bind)(m.g, t->params, t->grads);
+    NAME(graph_bind)(m.g, t->params, training ? t->grads : NULL);
     return t;
 }
 
@@ -277,14 +278,16 @@ static void close_trial(trial *t)
 static void run_trial(trial *t, const double *params, const double *dout, double *out, double *dparams)
 {
     tensor *last = t->out;
+    graph *g = t->graph;
     real *p = t->params, *d = t->grads;
     for (size_t i = 0; i < t->param_count; i++) p[i] = (real)params[i];
-    NAME(graph_forward)(t->graph);
+    if (!g->training) g->step++; /* the parameters are new */
+    NAME(graph_forward)(g);
     for (size_t i = 0; i < t->out_count; i++) out[i] = (double)last->data[i];
     if (!dparams) return;
     for (size_t i = 0; i < t->param_count; i++) d[i] = (real)dparams[i];
     for (size_t i = 0; i < t->out_count; i++) last->grad[i] = (real)dout[i];
-    NAME(graph_backward)(t->graph);
+    NAME(graph_backward)(g);
     for (size_t i = 0; i < t->param_count; i++) dparams[i] = (double)d[i];
 }
 

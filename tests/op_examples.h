@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* What the operator is given: parameters; values made from them by another node; values that something after it uses as well,
- * so that it has to add to their gradients. */
-typedef enum trial_mode { OF_PARAMS, OF_VALUES, OF_SHARED_VALUES, TRIAL_MODES } trial_mode;
+ * so that it has to add to their gradients. And parameters, with no way back. */
+typedef enum trial_mode { OF_PARAMS, OF_VALUES, OF_SHARED_VALUES, TRIAL_MODES, INFERENCE = TRIAL_MODES } trial_mode;
 
 typedef struct trial trial; /* a finished graph with memory for its parameters */
 

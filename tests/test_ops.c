@@ -37,7 +37,7 @@ static void numbers_free(numbers *n)
 
 static const char *title(const char *op, int variant, int mode)
 {
-    static const char *const modes[] = {"of parameters", "of values", "of shared values"};
+    static const char *const modes[] = {"of parameters", "of values", "of shared values", "in inference"};
     static char text[96];
     snprintf(text, sizeof text, "%s, variant %d, %s", op, variant, modes[mode]);
     return text;
@@ -163,6 +163,34 @@ static void float_is_close_to_double(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Inference may go other ways; what it keeps of the parameters must follow them. */
+static void inference_is_the_way_forward(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(2);
+    int wrong = 0;
+    for (int i = 0; i < OPS; i++)
+        for (int v = 0; strncmp(ops[i], "drop", 4) && v < trial_f32.variants(ops[i]); v++) {
+            trial *training = trial_f32.open(context, ops[i], v, OF_PARAMS);
+            trial *inference = trial_f32.open(context, ops[i], v, INFERENCE);
+            numbers n = numbers_for(training);
+            double *got = doubles(training->out_count), *want = doubles(training->out_count);
+            for (int times = 0; times < 3; times++) {
+                trial_f32.run(training, n.params, NULL, want, NULL);
+                trial_f32.run(inference, n.params, NULL, got, NULL);
+                wrong += differs(title(ops[i], v, INFERENCE), got, want, training->out_count, 4e-6);
+                for (size_t k = 0; k < training->param_count; k++) n.params[k] *= 0.75;
+            }
+            free(got);
+            free(want);
+            numbers_free(&n);
+            trial_f32.close(training);
+            trial_f32.close(inference);
+        }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
 static void thread_count_changes_nothing(void **state)
 {
     (void)state;
@@ -198,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_op_has_an_example), cmocka_unit_test(gradients_are_slopes),
                                        cmocka_unit_test(float_is_close_to_double),
+                                       cmocka_unit_test(inference_is_the_way_forward),
                                        cmocka_unit_test(thread_count_changes_nothing)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

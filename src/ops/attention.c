@@ -1,7 +1,7 @@
 /* attention - y = softmax(q k^T / sqrt(D/heads)) v for each image and head.
  *
  * qkv: [B][T][3*D], row = which*D + head*(D/heads) + d; y: [B][T][D]. Saved: [B][heads][T], log of the sum of exponentials of
- * each row of scores. A task is one head of one image and writes only what is its own. */
+ * each row of scores. A task is one head of one image, of few images a part of its queries, and writes only what is its own. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
@@ -10,8 +10,12 @@ typedef struct job {
     const graph *g;
     const node *n;
     const NAME(simd_ops) *simd;
-    size_t room; /* numbers of scratch for a worker */
+    size_t room;  /* numbers of scratch for a worker */
+    size_t parts; /* of the queries of a head */
 } job;
+
+/* Forward, a head is cut until there are enough tasks, but not into parts so small that turning k and v would count. */
+enum { TASKS_WANTED = 12, PART_LEAST = 48 };
 
 static size_t heads_of(const node *n) { return n->size[0]; }
 static size_t width_of(const node *n) { return last_axis(n->out) / heads_of(n); }
@@ -39,14 +43,17 @@ static NAME(attend) head(const job *j, size_t task, int worker)
     const size_t D = last_axis(n->out), T = n->out->shape[1], b = task / heads_of(n), at = task % heads_of(n) * width_of(n);
     const real *q = n->in[0]->data + b * T * 3 * D + at;
     real *out = n->out->data + b * T * D + at, *scratch_here = n->scratch + (size_t)worker * j->room;
-    return (NAME(attend)){.tokens = T, .width = width_of(n), .row = 3 * D, .out_row = D, .q = q, .k = q + D, .v = q + 2 * D,
+    return (NAME(attend)){.tokens = T, .first = 0, .end = T, .width = width_of(n), .row = 3 * D, .out_row = D, .q = q, .k = q + D, .v = q + 2 * D,
                           .out = out, .lse = j->g->training ? n->saved + task * T : NULL, .scratch = scratch_here};
 }
 
 static void forward_head(void *arg, size_t task, int worker)
 {
     const job *j = arg;
-    NAME(attend) a = head(j, task, worker);
+    const size_t part = task % j->parts;
+    NAME(attend) a = head(j, task / j->parts, worker);
+    a.first = a.tokens * part / j->parts;
+    a.end = a.tokens * (part + 1) / j->parts;
     j->simd->attend(&a);
 }
 
@@ -65,8 +72,11 @@ static void backward_head(void *arg, size_t task, int worker)
 
 static void run(const graph *g, const node *n, int back)
 {
-    job j = {g, n, NAME(simd_ops_for)(g->context->cpu), room(g, n, back)};
-    pool_run(g->context->pool, n->out->shape[0] * heads_of(n), back ? backward_head : forward_head, &j);
+    const size_t heads = n->out->shape[0] * heads_of(n), most = n->out->shape[1] / PART_LEAST;
+    size_t parts = back ? 1 : (TASKS_WANTED + heads - 1) / heads;
+    if (parts > most) parts = most ? most : 1;
+    job j = {g, n, NAME(simd_ops_for)(g->context->cpu), room(g, n, back), parts};
+    pool_run(g->context->pool, heads * parts, back ? backward_head : forward_head, &j);
 }
 
 static void forward(const graph *g, const node *n) { run(g, n, 0); }

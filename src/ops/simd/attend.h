@@ -58,13 +58,16 @@ static size_t attend_room(size_t tokens, size_t width, int back)
     return cut(tokens, width, back, nothing).total;
 }
 
-/* to[width][across] = factor * from[tokens][width]^T, padded with 0 */
+/* to[width][across] = factor * from[tokens][width]^T, padded with 0. A vector's worth of tokens at a time: their rows stay in
+ * the cache, which a whole column at this stride would not. */
 static void turn(real *to, size_t across, const real *from, size_t row, size_t tokens, size_t width, real factor)
 {
-    for (size_t d = 0; d < width; d++) {
-        for (size_t t = 0; t < tokens; t++) to[d * across + t] = factor * from[t * row + d];
-        for (size_t t = tokens; t < across; t++) to[d * across + t] = 0;
-    }
+    size_t t = 0;
+    for (; t + LANES <= tokens; t += LANES)
+        for (size_t d = 0; d < width; d++)
+            for (size_t l = 0; l < LANES; l++) to[d * across + t + l] = factor * from[(t + l) * row + d];
+    for (size_t d = 0; t < across && d < width; d++)
+        for (size_t l = t; l < across; l++) to[d * across + l] = l < tokens ? factor * from[l * row + d] : 0;
 }
 
 /* to[tokens][wide] = from[tokens][width], padded with 0 */
@@ -145,8 +148,8 @@ static void attend(const NAME(attend) *a)
     const size_t T = a->tokens, d = a->width;
     turn(s.kt, s.across, a->k, a->row, T, d, 1 / real_sqrt((real)d));
     copy(s.v, s.wide, a->v, a->row, T, d);
-    for (size_t first = 0; first < T; first += s.M) {
-        const size_t m = T - first < s.M ? T - first : s.M;
+    for (size_t first = a->first; first < a->end; first += s.M) {
+        const size_t m = a->end - first < s.M ? a->end - first : s.M;
         product(s.p, s.across, a->q + first * a->row, a->row, 1, s.kt, s.across, m, s.across, d, 0);
         for (size_t i = 0; i < m; i++) {
             fetch_ahead(a, first + i);

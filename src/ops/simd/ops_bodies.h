@@ -8,6 +8,7 @@
 #include "ops/simd/activation.h"
 #include "ops/simd/attend.h"
 #include "ops/simd/norm.h"
+#include "ops/simd/packed.h"
 
 extern const NAME(simd_ops) TABLE;
 
@@ -25,4 +26,8 @@ const NAME(simd_ops) TABLE = {
     .attend_room = attend_room,
     .attend = attend,
     .attend_back = attend_back,
+    .strip = STRIP,
+    .packed_room = packed_room,
+    .pack = pack,
+    .packed_product = packed_product,
 };

@@ -14,6 +14,7 @@
  * from token to token, out and dout with `out_row`. */
 typedef struct NAME(attend) {
     size_t tokens, width, row, out_row;
+    size_t first, end; /* the queries to answer; backward always does all */
     const real *q, *k, *v;
     real *out;
     real *lse; /* [tokens], log of the sum of exponentials of a row of scores: forward gives it unless NULL, for backward */
@@ -22,6 +23,13 @@ typedef struct NAME(attend) {
     int adds;
     real *scratch; /* attend_room numbers, aligned to 64 bytes */
 } NAME(attend);
+
+/* y = x W^T + b of few rows, W being packed. x: [m][k], y: [m][n]. */
+typedef struct NAME(packed) {
+    size_t m, n, k;
+    const real *x, *weights, *bias; /* bias may be NULL */
+    real *y;
+} NAME(packed);
 
 typedef struct NAME(simd_ops) {
     void (*gelu)(real *y, const real *x, size_t n);
@@ -40,6 +48,11 @@ typedef struct NAME(simd_ops) {
     size_t (*attend_room)(size_t tokens, size_t width, int back);
     void (*attend)(const NAME(attend) *a);
     void (*attend_back)(const NAME(attend) *a);
+    size_t strip; /* columns of y that are made together */
+    size_t (*packed_room)(size_t n, size_t k);
+    /* Of columns [first, end) of y; first is a multiple of strip, end too unless it is n. */
+    void (*pack)(real *packed, const real *w, size_t n, size_t k, size_t first, size_t end);
+    void (*packed_product)(const NAME(packed) *p, size_t first, size_t end);
 } NAME(simd_ops);
 
 const NAME(simd_ops) *NAME(simd_ops_for)(cpu_level level);

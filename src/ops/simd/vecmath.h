@@ -1,4 +1,7 @@
-/* vecmath - exp and erf of a vector (glibc's libmvec where there is one), masks, and vectors that are not full. */
+/* vecmath - exp and erf of a vector, masks, and vectors that are not full.
+ *
+ * erf, and exp of doubles, are those of glibc's libmvec where there is one. exp of floats is our own: it is the inner loop of
+ * attention, and unlike a call it leaves the registers alone. */
 #include <math.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -28,22 +31,47 @@ typedef __typeof__((vec){0} < (vec){0}) mask;
 
 #if defined(HAVE_LIBMVEC)
 
-extern vec MVEC(exp)(vec);
 extern vec MVEC(erf)(vec);
-INLINE vec vec_exp(vec x) { return MVEC(exp)(x); }
 INLINE vec vec_erf(vec x) { return MVEC(erf)(x); }
+
+#else
+
+INLINE vec vec_erf(vec x)
+{
+    for (int l = 0; l < LANES; l++) x[l] = (real)(sizeof(real) == sizeof(float) ? erff((float)x[l]) : erf((double)x[l]));
+    return x;
+}
+
+#endif
+
+/* For |x| up to FAR, which callers see to. */
+#if defined(REAL_IS_FLOAT)
+
+/* exp(x) = 2^n exp(r), n whole, |r| <= log(2)/2: exp(r) by its series, whose last terms are bent to spread the error; within
+ * 1.5 units in the last place. Adding 1.5 * 2^23 rounds to whole numbers, and leaves n in the lowest bits. NaN stays NaN. */
+INLINE vec vec_exp(vec x)
+{
+    const real rounder = 0x1.8p23f;
+    vec shifted = x * 0x1.715476p0f + rounder, n = shifted - rounder;
+    vec r = x - n * 0x1.62e4p-1f - n * 0x1.7f7d1cp-20f; /* log(2) in two parts: n times the first is exact */
+    vec p = r * 0x1.6b6e1ap-10f + 0x1.122fc2p-7f;
+    p = p * r + 0x1.555688p-5f;
+    p = p * r + 0x1.5554a4p-3f;
+    p = p * r + (real)0.5;
+    p = p * (r * r) + r + 1;
+    return p * (vec)(((mask)shifted << 23) + 0x3f800000);
+}
+
+#elif defined(HAVE_LIBMVEC)
+
+extern vec MVEC(exp)(vec);
+INLINE vec vec_exp(vec x) { return MVEC(exp)(x); }
 
 #else
 
 INLINE vec vec_exp(vec x)
 {
-    for (int l = 0; l < LANES; l++) x[l] = (real)(sizeof(real) == sizeof(float) ? expf((float)x[l]) : exp((double)x[l]));
-    return x;
-}
-
-INLINE vec vec_erf(vec x)
-{
-    for (int l = 0; l < LANES; l++) x[l] = (real)(sizeof(real) == sizeof(float) ? erff((float)x[l]) : erf((double)x[l]));
+    for (int l = 0; l < LANES; l++) x[l] = exp(x[l]);
     return x;
 }
 
