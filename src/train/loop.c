@@ -206,7 +206,7 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
 
 /* ---- the run -------------------------------------------------------------------------------------------------------- */
 
-static void tell_start(const training *s)
+static void tell_start(const training *s, const weights_report *read)
 {
     const trainer *t = s->t;
     if (!s->hooks->start) return;
@@ -217,13 +217,14 @@ static void tell_start(const training *s)
                          .step = t->state.step,
                          .steps = t->settings.options.epochs * t->epoch_steps,
                          .epoch_steps = t->epoch_steps,
-                         .bytes = t->graph->bytes};
+                         .bytes = t->graph->bytes,
+                         .read = read};
     s->hooks->start(s->hooks->user, &start);
 }
 
-/* From wherever the trainer's state is. A new run writes its folder first. */
-static ssm2d_status go(trainer *t, const char *folder, int begin, const train_hooks *hooks, train_result *result,
-                       ssm2d_error *error)
+/* From wherever the trainer's state is. A new run (begin) writes its folder first. */
+static ssm2d_status go(trainer *t, const char *folder, int begin, const weights_report *read, const train_hooks *hooks,
+                       train_result *result, ssm2d_error *error)
 {
     static const train_hooks none;
     training s = {.t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
@@ -244,7 +245,7 @@ static ssm2d_status go(trainer *t, const char *folder, int begin, const train_ho
         if (!status) status = run_write(t->context, train, t->settings_text, error); /* now it is a run */
     }
     if (!status) status = trainer_seek(t, error);
-    if (!status) tell_start(&s);
+    if (!status) tell_start(&s, read);
     if (!status) status = run_epochs(&s, error);
     result->step = t->state.step;
     result->best_accuracy = t->state.best;
@@ -259,12 +260,18 @@ ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train
                          train_result *result, ssm2d_error *error)
 {
     trainer t = {0};
+    weights_report read;
+    int lock = -1;
     if (run_exists(folder))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: go on with it, or give another folder",
                     text_path(folder));
     ssm2d_status status = trainer_create(context, settings, &t, error);
+    if (!status) status = trainer_start(&t, &read, error);
     if (!status) status = folder_make(folder, error);
-    if (!status) status = go(&t, folder, 1, hooks, result, error);
+    if (!status) status = run_lock(folder, &lock, error);
+    if (!status)
+        status = go(&t, folder, 1, strcmp(t.settings.options.start, "random") ? &read : NULL, hooks, result, error);
+    run_unlock(lock);
     trainer_destroy(&t);
     return status;
 }
@@ -309,10 +316,12 @@ ssm2d_status train_resume(ssm2d_context *context, const char *folder, const trai
     train_identity identity;
     train_settings settings;
     char path[RUN_PATH];
+    int lock = -1;
     ssm2d_status status;
     if (!run_exists(folder))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not the folder of a run: it has no train.json", text_path(folder));
     if ((status = run_path(folder, RUN_LAST, path, error))) return status;
+    if ((status = run_lock(folder, &lock, error))) goto done;
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = settings_of(path, &identity, &settings, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
@@ -321,9 +330,10 @@ ssm2d_status train_resume(ssm2d_context *context, const char *folder, const trai
     if ((status = check_state(path, &t, error))) goto done;
     checkpoint_close(c);
     c = NULL;
-    status = go(&t, folder, 0, hooks, result, error);
+    status = go(&t, folder, 0, NULL, hooks, result, error);
 done:
     checkpoint_close(c);
+    run_unlock(lock);
     trainer_destroy(&t);
     return status;
 }

@@ -12,6 +12,7 @@ typedef struct train_start { /* told once, before the first step */
     size_t parameters, train_images, test_images;
     long step, steps, epoch_steps; /* where it begins, how many there are, in all and in an epoch */
     size_t bytes;                  /* memory of a step */
+    const weights_report *read;    /* of the file with the first weights; NULL when there is none */
 } train_start;
 
 typedef struct train_progress { /* told after each step */

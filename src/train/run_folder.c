@@ -7,9 +7,11 @@
 #include "io/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { MOST_CLASSES = 1 << 20 };
@@ -45,17 +47,38 @@ ssm2d_status run_write(const ssm2d_context *context, const char *path, const cha
     return status;
 }
 
+/* File systems without locks let everyone in: it guards against a mistake, nothing depends on it. */
+ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
+{
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0)
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder), strerror(errno));
+    if (!flock(*lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) return SSM2D_OK;
+    run_unlock(*lock);
+    *lock = -1;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: another process is training in this folder: let it end, or stop it",
+                text_path(folder));
+}
+
+void run_unlock(int lock)
+{
+    if (lock >= 0) close(lock);
+}
+
 /* train.json goes last when a run begins and first when it is removed: without it there is no run. */
 ssm2d_status run_clear(const char *folder, ssm2d_error *error)
 {
     char path[RUN_PATH];
-    for (int i = 0; i < RUN_FILES; i++) {
-        ssm2d_status status = run_path(folder, (run_file)i, path, error);
-        if (status) return status;
-        if (unlink(path) && errno != ENOENT)
-            return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be removed: %s", text_path(path), strerror(errno));
+    int lock;
+    if (access(folder, F_OK) && errno == ENOENT) return SSM2D_OK;
+    ssm2d_status status = run_lock(folder, &lock, error);
+    for (int i = 0; i < RUN_FILES && !status; i++) {
+        status = run_path(folder, (run_file)i, path, error);
+        if (!status && unlink(path) && errno != ENOENT)
+            status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be removed: %s", text_path(path), strerror(errno));
     }
-    return SSM2D_OK;
+    run_unlock(lock);
+    return status;
 }
 
 /* FNV-1a */

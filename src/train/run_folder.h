@@ -50,7 +50,10 @@ void run_data_free(const ssm2d_context *context, run_data *data);
 
 /* Writes text as a whole file, or not at all. */
 ssm2d_status run_write(const ssm2d_context *context, const char *path, const char *text, ssm2d_error *error);
-/* Removes the files of an earlier run. */
+/* One process at a time trains in a folder. The lock goes with the process, however it ends. */
+ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error);
+void run_unlock(int lock); /* -1: there is none */
+/* Removes the files of an earlier run, unless a process is at work on it. */
 ssm2d_status run_clear(const char *folder, ssm2d_error *error);
 
 /* A number that differs when names, shapes, order or decay of the parameters do. */

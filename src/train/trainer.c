@@ -158,6 +158,18 @@ void trainer_destroy(trainer *t)
     *t = (trainer){0};
 }
 
+ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *error)
+{
+    const train_options *o = &t->settings.options;
+    const weights_options how = {.seed = seed_for(o->seed, SEED_WEIGHTS), .new_head = 1};
+    train_state *s = &t->state;
+    *report = (weights_report){0};
+    if (!strcmp(o->start, "random")) return SSM2D_OK;
+    ssm2d_status status = weights_load(t->weights, o->start, &how, s->weights, report, error);
+    if (!status && s->average) memcpy(s->average, s->weights, s->count * sizeof *s->average);
+    return status;
+}
+
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error)
 {
     return loader_seek(t->train_loader, (uint64_t)(t->state.step / t->epoch_steps), (size_t)(t->state.step % t->epoch_steps),

@@ -35,6 +35,8 @@ typedef struct trainer {
  * trainer_destroy must still be called. */
 ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t, ssm2d_error *error);
 void trainer_destroy(trainer *t);
+/* For a run that begins: the weights that its settings name, if they do. */
+ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *error);
 /* Sets the loader to where the state is. */
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 

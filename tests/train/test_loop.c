@@ -225,7 +225,8 @@ static void test_settings_act(void **state)
         {"seed", "8"},   {"lr", "0.003"},    {"decay", "0.5"},        {"beta1", "0.8"}, {"beta2", "0.9"},
         {"eps", "0.01"}, {"clip", "0"},      {"smoothing", "0"},      {"loss", "bce"},  {"schedule", "constant"},
         {"warmup", "0.4"}, {"lr_start", "1e-4"}, {"lr_final", "1e-4"}, {"flip", "false"}, {"crop_padding", "0"},
-        {"drop_path", "0"}, {"mixer.init", "authors"}, {"ema", "0.5"}, {"mixer.normalize", "true"}};
+        {"drop_path", "0"}, {"mixer.init", "authors"}, {"ema", "0.5"}, {"mixer.normalize", "true"},
+        {"mixer_lr", "0.5"}};
     train(path_of("run"), 1);
     ending e = load(path_of("run"));
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -244,6 +245,69 @@ static void test_settings_act(void **state)
         free(other.memory);
     }
     free(e.memory);
+}
+
+static void keep_report(void *user, const train_start *start)
+{
+    if (start->read) *(weights_report *)user = *start->read;
+}
+
+/* A run without mixers and for other classes is a beginning for one with them. */
+static void test_start(void **state)
+{
+    (void)state;
+    ssm2d_context *context = make(2);
+    train_settings s = tiny();
+    train_result result;
+    weights_report report = {0};
+    run_model m;
+    char path[RUN_PATH];
+    train_hooks hooks = {.user = &report, .start = keep_report};
+    if (train_settings_set(&s, "test", "mixer", "none", &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("plain"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    assert_int_equal(report.new_head, 0);
+    assert_int_equal(run_path(path_of("plain"), RUN_MODEL, path, &error), SSM2D_OK);
+
+    s = tiny();
+    s.options.lr = s.options.lr_start = s.options.lr_final = s.options.decay = 0; /* it stays where it begins */
+    s.options.epochs = 1;
+    if (train_settings_set(&s, "test", "start", path, &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("same"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    assert_int_equal(report.new_head, 0);
+    assert_int_equal(report.new_mixer_arrays, 2 * 7);
+    if (run_model_open(context, path_of("same"), RUN_MODEL, 0, &m, &error)) fail_msg("%s", error.line);
+    weights *given;
+    model_config plain = m.settings.model;
+    plain.mixer.kind = &mixer_none;
+    assert_int_equal(weights_create(context, &plain, &given, &error), SSM2D_OK);
+    float *first = calloc(given->total, sizeof *first);
+    assert_int_equal(weights_load(given, path, NULL, first, NULL, &error), SSM2D_OK);
+    for (int i = 0; i < given->count; i++) {
+        const weights_array *a = &given->arrays[i], *b = weights_find(m.weights, a->name);
+        assert_non_null(b);
+        assert_memory_equal(first + a->offset, m.params + b->offset, a->count * sizeof *first);
+    }
+    free(first);
+    weights_destroy(given);
+
+    model_config more = m.settings.model;
+    more.classes = SMALL_CLASSES + 2;
+    assert_int_equal(weights_create(context, &more, &given, &error), SSM2D_OK);
+    first = calloc(given->total, sizeof *first);
+    assert_int_equal(weights_init(given, WEIGHTS_ALL, 1, first, &error), SSM2D_OK);
+    assert_int_equal(weights_save(given, path, first, &error), SSM2D_OK);
+    free(first);
+    weights_destroy(given);
+    run_model_close(context, &m);
+    if (train_begin(context, path_of("more"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    assert_int_equal(report.new_head, 1);
+    assert_int_equal(report.new_mixer_arrays, 0);
+    remove(path); /* a run goes on without it */
+    if (train_resume(context, path_of("more"), NULL, &result, &error)) fail_msg("%s", error.line);
+    assert_int_not_equal(train_begin(context, path_of("none"), &s, NULL, &result, &error), SSM2D_OK);
+    assert_line("model.safetensors");
+    assert_int_equal(access(path_of("none"), F_OK), -1);
+    ssm2d_context_destroy(context);
 }
 
 /* ---- crashes -------------------------------------------------------------------------------------------------------- */
@@ -382,6 +446,31 @@ static void test_complete(void **state)
     assert_line("has a run already");
     assert_same(&e, path_of("run"));
     free(e.memory);
+    ssm2d_context_destroy(context);
+}
+
+/* Two at once would mix their checkpoints. */
+static void try_another(void *user, const train_progress *p)
+{
+    train_result result;
+    ssm2d_context *context = user;
+    if (p->step != 1 || p->epoch != 1) return;
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("another process is training in this folder");
+    assert_int_not_equal(run_clear(path_of("run"), &error), SSM2D_OK);
+    assert_line("another process is training in this folder");
+}
+
+static void test_one_at_a_time(void **state)
+{
+    (void)state;
+    ssm2d_context *context = make(1), *other = make(1);
+    train_settings s = tiny();
+    train_result result;
+    train_hooks hooks = {.user = other, .step = try_another};
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    assert_int_equal(result.step, STEPS);
+    ssm2d_context_destroy(other);
     ssm2d_context_destroy(context);
 }
 
@@ -572,10 +661,12 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_learns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_settings_act, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_start, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_at_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_at_any_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stopped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_complete, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_finite, setup, teardown),
         cmocka_unit_test_setup_teardown(test_data, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_folders, setup, teardown),
