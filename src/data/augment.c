@@ -44,7 +44,7 @@ ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *
 
 /* ---- steps ----------------------------------------------------------------------------------------------------------- */
 
-static void flip(const augment_options *options, rng *r, canvas *image)
+static void flip(const augment_options *options, rng *r, work_image *image)
 {
     size_t channels = (size_t)image->channels;
     if (!options->flip || counter_below(r, 2)) return;
@@ -60,7 +60,7 @@ static void flip(const augment_options *options, rng *r, canvas *image)
 }
 
 /* Row y of the crop is row y + down of the image, down from -p to p; columns alike. */
-static void crop(const augment_options *options, rng *r, canvas *image)
+static void crop(const augment_options *options, rng *r, work_image *image)
 {
     ptrdiff_t padding = options->crop_padding, rows = (ptrdiff_t)image->rows, cols = (ptrdiff_t)image->cols;
     if (!padding) return;
@@ -88,7 +88,7 @@ enum { STEPS = sizeof steps / sizeof *steps };
 struct augment {
     const ssm2d_context *context;
     augment_options options;
-    canvas image;
+    work_image image;
     uint8_t *memory;
     float table[3][256]; /* a pixel's value, per channel */
 };
@@ -115,7 +115,7 @@ ssm2d_status augment_create(const ssm2d_context *context, const augment_options 
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for images of %zu x %zu x %d", rows, cols, channels);
     }
     *a = (augment){.context = context, .options = *options, .memory = memory};
-    a->image = (canvas){rows, cols, channels, memory, memory + bytes};
+    a->image = (work_image){rows, cols, channels, memory, memory + bytes};
     for (int c = 0; c < channels; c++)
         for (int v = 0; v < 256; v++) a->table[c][v] = ((float)v / 255 - norm->mean[c]) / norm->std[c];
     *out = a;

@@ -19,15 +19,15 @@ const ssm2d_field *augment_options_fields(size_t *count);
 ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *error);
 
 /* An image on its way through the steps. A step may exchange pixels and spare, which are of one size. */
-typedef struct canvas {
+typedef struct work_image {
     size_t rows, cols;
     int channels;
     uint8_t *pixels, *spare; /* [rows][cols][channels] */
-} canvas;
+} work_image;
 
 typedef struct augment_step {
     int purpose; /* of its random numbers, a counter_purpose */
-    void (*run)(const augment_options *options, rng *r, canvas *image);
+    void (*run)(const augment_options *options, rng *r, work_image *image);
 } augment_step;
 
 typedef struct augment augment;
