@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-static const char format_name[] = "ssm2d checkpoint 1";
+static const char format_name[] = "ssm2d checkpoint 2";
 
 enum { ARRAYS = 4, NUMBER_TEXT = 48 };
 
@@ -42,7 +43,7 @@ static const scalar scalars[] = {
     {"best", offsetof(train_state, best), 1},
     {"seconds", offsetof(train_state, seconds), 1},
 };
-enum { SCALARS = sizeof scalars / sizeof *scalars, NOTES = SCALARS + 5 };
+enum { SCALARS = sizeof scalars / sizeof *scalars, NOTES = SCALARS + 6 };
 
 static const char *const array_names[ARRAYS] = {"weights", "moment1", "moment2", "average"};
 
@@ -54,12 +55,25 @@ static void arrays_of(const train_state *s, float *arrays[ARRAYS])
     arrays[3] = s->average;
 }
 
+/* Over the texts of all notes and every array: a disk that has lost some bits shall not ruin a run unnoticed. */
+static void checksum(const safetensors_note *notes, size_t count, const train_state *s, char text[NUMBER_TEXT])
+{
+    float *arrays[ARRAYS];
+    unsigned long sum = crc32_z(0, NULL, 0);
+    arrays_of(s, arrays);
+    for (size_t i = 0; i < count; i++)
+        sum = crc32_z(sum, (const unsigned char *)notes[i].value, strlen(notes[i].value) + 1);
+    for (int i = 0; i < ARRAYS; i++)
+        if (arrays[i]) sum = crc32_z(sum, (const unsigned char *)arrays[i], s->count * sizeof(float));
+    snprintf(text, NUMBER_TEXT, "%08lx", sum);
+}
+
 ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path, const train_state *state,
                               const train_identity *identity, ssm2d_error *error)
 {
     safetensors_item items[ARRAYS];
     safetensors_note notes[NOTES];
-    char text[SCALARS + 1][NUMBER_TEXT];
+    char text[SCALARS + 2][NUMBER_TEXT];
     float *arrays[ARRAYS];
     size_t count = 0, note = 0;
     arrays_of(state, arrays);
@@ -80,6 +94,8 @@ ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path, co
     notes[note++] = (safetensors_note){"options", identity->options};
     notes[note++] = (safetensors_note){"model", identity->model};
     notes[note++] = (safetensors_note){"data", identity->data};
+    checksum(notes, note, state, text[SCALARS + 1]);
+    notes[note++] = (safetensors_note){"checksum", text[SCALARS + 1]};
     return safetensors_write(context, path, count, items, note, notes, error);
 }
 
@@ -154,6 +170,23 @@ static ssm2d_status read_scalar(const checkpoint *c, const scalar *s, train_stat
     return end == text || *end || errno ? bad_note(c, s->key, text, error) : SSM2D_OK;
 }
 
+static ssm2d_status check_sum(const checkpoint *c, const train_state *state, ssm2d_error *error)
+{
+    static const char *const others[] = {"layout", "options", "model", "data"};
+    enum { OTHERS = sizeof others / sizeof *others };
+    safetensors_note notes[NOTES] = {{"format", format_name}};
+    const char *said;
+    char sum[NUMBER_TEXT];
+    size_t note = 1;
+    ssm2d_status status = get_note(c, "checksum", &said, error);
+    for (int i = 0; i < SCALARS && !status; i++) status = get_note(c, scalars[i].key, &notes[note++].value, error);
+    for (int i = 0; i < OTHERS && !status; i++) status = get_note(c, others[i], &notes[note++].value, error);
+    if (status) return status;
+    checksum(notes, note, state, sum);
+    if (!strcmp(sum, said)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its checksum is %s, not %.16s: the file was changed", text_path(c->path), sum, said);
+}
+
 ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_error *error)
 {
     float *arrays[ARRAYS];
@@ -170,7 +203,7 @@ ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_erro
                 status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is not finite: the file was changed",
                               text_path(c->path), array_names[i], k);
     }
-    return status;
+    return status ? status : check_sum(c, state, error);
 }
 
 void checkpoint_close(checkpoint *c)

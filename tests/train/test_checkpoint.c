@@ -91,7 +91,7 @@ static void test_truncation(void **unused)
     assert_line("nothing");
 }
 
-/* Each byte of the file is changed in turn: never a crash, and what is read is finite. */
+/* Each byte of the file is changed in turn: it is noticed, or was of no importance. */
 static void test_damage(void **unused)
 {
     (void)unused;
@@ -105,8 +105,13 @@ static void test_damage(void **unused)
         bytes[n] ^= 0x41;
         const char *path = io_put("bad", bytes, size);
         if (!checkpoint_open(context, path, &c, &identity, &error)) {
-            if (!checkpoint_read(c, &back, &error))
-                for (int i = 0; i < COUNT; i++) assert_true(isfinite(back.weights[i]) && isfinite(back.moment2[i]));
+            if (!checkpoint_read(c, &back, &error)) {
+                assert_memory_equal(arrays[0], arrays[1], sizeof arrays[0]);
+                assert_true(back.step == s.step && back.best == s.best && identity.layout == who.layout);
+                assert_string_equal(identity.options, who.options);
+                assert_string_equal(identity.model, who.model);
+                assert_string_equal(identity.data, who.data);
+            }
             checkpoint_close(c);
         }
         bytes[n] ^= 0x41;
