@@ -1,142 +1,158 @@
 /* linear - y = x W^T + b.  x: [m][k], W: [n][k], b: [n], y: [m][n].
  *
+ * W is packed once for a run (simd/packed.h), for y and again for dx = dy W; dW = dy^T x needs none of that (simd/turned.h).
  * Tasks are blocks of rows (of dW: blocks of its rows over all of m), a function of the shape alone, so that the result does not
  * depend on the number of threads. */
 #include "core/status.h"
 #include "ops/elementwise.h"
-#include "ops/gemm.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-/* A block is tall enough that packing W for it does not count, and small enough to stay in the second-level cache. */
-enum { TALL = 256, SHORT = 32, TASKS_WANTED = 8, WEIGHT_ROWS = 48 };
+/* A block of rows is tall enough that reading packed weights for it does not count, and small enough to stay in the
+ * second-level cache. */
+enum { TALL = 256, FEW = 256, TASKS_WANTED = 8, BLOCK_COLS = 48 };
 
+/* Few rows, as of one image, are left together, and the columns are cut; else the rows. */
 static size_t block_rows(size_t m)
 {
-    return m >= TALL * TASKS_WANTED ? TALL : m >= SHORT * TASKS_WANTED ? m / TASKS_WANTED : SHORT;
+    return m < FEW ? m : m < TALL * TASKS_WANTED ? (m + TASKS_WANTED - 1) / TASKS_WANTED : TALL;
 }
-/* Few rows, as of one image, are left together, and the columns are cut: each part of W is packed once. */
-static int few(size_t m) { return m < SHORT * TASKS_WANTED; }
 
-/* Inference on few rows keeps W packed; the owner of the graph says when it has changed (graph.step). */
-typedef struct packing {
-    uint64_t packed; /* step + 1 for which it was done */
-    _Alignas(64) real weights[];
-} packing;
+/* ---- packed products ------------------------------------------------------------------------------------------------ */
 
 typedef struct job {
-    const node *n;
-    size_t rows, cols, across; /* of a block; blocks side by side */
+    const NAME(simd_ops) *simd;
+    NAME(packed) product;
+    NAME(packing) packing;
+    size_t rows, cols, across; /* of a task; tasks side by side */
+    int pack;                  /* whether a task has to pack its columns first */
 } job;
 
-static void forward_block(void *arg, size_t task, int worker)
+static const NAME(simd_ops) *simd_of(const graph *g) { return NAME(simd_ops_for)(g->context->cpu); }
+
+static void pack_block(void *arg, size_t task, int worker)
 {
     (void)worker;
     const job *j = arg;
-    const node *nd = j->n;
-    const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
-    const size_t i = task / j->across * j->rows, c = task % j->across * j->cols;
-    const size_t rows = i + j->rows < m ? j->rows : m - i, cols = c + j->cols < n ? j->cols : n - c;
-    real *y = nd->out->data + i * n + c;
-    NAME(gemm)(PLAIN, TRANSPOSED, rows, cols, k, nd->in[0]->data + i * k, k, nd->in[1]->data + c * k, k, 0, y, n);
-    if (nd->inputs < 3) return;
-    const real *b = nd->in[2]->data + c;
-    for (size_t r = 0; r < rows; r++)
-        for (size_t l = 0; l < cols; l++) y[r * n + l] += b[l];
+    const size_t first = task * j->cols, end = first + j->cols;
+    j->simd->pack(&j->packing, first, end < j->packing.n ? end : j->packing.n);
 }
 
-typedef struct packed_job {
-    NAME(packed) product;
-    const NAME(simd_ops) *simd;
-    size_t cols;  /* of a task */
-    real *packed; /* NULL when that is done */
-    const real *weights;
-} packed_job;
-
-static void packed_block(void *arg, size_t task, int worker)
+static void product_block(void *arg, size_t task, int worker)
 {
-    (void)worker;
-    const packed_job *j = arg;
-    const size_t n = j->product.n, first = task * j->cols, end = first + j->cols < n ? first + j->cols : n;
-    if (j->packed) j->simd->pack(j->packed, j->weights, n, j->product.k, first, end);
-    j->simd->packed_product(&j->product, first, end);
+    const job *j = arg;
+    NAME(packed) p = j->product;
+    const size_t i = task / j->across * j->rows, first = task % j->across * j->cols, end = first + j->cols;
+    if (j->pack) pack_block(arg, task, worker);
+    p.m = i + j->rows < p.m ? j->rows : p.m - i;
+    p.x += i * p.k;
+    p.y += i * p.n;
+    j->simd->packed_product(&p, first, end < p.n ? end : p.n);
 }
 
-static void forward_packed(const graph *g, const node *nd, packing *p)
+/* weights: whether they are packed already. */
+static void multiply(const graph *g, job *j, int is_packed)
 {
-    const NAME(simd_ops) *simd = NAME(simd_ops_for)(g->context->cpu);
-    const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
-    const size_t cols = WEIGHT_ROWS > simd->strip ? WEIGHT_ROWS / simd->strip * simd->strip : simd->strip;
-    const real *bias = nd->inputs < 3 ? NULL : nd->in[2]->data;
-    packed_job j = {.product = {m, n, k, nd->in[0]->data, p->weights, bias, nd->out->data}, .simd = simd, .cols = cols};
-    if (p->packed != g->step + 1) {
-        j.packed = p->weights;
-        j.weights = nd->in[1]->data;
-        p->packed = g->step + 1;
+    const size_t m = j->product.m, n = j->product.n, strip = j->simd->strip;
+    j->rows = block_rows(m);
+    j->cols = BLOCK_COLS > strip ? BLOCK_COLS / strip * strip : strip;
+    j->across = (n + j->cols - 1) / j->cols;
+    if (j->rows < m) { /* every block of rows needs all of the weights */
+        if (!is_packed) pool_run(g->context->pool, j->across, pack_block, j);
+        j->cols = n;
+        j->across = 1;
+    } else {
+        j->pack = !is_packed;
     }
-    pool_run(g->context->pool, (n + cols - 1) / cols, packed_block, &j);
+    pool_run(g->context->pool, (m + j->rows - 1) / j->rows * j->across, product_block, j);
+}
+
+/* ---- forward -------------------------------------------------------------------------------------------------------- */
+
+/* Inference on few rows keeps W packed; the owner of the graph says when it has changed (graph.step). */
+typedef struct kept {
+    uint64_t packed; /* step + 1 for which it was done */
+    _Alignas(64) real weights[];
+} kept;
+
+static int keeps(const graph *g, const node *nd)
+{
+    return !g->training && rows_of(nd->in[0]) < FEW && nd->in[1]->role == ROLE_PARAM;
 }
 
 static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
-    if (sizeof(real) == sizeof(double)) return SSM2D_OK; /* for checking, not for speed */
-    if (g->training || !few(rows_of(nd->in[0])) || nd->in[1]->role != ROLE_PARAM) return SSM2D_OK;
-    const size_t room = NAME(simd_ops_for)(g->context->cpu)->packed_room(n, k);
-    nd->object = memory_take(g->context, sizeof(packing) + room * sizeof(real));
+    if (!keeps(g, nd)) return SSM2D_OK;
+    nd->object = memory_take(g->context, sizeof(kept) + simd_of(g)->packed_room(n, k) * sizeof(real));
     return nd->object ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
 }
 
 static void destroy(graph *g, node *nd) { memory_give(g->context, nd->object); }
 
-static void forward(const graph *g, const node *nd)
+/* For one worker, in whole cache lines. */
+static size_t turned_room(const graph *g) { return (simd_of(g)->turned_room(BLOCK_COLS) + 15) / 16 * 16; }
+
+static size_t scratch(const graph *g, const node *nd, int back)
 {
-    if (nd->object) {
-        forward_packed(g, nd, nd->object);
-        return;
+    const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    if (back) {
+        const size_t packed = nd->in[0]->needs_grad ? simd_of(g)->packed_room(k, n) : 0;
+        const size_t turned = turned_room(g) * (size_t)pool_threads(g->context->pool);
+        return packed > turned ? packed : turned; /* one after the other */
     }
-    const size_t m = rows_of(nd->in[0]), n = last_axis(nd->out);
-    job j = {nd, few(m) ? m : block_rows(m), few(m) ? WEIGHT_ROWS : n, 0};
-    j.across = (n + j.cols - 1) / j.cols;
-    pool_run(g->context->pool, (m + j.rows - 1) / j.rows * j.across, forward_block, &j);
+    return keeps(g, nd) ? 0 : simd_of(g)->packed_room(n, k);
 }
 
-static void input_block(void *arg, size_t task, int worker)
+static void forward(const graph *g, const node *nd)
 {
-    (void)worker;
-    const job *j = arg;
-    const node *nd = j->n;
-    const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out), i = task * j->rows;
-    const size_t rows = i + j->rows < m ? j->rows : m - i;
-    NAME(gemm)
-    (PLAIN, PLAIN, rows, k, n, nd->out->grad + i * n, n, nd->in[1]->data, k, nd->adds[0] ? 1 : 0, nd->in[0]->grad + i * k, k);
+    const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    kept *w = nd->object;
+    real *packed = w ? w->weights : nd->scratch;
+    const int is_packed = w && w->packed == g->step + 1;
+    job j = {.simd = simd_of(g),
+             .product = {m, n, k, nd->in[0]->data, packed, nd->inputs < 3 ? NULL : nd->in[2]->data, nd->out->data, 0},
+             .packing = {n, k, nd->in[1]->data, 1, k, packed}};
+    multiply(g, &j, is_packed);
+    if (w) w->packed = g->step + 1;
 }
+
+/* ---- backward ------------------------------------------------------------------------------------------------------- */
+
+typedef struct weights_job {
+    const NAME(simd_ops) *simd;
+    NAME(turned) product;
+    real *scratch;
+    size_t room; /* of a worker */
+} weights_job;
 
 static void weight_block(void *arg, size_t task, int worker)
 {
-    (void)worker;
-    const job *j = arg;
-    const node *nd = j->n;
-    const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out), c = task * j->cols;
-    const size_t cols = c + j->cols < n ? j->cols : n - c;
-    const real *dy = nd->out->grad + c;
-    if (nd->in[1]->needs_grad)
-        NAME(gemm)(TRANSPOSED, PLAIN, cols, k, m, dy, n, nd->in[0]->data, k, 1, nd->in[1]->grad + c * k, k);
-    if (nd->inputs < 3 || !nd->in[2]->needs_grad) return;
-    real *db = nd->in[2]->grad + c;
-    for (size_t i = 0; i < m; i++)
-        for (size_t l = 0; l < cols; l++) db[l] += dy[i * n + l];
+    const weights_job *j = arg;
+    const size_t first = task * BLOCK_COLS, end = first + BLOCK_COLS, n = j->product.n;
+    j->simd->turned_product(&j->product, first, end < n ? end : n, j->scratch + (size_t)worker * j->room);
 }
 
 static void backward(const graph *g, const node *nd)
 {
-    const size_t m = rows_of(nd->in[0]), n = last_axis(nd->out);
-    job j = {nd, block_rows(m), WEIGHT_ROWS, 0};
-    if (nd->in[0]->needs_grad) pool_run(g->context->pool, (m + j.rows - 1) / j.rows, input_block, &j);
-    pool_run(g->context->pool, (n + j.cols - 1) / j.cols, weight_block, &j);
+    const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    if (nd->in[0]->needs_grad) {
+        job j = {.simd = simd_of(g),
+                 .product = {m, k, n, nd->out->grad, nd->scratch, NULL, nd->in[0]->grad, nd->adds[0]},
+                 .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
+        multiply(g, &j, 0);
+    }
+    weights_job j = {.simd = simd_of(g),
+                     .product = {m, n, k, nd->in[0]->data, nd->out->grad, nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
+                                 nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL},
+                     .scratch = nd->scratch,
+                     .room = turned_room(g)};
+    if (j.product.dw || j.product.db)
+        pool_run(g->context->pool, (n + BLOCK_COLS - 1) / BLOCK_COLS, weight_block, &j);
 }
 
-const op NAME(op_linear) = {.name = "linear", .reads_in = 3, .prepare = prepare, .forward = forward, .backward = backward, .destroy = destroy};
+const op NAME(op_linear) = {.name = "linear", .reads_in = 3, .scratch = scratch, .prepare = prepare, .forward = forward,
+                            .backward = backward, .destroy = destroy};
 
 tensor *NAME(linear)(graph *g, tensor *x, tensor *w, tensor *b)
 {

@@ -9,6 +9,7 @@
 #include "ops/simd/attend.h"
 #include "ops/simd/norm.h"
 #include "ops/simd/packed.h"
+#include "ops/simd/turned.h"
 
 extern const NAME(simd_ops) TABLE;
 
@@ -30,4 +31,6 @@ const NAME(simd_ops) TABLE = {
     .packed_room = packed_room,
     .pack = pack,
     .packed_product = packed_product,
+    .turned_room = turned_room,
+    .turned_product = turned_product,
 };

@@ -24,12 +24,28 @@ typedef struct NAME(attend) {
     real *scratch; /* attend_room numbers, aligned to 64 bytes */
 } NAME(attend);
 
-/* y = x W^T + b of few rows, W being packed. x: [m][k], y: [m][n]. */
+/* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]. */
 typedef struct NAME(packed) {
     size_t m, n, k;
-    const real *x, *weights, *bias; /* bias may be NULL */
+    const real *x, *packed, *bias; /* bias may be NULL */
     real *y;
+    int adds;
 } NAME(packed);
+
+/* W for it, from where its rows and columns are so many numbers apart. */
+typedef struct NAME(packing) {
+    size_t n, k;
+    const real *weights;
+    size_t row, column;
+    real *packed; /* packed_room(n, k) numbers */
+} NAME(packing);
+
+/* dW += dy^T x, db += the sum of the rows of dy. x: [m][k], dy: [m][n], dW: [n][k]; dW and db may be NULL. */
+typedef struct NAME(turned) {
+    size_t m, n, k;
+    const real *x, *dy;
+    real *dw, *db;
+} NAME(turned);
 
 typedef struct NAME(simd_ops) {
     void (*gelu)(real *y, const real *x, size_t n);
@@ -51,8 +67,10 @@ typedef struct NAME(simd_ops) {
     size_t strip; /* columns of y that are made together */
     size_t (*packed_room)(size_t n, size_t k);
     /* Of columns [first, end) of y; first is a multiple of strip, end too unless it is n. */
-    void (*pack)(real *packed, const real *w, size_t n, size_t k, size_t first, size_t end);
+    void (*pack)(const NAME(packing) *p, size_t first, size_t end);
     void (*packed_product)(const NAME(packed) *p, size_t first, size_t end);
+    size_t (*turned_room)(size_t rows); /* numbers of memory for so many rows of dW */
+    void (*turned_product)(const NAME(turned) *p, size_t first, size_t end, real *room);
 } NAME(simd_ops);
 
 const NAME(simd_ops) *NAME(simd_ops_for)(cpu_level level);
