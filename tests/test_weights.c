@@ -339,20 +339,21 @@ static void test_load_resized(void **state)
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 8 && report.old_grid[1] == 8);
     assert_memory_equal(bigger, resized, big->total * sizeof *bigger);
-    /* as many patches otherwise arranged: what the file was made for must be said, or they are taken as they are */
-    const weights_options said = {.old_grid = {4, 16}};
-    if (weights_save(flat, path, flats, &error) || weights_load(high, path, &said, highs, &report, &error)
+    /* as many patches otherwise arranged: the file says how */
+    if (weights_save(flat, path, flats, &error) || weights_load(high, path, NULL, highs, &report, &error)
         || weights_resize(flat, flats, high, expected, &error))
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 4 && report.old_grid[1] == 16);
     assert_memory_equal(highs, expected, high->total * sizeof *highs);
-    /* no square, and nothing said */
+    /* no square */
+    if (weights_save(slim, path, slims, &error) || weights_load(w, path, NULL, params, &report, &error))
+        fail_msg("%s", error.line);
+    assert_true(report.resized && report.old_grid[0] == 2 && report.old_grid[1] == 10);
+    /* what the caller says goes before what the file does */
     const weights_options wrong = {.old_grid = {3, 16}};
-    if (weights_save(slim, path, slims, &error)) fail_msg("%s", error.line);
-    assert_int_equal(weights_load(w, path, NULL, params, &report, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(weights_load(w, path, &wrong, params, &report, &error), SSM2D_ERROR_ARGUMENT);
     assert_non_null(
         strstr(error.line, "pos_embed has (1, 21, 96), which is no grid that is known: the model needs 8 x 8 patches"));
-    assert_int_equal(weights_load(w, path, &wrong, params, &report, &error), SSM2D_ERROR_ARGUMENT);
     free(params), free(bigger), free(resized), free(flats), free(highs), free(expected), free(slims);
     weights_destroy(w), weights_destroy(big), weights_destroy(flat), weights_destroy(high), weights_destroy(slim);
 }

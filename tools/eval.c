@@ -10,8 +10,8 @@
 #include <string.h>
 
 typedef struct values {
-    const char *run, *data, *weights, *split;
-    long image_size, batch;
+    const char *run, *data, *weights, *split, *image_size;
+    long batch;
     int json;
 } values;
 
@@ -24,10 +24,10 @@ static const char *split_at(int i)
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"data", OPTION_STRING, offsetof(values, data), "other images than those of the run, of the same classes", .value = "DATA"},
-    {"split", OPTION_CHOICE, offsetof(values, split), "which images", .choice = split_at, .standard = "test"},
-    {"image-size", OPTION_INT, offsetof(values, image_size),
-     "side of the images in pixels, when not that of training: they are resized, the model is adapted", .low = 1,
-     .high = 16384},
+    {"split", OPTION_CHOICE, offsetof(values, split), "which images (test: those of val/ too)", .choice = split_at, .standard = "test"},
+    {"image-size", OPTION_STRING, offsetof(values, image_size),
+     "side of the images in pixels, or ROWSxCOLS, when not that of training: they are resized, the model is adapted",
+     .value = "SIZE"},
     {"weights", OPTION_CHOICE, offsetof(values, weights), "those after the latest epoch, or the best", .choice = run_weights_at,
      .standard = "last"},
     {"batch", OPTION_INT, offsetof(values, batch), "images at a time", .low = 1, .high = 65536, .standard = "128"},
@@ -41,6 +41,12 @@ static void show_progress(void *user, size_t batch, size_t batches)
     progress_show(p, batch);
 }
 
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    int size[2];
+    return image_size_of(((const values *)v)->image_size, size, error);
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
@@ -49,18 +55,15 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     loader *images = NULL;
     evaluator *e = NULL;
     evaluation result;
-    int size = o->image_size == OPTION_UNSET ? 0 : (int)o->image_size;
-    ssm2d_status status = run_model_open(context, o->run, run_weights_file(o->weights), size, &m, error);
+    int size[2];
+    ssm2d_status status = image_size_of(o->image_size, size, error);
+    if (!status) status = run_model_open(context, o->run, run_weights_file(o->weights), size, &m, error);
     if (status) return status;
     const model_config *config = &m.settings.model;
     const char *where = o->data ? o->data : m.settings.options.data;
     const dataset_split split = strcmp(o->split, "train") ? DATASET_TEST : DATASET_TRAIN;
     if ((status = dataset_open(context, where, split, &data, error))) goto done;
-    if (dataset_about(data)->classes != config->classes) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "the data have %d classes and the model %d: give data of the same classes",
-                      dataset_about(data)->classes, config->classes);
-        goto done;
-    }
+    if ((status = run_data_matches(&m.data, dataset_about(data), error))) goto done;
     loader_options lo = loader_options_default(data);
     lo.batch = (size_t)o->batch;
     lo.rows = (size_t)config->image[0];
@@ -94,4 +97,4 @@ static const char about[] =
     "images are resized, a position embedding is interpolated (bicubic), and the 2-D SSM's kernels are computed for the new "
     "grid.";
 
-const command command_eval = {"eval", "loss and accuracy of a trained model", about, options, NULL, run, 0};
+const command command_eval = {"eval", "loss and accuracy of a trained model", about, options, check_values, run, 0};

@@ -117,7 +117,7 @@ ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, s
 {
     run_model m;
     double *fields = NULL;
-    ssm2d_status status = run_model_open(context, what->folder, what->weights, 0, &m, error);
+    ssm2d_status status = run_model_open(context, what->folder, what->weights, NULL, &m, error);
     if (status) return status;
     const model_config *c = &m.settings.model;
     kernels_plan p = {.config = c->mixer.layer};

@@ -12,9 +12,9 @@
 #include <stdio.h>
 
 typedef struct values {
-    const char *run, *weights;
+    const char *run, *weights, *image_size;
     word_list images;
-    long top, image_size;
+    long top;
     int json;
 } values;
 
@@ -22,8 +22,8 @@ static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images), "PNG or JPEG files", .positional = 1},
     {"top", OPTION_INT, offsetof(values, top), "how many classes to print for each", .low = 1, .high = 1000, .standard = "3"},
-    {"image-size", OPTION_INT, offsetof(values, image_size), "side in pixels, when not that of training", .low = 1,
-     .high = 16384},
+    {"image-size", OPTION_STRING, offsetof(values, image_size), "side in pixels, or ROWSxCOLS, when not that of training",
+     .value = "SIZE"},
     {"weights", OPTION_CHOICE, offsetof(values, weights), "those after the latest epoch, or the best", .choice = run_weights_at,
      .standard = "last"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON, one object per line"},
@@ -90,13 +90,35 @@ static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
     return SSM2D_OK;
 }
 
+/* A bad file is told of, and the others are classified all the same. */
+static ssm2d_status classify_all(job *j, ssm2d_error *error)
+{
+    const word_list *images = &j->options->images;
+    int bad = 0;
+    for (int i = 0; i < images->count; i++) {
+        ssm2d_error why;
+        if (!classify(j, images->words[i], &why)) continue;
+        fflush(stdout);
+        fprintf(stderr, "ssm2d predict: %s\n", why.line);
+        bad++;
+    }
+    return bad ? fail(error, SSM2D_ERROR_ARGUMENT, "%d of %d images could not be classified", bad, images->count) : SSM2D_OK;
+}
+
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    int size[2];
+    return image_size_of(((const values *)v)->image_size, size, error);
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
     job j = {.context = context, .options = o};
     const augment_options none = {0};
-    int size = o->image_size == OPTION_UNSET ? 0 : (int)o->image_size;
-    ssm2d_status status = run_model_open(context, o->run, run_weights_file(o->weights), size, &j.m, error);
+    int size[2];
+    ssm2d_status status = image_size_of(o->image_size, size, error);
+    if (!status) status = run_model_open(context, o->run, run_weights_file(o->weights), size, &j.m, error);
     if (status) return status;
     const model_config *c = &j.m.settings.model;
     const size_t rows = (size_t)c->image[0], cols = (size_t)c->image[1];
@@ -110,7 +132,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         goto done;
     }
     evaluator_weights(j.evaluator, j.m.params);
-    for (int i = 0; i < o->images.count && !status; i++) status = classify(&j, o->images.words[i], error);
+    status = o->images.count == 1 ? classify(&j, o->images.words[0], error) : classify_all(&j, error);
 done:
     memory_give(context, j.image);
     memory_give(context, j.probabilities);
@@ -125,4 +147,4 @@ static const char about[] =
     "Classifies images with the model of a run: resizes each to what the model takes, and prints the likeliest classes with "
     "their probabilities. The data that the model was trained on need not be there.";
 
-const command command_predict = {"predict", "classify images with a trained model", about, options, NULL, run, 0};
+const command command_predict = {"predict", "classify images with a trained model", about, options, check_values, run, 0};

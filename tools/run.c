@@ -91,8 +91,9 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
     ssm2d_status status = npy_read(j->context, path, &array, error);
     if (status) return status;
     if (array.rank != 1 || array.count != j->batch || array.type == NPY_FLOAT32 || array.type == NPY_FLOAT64) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: an array of shape %s: use whole numbers of shape (%zu,)",
-                      text_path(path), npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s of shape %s: use whole numbers of shape (%zu,)", text_path(path),
+                      array.type == NPY_FLOAT32 || array.type == NPY_FLOAT64 ? "floating-point numbers" : "whole numbers",
+                      npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
         goto done;
     }
     labels = memory_take(j->context, array.count * sizeof *labels);
@@ -179,6 +180,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
     if (o->grads && !o->labels) return fail(error, SSM2D_ERROR_ARGUMENT, "--grads needs --labels");
+    if (o->grads && !strcmp(o->grads, o->out))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--grads and --out are one file, %s: give two", text_path(o->out));
     return SSM2D_OK;
 }
 
@@ -221,6 +224,9 @@ static const char about[] =
     "\n"
     "Weights without mixers may be used for a model with mixers, which then start from --seed; weights made for another image "
     "size get their position embedding interpolated. Both are said.\n"
+    "\n"
+    "Numbers are taken as they are: images must be normalised as those the model was trained on (data.json of a run has mean and "
+    "deviation of pixels from 0 to 1).\n"
     "\n"
     "With --labels, prints the mean cross-entropy; with --grads, writes its gradient for every parameter, under the names of "
     "the weights. Nothing random acts: no stochastic depth.";

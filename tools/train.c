@@ -29,7 +29,7 @@ _Static_assert(sizeof(values) <= COMMAND_VALUES, "the frame has too little room 
 static const option options[] = {
     {"out", OPTION_STRING, offsetof(values, out), "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN",
      .letter = 'o'},
-    {"resume", OPTION_STRING, offsetof(values, resume), "go on with this run; it has its own settings", .value = "RUN"},
+    {"resume", OPTION_STRING, offsetof(values, resume), "go on with this run, with its own settings; --data says where its images are now, --epochs makes it longer", .value = "RUN"},
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite), .help = "replace a run that is in --out already"},
     {"model", OPTION_STRING, offsetof(values, model), "see ssm2d models (default: vit-mini)", .value = "NAME"},
     {"mixer", OPTION_STRING, offsetof(values, mixer), "what mixes patches inside a block: ssm2d or none (default: ssm2d)",
@@ -57,17 +57,30 @@ static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_er
         char key[OPTION_KEY];
         const char *value;
         status = option_pair("--set", list->words[i], key, &value, error);
-        if (!status) status = train_settings_set(s, "--set", key, value, error);
+        if (!status && strcmp(key, "model")) status = train_settings_set(s, "--set", key, value, error);
     }
     return status;
 }
 
 /* What the command line says, on top of s. */
+/* The model's name comes first, as it says what all other keys of a model begin with. */
+static ssm2d_status set_model(const values *o, train_settings *s, int *is_set, ssm2d_error *error)
+{
+    const char *name = o->model, *where = "--model", *value;
+    char key[OPTION_KEY];
+    for (int i = 0; i < o->set.count; i++)
+        if (!option_pair("--set", o->set.words[i], key, &value, NULL) && !strcmp(key, "model")) {
+            name = value;
+            where = "--set";
+        }
+    *is_set = name != NULL;
+    return name ? train_settings_set(s, where, "model", name, error) : SSM2D_OK;
+}
+
 static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
-    if (o->model) status = train_settings_set(s, "--model", "model", o->model, error);
-    if (!status && o->mixer) status = train_settings_set(s, "--mixer", "mixer", o->mixer, error);
+    if (o->mixer) status = train_settings_set(s, "--mixer", "mixer", o->mixer, error);
     if (!status) status = apply_set(&o->set, s, error);
 #define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
     if (!status && o->text_##field) status = train_options_set(&s->options, name, o->text_##field, error);
@@ -76,10 +89,26 @@ static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error
     return status;
 }
 
+/* Of a run that goes on. */
+static int may_change(const char *field) { return !strcmp(field, "data") || !strcmp(field, "epochs"); }
+
+static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *error)
+{
+    train_options some;
+    train_options_default(&some);
+    *c = (train_changes){.data = o->text_data};
+    if (!o->text_epochs) return SSM2D_OK;
+    ssm2d_status status = train_options_set(&some, "epochs", o->text_epochs, error);
+    c->epochs = some.epochs;
+    return status;
+}
+
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
     train_settings s;
+    train_changes changes;
+    int model_set;
     const char *other = o->out         ? "--out"
                         : o->config    ? "--config"
                         : o->model     ? "--model"
@@ -88,15 +117,17 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                         : o->overwrite ? "--overwrite"
                                        : NULL;
 #define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
-    if (o->text_##field && !other) other = "--" name;
+    if (o->text_##field && !other && !may_change(#field)) other = "--" name;
 #include "train/options.def"
 #undef OPTION
     if (o->resume)
-        return other ? fail(error, SSM2D_ERROR_ARGUMENT, "%s does not go with --resume: a run keeps its settings", other)
-                     : SSM2D_OK;
+        return other ? fail(error, SSM2D_ERROR_ARGUMENT,
+                            "%s does not go with --resume: a run keeps its settings, but for --data and --epochs", other)
+                     : changes_of(o, &changes, error);
     if (!o->out) return fail(error, SSM2D_ERROR_ARGUMENT, "--out is missing: say where the run goes, or --resume RUN");
     if (o->config) return SSM2D_OK; /* depends on what is in it */
     ssm2d_status status = train_settings_default(&s, error);
+    if (!status) status = set_model(o, &s, &model_set, error);
     if (!status) status = apply(o, &s, error);
     return status ? status : train_options_check(&s.options, error);
 }
@@ -123,6 +154,8 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* nobody reads the progress any more: no reason to stop */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is reported as a full disk is */
 }
 
@@ -130,19 +163,26 @@ static ssm2d_status begin(ssm2d_context *context, const values *o, const train_h
                           ssm2d_error *error)
 {
     train_settings s;
+    int model_set;
     ssm2d_status status = train_settings_default(&s, error);
-    if (!status && o->config) status = train_settings_read(context, o->config, &s, error);
+    if (!status) status = set_model(o, &s, &model_set, error);
+    if (!status && o->config) status = train_settings_read(context, o->config, model_set, &s, error);
     if (!status) status = apply(o, &s, error);
     if (!status) status = train_options_check(&s.options, error);
     if (status) return status;
-    if (run_exists(o->out)) {
-        if (!o->overwrite)
-            return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: has a run already: --resume %s goes on with it, --overwrite replaces it", text_path(o->out),
-                        text_path(o->out));
-        if ((status = run_clear(o->out, error))) return status;
-    }
+    if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
+    if (run_exists(o->out))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: --resume %s goes on with it, --overwrite replaces it",
+                    text_path(o->out), text_path(o->out));
     return train_begin(context, o->out, &s, hooks, result, error);
+}
+
+static ssm2d_status resume(ssm2d_context *context, const values *o, const train_hooks *hooks, train_result *result,
+                           ssm2d_error *error)
+{
+    train_changes changes;
+    ssm2d_status status = changes_of(o, &changes, error);
+    return status ? status : train_resume_changed(context, o->resume, &changes, hooks, result, error);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -156,7 +196,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                          train_view_epoch};
     catch_signals();
     ssm2d_status status =
-        o->resume ? train_resume(context, folder, &hooks, &result, error) : begin(context, o, &hooks, &result, error);
+        o->resume ? resume(context, o, &hooks, &result, error) : begin(context, o, &hooks, &result, error);
     train_view_close(&view);
     if (status) return status;
     if (result.stopped)
@@ -175,12 +215,18 @@ static const char about[] =
     "  metrics.jsonl, curves.svg            how it went\n"
     "\n"
     "A run that was interrupted, whatever way, goes on from its last checkpoint and ends as if it had not been: the "
-    "same seed gives the same weights to the bit, on any number of threads. Ctrl-C saves before it leaves.\n"
+    "same seed gives the same weights to the bit, on any number of threads. Ctrl-C saves before it leaves. The settings "
+    "that count are those in last.safetensors; train.json shows them.\n"
     "\n"
     "Settings are the options below; flip (default: false) and crop_padding (default: 0), which change the training images "
     "at random and pay in longer runs, such as flip=true, crop_padding=4; and the keys of a model (dim, depth, pos_embed, "
-    "drop_path, mixer.init, mixer.complex ..; image, such as image=32, is the data's when not given). A file for --config has "
-    "them as keys of one "
-    "JSON object, with _ for -. Later ones replace earlier ones: --config, --model, --mixer, --set, other options.";
+    "drop_path, mixer.init, mixer.complex ..: see ssm2d models --keys). A file for --config has them as keys of one JSON "
+    "object, with _ for -, those of the mixer in an object \"mixer\". Later ones replace earlier ones: --config, --model, "
+    "--mixer, --set, other options; the model's name counts first, wherever it is said.\n"
+    "\n"
+    "Images are resized to the model's image size (image=32, or image=[24,40]): when it is not given, the data's if all are "
+    "of one size that can be cut into patches, else the model's own. Image folders have 3 channels unless channels=1 is given, "
+    "and ImageNet's mean and deviation; other data their own. Images that do not fill a last batch are left out of an epoch, "
+    "others each time.";
 
 const command command_train = {"train", "train a model on images, or go on with a run", about, options, check_values, run, 0};

@@ -54,6 +54,8 @@ void train_view_start(void *user, const train_start *start)
         if (start->read->resized) printf("; position embedding from %d x %d patches", start->read->old_grid[0], start->read->old_grid[1]);
         printf("\n");
     }
+    if (start->restored)
+        printf("train.json was changed: a run keeps the settings of its checkpoint, and they are written there again\n");
     if (start->step) printf("going on after step %ld of %ld\n", start->step, start->steps);
     fflush(stdout);
 }

@@ -33,7 +33,8 @@ const int model_field_count = sizeof model_fields / sizeof *model_fields;
 static const char model_help[] = "a name of `ssm2d models`, from which all other values start";
 static const char mixer_help[] = "what mixes patches inside a block: none or ssm2d; in a file, null or an object";
 static const char place_help[] =
-    "where the mixer is: attn (feeding attention), block (before the block) or ffn (inside the MLP)";
+    "where the mixer is: attn (feeding attention), block (before the block) or ffn (inside the MLP; of a model that reads "
+    "the class token, the last block's then has no effect)";
 static const char init_help[] = "how the mixer starts: identity (close to none) or authors (as published)";
 
 /* ---- plain values ----------------------------------------------------------------------------------------------------- */

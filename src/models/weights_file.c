@@ -101,6 +101,10 @@ static ssm2d_status load_array(loading *l, const weights_array *a, ssm2d_error *
         l->report.new_mixer_arrays++;
         return SSM2D_OK;
     }
+    if (!found && a->part == WEIGHTS_HEAD && l->options.new_head) {
+        l->report.new_head = 1;
+        return SSM2D_OK;
+    }
     if (!found) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the array %s is missing", text_path(l->path), a->name);
     ssm2d_status status;
     if (other_grid(l, a, found)) {
@@ -136,16 +140,48 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     return SSM2D_OK;
 }
 
+/* The setting that makes the difference, when it is plain which. */
+static const char *hint_for(const loading *l, const char *name)
+{
+    if (strstr(name, ".mixer."))
+        return l->w->config.mixer.kind == &mixer_none ? ": it was made with a mixer" : ": its mixer has other settings";
+    if (!strcmp(name, "pos_embed")) return ": it was made with pos_embed=true";
+    if (strstr(name, "qkv.bias")) return ": it was made with qkv_bias=true";
+    if (strstr(name, "dist")) return ": it is a distilled model's, which there is not yet";
+    return "";
+}
+
 static ssm2d_status check_extra(const loading *l, ssm2d_error *error)
 {
     char shown[64];
     for (size_t i = 0; i < safetensors_count(l->file); i++) {
         const char *name = safetensors_get(l->file, i)->name;
         if (!weights_find(l->w, name))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the array %s, which the model does not have", text_path(l->path),
-                        text_show(name, strlen(name), shown, sizeof shown));
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the array %s, which the model does not have%s", text_path(l->path),
+                        text_show(name, strlen(name), shown, sizeof shown), hint_for(l, name));
     }
     return SSM2D_OK;
+}
+
+/* What files of ours say in their metadata. */
+static const char grid_note[] = "grid";
+
+static void read_grid(loading *l)
+{
+    const char *text = safetensors_metadata(l->file, grid_note);
+    const safetensors_array *pos = safetensors_find(l->file, "pos_embed");
+    int grid[2], end = 0;
+    if (l->options.old_grid[0] || !text || !pos || pos->rank != 3) return;
+    if (sscanf(text, "%5dx%5d%n", &grid[0], &grid[1], &end) != 2 || text[end] || grid[0] < 1 || grid[1] < 1) return;
+    if ((size_t)grid[0] * (size_t)grid[1] + 1 == pos->shape[1]) memcpy(l->options.old_grid, grid, sizeof grid);
+}
+
+static ssm2d_status check_kind(const loading *l, ssm2d_error *error)
+{
+    const char *format = safetensors_metadata(l->file, "format");
+    if (!format || strncmp(format, "ssm2d checkpoint", 16)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a checkpoint, for --resume: use the model.safetensors beside it",
+                text_path(l->path));
 }
 
 ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options, float *params,
@@ -158,7 +194,9 @@ ssm2d_status weights_load(const weights *w, const char *path, const weights_opti
     ssm2d_status status = safetensors_open(w->context, path, &file, error);
     if (status) return status;
     l.file = file;
-    status = check_extra(&l, error);
+    read_grid(&l);
+    status = check_kind(&l, error);
+    if (!status) status = check_extra(&l, error);
     for (int i = 0; i < w->count && !status; i++) status = load_array(&l, &w->arrays[i], error);
     if (!status) status = check_mixers(&l, error);
     if (l.report.new_mixer_arrays) parts |= WEIGHTS_MIXERS;
@@ -171,7 +209,11 @@ ssm2d_status weights_load(const weights *w, const char *path, const weights_opti
 
 ssm2d_status weights_save(const weights *w, const char *path, const float *params, ssm2d_error *error)
 {
-    const safetensors_note note = {"format", "pt"}; /* what readers of PyTorch weights look for */
+    char text[32];
+    int grid[2];
+    grid_of(&w->config, grid);
+    snprintf(text, sizeof text, "%dx%d", grid[0], grid[1]);
+    const safetensors_note notes[] = {{"format", "pt"}, {grid_note, text}}; /* "pt": what readers of PyTorch weights look for */
     safetensors_item *items = memory_take(w->context, (size_t)w->count * sizeof *items);
     if (!items) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays", text_path(path), w->count);
     for (int i = 0; i < w->count; i++) {
@@ -179,7 +221,7 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
         items[i] = (safetensors_item){.name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
         memcpy(items[i].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
-    ssm2d_status status = safetensors_write(w->context, path, (size_t)w->count, items, 1, &note, error);
+    ssm2d_status status = safetensors_write(w->context, path, (size_t)w->count, items, 2, notes, error);
     memory_give(w->context, items);
     return status;
 }

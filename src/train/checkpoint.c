@@ -43,7 +43,7 @@ static const scalar scalars[] = {
     {"best", offsetof(train_state, best), 1},
     {"seconds", offsetof(train_state, seconds), 1},
 };
-enum { SCALARS = sizeof scalars / sizeof *scalars, NOTES = SCALARS + 6 };
+enum { SCALARS = sizeof scalars / sizeof *scalars, NOTES = SCALARS + 7 };
 
 static const char *const array_names[ARRAYS] = {"weights", "moment1", "moment2", "average"};
 
@@ -55,14 +55,20 @@ static void arrays_of(const train_state *s, float *arrays[ARRAYS])
     arrays[3] = s->average;
 }
 
-/* Over the texts of all notes and every array: a disk that has lost some bits shall not ruin a run unnoticed. */
-static void checksum(const safetensors_note *notes, size_t count, const train_state *s, char text[NUMBER_TEXT])
+/* Over the texts of all notes, and over every array: a disk that has lost some bits shall not ruin a run unnoticed. */
+static void sum_notes(const safetensors_note *notes, size_t count, char text[NUMBER_TEXT])
+{
+    unsigned long sum = crc32_z(0, NULL, 0);
+    for (size_t i = 0; i < count; i++)
+        sum = crc32_z(sum, (const unsigned char *)notes[i].value, strlen(notes[i].value) + 1);
+    snprintf(text, NUMBER_TEXT, "%08lx", sum);
+}
+
+static void sum_arrays(const train_state *s, char text[NUMBER_TEXT])
 {
     float *arrays[ARRAYS];
     unsigned long sum = crc32_z(0, NULL, 0);
     arrays_of(s, arrays);
-    for (size_t i = 0; i < count; i++)
-        sum = crc32_z(sum, (const unsigned char *)notes[i].value, strlen(notes[i].value) + 1);
     for (int i = 0; i < ARRAYS; i++)
         if (arrays[i]) sum = crc32_z(sum, (const unsigned char *)arrays[i], s->count * sizeof(float));
     snprintf(text, NUMBER_TEXT, "%08lx", sum);
@@ -73,7 +79,7 @@ ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path, co
 {
     safetensors_item items[ARRAYS];
     safetensors_note notes[NOTES];
-    char text[SCALARS + 2][NUMBER_TEXT];
+    char text[SCALARS + 3][NUMBER_TEXT];
     float *arrays[ARRAYS];
     size_t count = 0, note = 0;
     arrays_of(state, arrays);
@@ -94,8 +100,10 @@ ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path, co
     notes[note++] = (safetensors_note){"options", identity->options};
     notes[note++] = (safetensors_note){"model", identity->model};
     notes[note++] = (safetensors_note){"data", identity->data};
-    checksum(notes, note, state, text[SCALARS + 1]);
-    notes[note++] = (safetensors_note){"checksum", text[SCALARS + 1]};
+    sum_arrays(state, text[SCALARS + 1]);
+    notes[note++] = (safetensors_note){"array_sum", text[SCALARS + 1]};
+    sum_notes(notes, note, text[SCALARS + 2]);
+    notes[note++] = (safetensors_note){"note_sum", text[SCALARS + 2]};
     return safetensors_write(context, path, count, items, note, notes, error);
 }
 
@@ -112,6 +120,30 @@ static ssm2d_status bad_note(const checkpoint *c, const char *key, const char *v
     char said[40];
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" in its metadata is %s: the file was changed", text_path(c->path), key,
                 text_show(value, strlen(value), said, sizeof said));
+}
+
+static ssm2d_status compare_sum(const checkpoint *c, const char *key, const char *sum, ssm2d_error *error)
+{
+    const char *said;
+    ssm2d_status status = get_note(c, key, &said, error);
+    if (status || !strcmp(sum, said)) return status;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its %s is %s, not %.16s: the file was changed", text_path(c->path), key, sum,
+                said);
+}
+
+static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)
+{
+    static const char *const others[] = {"layout", "options", "model", "data", "array_sum"};
+    enum { OTHERS = sizeof others / sizeof *others };
+    safetensors_note notes[NOTES] = {{"format", format_name}};
+    char sum[NUMBER_TEXT];
+    size_t note = 1;
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < SCALARS && !status; i++) status = get_note(c, scalars[i].key, &notes[note++].value, error);
+    for (int i = 0; i < OTHERS && !status; i++) status = get_note(c, others[i], &notes[note++].value, error);
+    if (status) return status;
+    sum_notes(notes, note, sum);
+    return compare_sum(c, "note_sum", sum, error);
 }
 
 ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, checkpoint **out, train_identity *identity,
@@ -132,6 +164,7 @@ ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, che
         status = bad_note(c, "format", text, error);
         goto done;
     }
+    if ((status = check_notes(c, error))) goto done;
     if ((status = get_note(c, "layout", &text, error))) goto done;
     errno = 0;
     identity->layout = strtoull(text, &end, 16);
@@ -170,26 +203,10 @@ static ssm2d_status read_scalar(const checkpoint *c, const scalar *s, train_stat
     return end == text || *end || errno ? bad_note(c, s->key, text, error) : SSM2D_OK;
 }
 
-static ssm2d_status check_sum(const checkpoint *c, const train_state *state, ssm2d_error *error)
-{
-    static const char *const others[] = {"layout", "options", "model", "data"};
-    enum { OTHERS = sizeof others / sizeof *others };
-    safetensors_note notes[NOTES] = {{"format", format_name}};
-    const char *said;
-    char sum[NUMBER_TEXT];
-    size_t note = 1;
-    ssm2d_status status = get_note(c, "checksum", &said, error);
-    for (int i = 0; i < SCALARS && !status; i++) status = get_note(c, scalars[i].key, &notes[note++].value, error);
-    for (int i = 0; i < OTHERS && !status; i++) status = get_note(c, others[i], &notes[note++].value, error);
-    if (status) return status;
-    checksum(notes, note, state, sum);
-    if (!strcmp(sum, said)) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its checksum is %s, not %.16s: the file was changed", text_path(c->path), sum, said);
-}
-
 ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_error *error)
 {
     float *arrays[ARRAYS];
+    char sum[NUMBER_TEXT];
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < SCALARS && !status; i++) status = read_scalar(c, &scalars[i], state, error);
     arrays_of(state, arrays);
@@ -203,7 +220,9 @@ ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_erro
                 status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is not finite: the file was changed",
                               text_path(c->path), array_names[i], k);
     }
-    return status ? status : check_sum(c, state, error);
+    if (status) return status;
+    sum_arrays(state, sum);
+    return compare_sum(c, "array_sum", sum, error);
 }
 
 void checkpoint_close(checkpoint *c)

@@ -1,5 +1,6 @@
 #include "train/loop.h"
 
+#include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -45,7 +46,7 @@ static ssm2d_status save(training *s, ssm2d_error *error)
     trainer *t = s->t;
     if (!isfinite(gradient_norm(t->context, t->state.count, t->state.weights, t->partial)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. A lower lr or clip=1 may help",
+                    "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. Begin anew with a lower lr, or with clip=1",
                     t->state.step, text_path(s->last), s->saved_step);
     ssm2d_status status = metrics_sync(s->metrics, error);
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
@@ -206,7 +207,13 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
 
 /* ---- the run -------------------------------------------------------------------------------------------------------- */
 
-static void tell_start(const training *s, const weights_report *read)
+/* How a call begins: a new run, or one whose settings are to be written again. */
+typedef struct beginning {
+    int is_new, changed, restored;
+    const weights_report *read;
+} beginning;
+
+static void tell_start(const training *s, const beginning *how)
 {
     const trainer *t = s->t;
     if (!s->hooks->start) return;
@@ -218,13 +225,14 @@ static void tell_start(const training *s, const weights_report *read)
                          .steps = t->settings.options.epochs * t->epoch_steps,
                          .epoch_steps = t->epoch_steps,
                          .bytes = t->graph->bytes,
-                         .read = read};
+                         .read = how->read,
+                         .restored = how->restored};
     s->hooks->start(s->hooks->user, &start);
 }
 
-/* From wherever the trainer's state is. A new run (begin) writes its folder first. */
-static ssm2d_status go(trainer *t, const char *folder, int begin, const weights_report *read, const train_hooks *hooks,
-                       train_result *result, ssm2d_error *error)
+/* From wherever the trainer's state is. A new run writes its folder first. */
+static ssm2d_status go(trainer *t, const char *folder, const beginning *how, const train_hooks *hooks, train_result *result,
+                       ssm2d_error *error)
 {
     static const train_hooks none;
     training s = {.t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
@@ -238,14 +246,13 @@ static ssm2d_status go(trainer *t, const char *folder, int begin, const weights_
         return status;
     if ((status = metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error))) return status;
     s.saved_at = now();
-    if (begin) {
-        status = run_write(t->context, config, t->model_text, error);
-        if (!status) status = run_write(t->context, data, t->data_text, error);
-        if (!status) status = save(&s, error);
-        if (!status) status = run_write(t->context, train, t->settings_text, error); /* now it is a run */
-    }
+    if (how->is_new) status = run_write(t->context, config, t->model_text, error);
+    if (how->is_new && !status) status = run_write(t->context, data, t->data_text, error);
+    if ((how->is_new || how->changed) && !status) status = save(&s, error);
+    if ((how->is_new || how->changed || how->restored) && !status) /* of a new run the last, which makes it one */
+        status = run_write(t->context, train, t->settings_text, error);
     if (!status) status = trainer_seek(t, error);
-    if (!status) tell_start(&s, read);
+    if (!status) tell_start(&s, how);
     if (!status) status = run_epochs(&s, error);
     result->step = t->state.step;
     result->best_accuracy = t->state.best;
@@ -256,24 +263,38 @@ static ssm2d_status go(trainer *t, const char *folder, int begin, const weights_
     return status;
 }
 
-ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
-                         train_result *result, ssm2d_error *error)
+static ssm2d_status start_new(ssm2d_context *context, const char *folder, int replace, const train_settings *settings,
+                              const train_hooks *hooks, train_result *result, ssm2d_error *error)
 {
     trainer t = {0};
     weights_report read;
+    beginning how = {.is_new = 1};
     int lock = -1;
-    if (run_exists(folder))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: go on with it, or give another folder",
-                    text_path(folder));
     ssm2d_status status = trainer_create(context, settings, &t, error);
     if (!status) status = trainer_start(&t, &read, error);
+    if (!status && replace) status = run_clear(folder, error);
     if (!status) status = folder_make(folder, error);
     if (!status) status = run_lock(folder, &lock, error);
-    if (!status)
-        status = go(&t, folder, 1, strcmp(t.settings.options.start, "random") ? &read : NULL, hooks, result, error);
+    if (strcmp(settings->options.start, "random")) how.read = &read;
+    if (!status) status = go(&t, folder, &how, hooks, result, error);
     run_unlock(lock);
     trainer_destroy(&t);
     return status;
+}
+
+ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
+                         train_result *result, ssm2d_error *error)
+{
+    if (run_exists(folder))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: go on with it, or give another folder",
+                    text_path(folder));
+    return start_new(context, folder, 0, settings, hooks, result, error);
+}
+
+ssm2d_status train_replace(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
+                           train_result *result, ssm2d_error *error)
+{
+    return start_new(context, folder, 1, settings, hooks, result, error);
 }
 
 /* The settings as the checkpoint has them. */
@@ -304,14 +325,52 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
     if (s->epochs <= t->settings.options.epochs && s->step >= first && s->step <= first + t->epoch_steps
         && s->images == (s->step - first) * t->settings.options.batch)
         return SSM2D_OK;
+    if (s->epochs > t->settings.options.epochs)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%ld: the run has done %ld already", t->settings.options.epochs,
+                    s->epochs);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: step %ld and epoch %ld do not go together: the file was changed",
                 text_path(path), s->step, s->epochs);
+}
+
+static ssm2d_status apply_changes(const train_changes *c, train_options *o, beginning *how, ssm2d_error *error)
+{
+    char number[32];
+    ssm2d_status status = SSM2D_OK;
+    if (c->data && strcmp(c->data, o->data)) {
+        status = train_options_set(o, "data", c->data, error);
+        how->changed = 1;
+    }
+    if (c->epochs && c->epochs != o->epochs && !status) {
+        snprintf(number, sizeof number, "%ld", c->epochs);
+        status = train_options_set(o, "epochs", number, error);
+        how->changed = 1;
+    }
+    return status;
+}
+
+/* Whether train.json says what the checkpoint does; who has changed it expected something of it. */
+static int same_settings(const ssm2d_context *context, const char *folder, const char *text)
+{
+    char path[RUN_PATH];
+    char *found;
+    size_t size;
+    if (run_path(folder, RUN_TRAIN, path, NULL) || file_read(context, path, 1 << 20, &found, &size, NULL)) return 0;
+    const int same = size == strlen(text) + 1 && !memcmp(found, text, size - 1);
+    memory_give(context, found);
+    return same;
 }
 
 ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks, train_result *result,
                           ssm2d_error *error)
 {
+    return train_resume_changed(context, folder, &(train_changes){0}, hooks, result, error);
+}
+
+ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder, const train_changes *changes,
+                                  const train_hooks *hooks, train_result *result, ssm2d_error *error)
+{
     trainer t = {0};
+    beginning how = {0};
     checkpoint *c = NULL;
     train_identity identity;
     train_settings settings;
@@ -324,13 +383,15 @@ ssm2d_status train_resume(ssm2d_context *context, const char *folder, const trai
     if ((status = run_lock(folder, &lock, error))) goto done;
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = settings_of(path, &identity, &settings, error))) goto done;
+    how.restored = !same_settings(context, folder, identity.options);
+    if ((status = apply_changes(changes, &settings.options, &how, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
     if ((status = check_same(path, &t, &identity, error))) goto done;
     if ((status = checkpoint_read(c, &t.state, error))) goto done;
     if ((status = check_state(path, &t, error))) goto done;
     checkpoint_close(c);
     c = NULL;
-    status = go(&t, folder, 0, NULL, hooks, result, error);
+    status = go(&t, folder, &how, hooks, result, error);
 done:
     checkpoint_close(c);
     run_unlock(lock);

@@ -13,6 +13,7 @@ typedef struct train_start { /* told once, before the first step */
     long step, steps, epoch_steps; /* where it begins, how many there are, in all and in an epoch */
     size_t bytes;                  /* memory of a step */
     const weights_report *read;    /* of the file with the first weights; NULL when there is none */
+    int restored;                  /* train.json was not what the checkpoint says, and is again */
 } train_start;
 
 typedef struct train_progress { /* told after each step */
@@ -52,8 +53,20 @@ typedef struct train_result {
 /* Begins a run in folder, which must not hold one. settings may leave open what follows from the data. */
 ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
                          train_result *result, ssm2d_error *error);
+/* The same, in place of a run that may be there: it is removed when all that the new one needs has been found good. */
+ssm2d_status train_replace(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
+                           train_result *result, ssm2d_error *error);
 /* Goes on with the run in folder, from its last checkpoint. */
 ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks, train_result *result,
                           ssm2d_error *error);
+
+/* The settings that a run may change on its way. */
+typedef struct train_changes {
+    const char *data; /* where the same images are now; NULL: where they were */
+    long epochs;      /* in all: the learning rate goes on as if that had been said from the beginning; 0: as many as before */
+} train_changes;
+
+ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder, const train_changes *changes,
+                                  const train_hooks *hooks, train_result *result, ssm2d_error *error);
 
 #endif

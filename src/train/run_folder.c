@@ -196,6 +196,24 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     return status;
 }
 
+/* "0", "1" ..: what classes without names are called */
+static int is_number(const char *name) { return *name && strspn(name, "0123456789") == strlen(name); }
+
+ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, ssm2d_error *error)
+{
+    char one[48], two[48];
+    if (data->classes != other->classes)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "the data have %d classes and the model %d: give data of the same classes",
+                    other->classes, data->classes);
+    for (int i = 0; i < data->classes; i++) {
+        const char *a = data->names[i], *b = other->class_names[i];
+        if (strcmp(a, b) && !is_number(a) && !is_number(b))
+            return fail(error, SSM2D_ERROR_ARGUMENT, "class %d of the data is %s, that of the model %s: give data of the same classes",
+                        i, text_show(b, strlen(b), one, sizeof one), text_show(a, strlen(a), two, sizeof two));
+    }
+    return SSM2D_OK;
+}
+
 void run_data_free(const ssm2d_context *context, run_data *data)
 {
     memory_give(context, data->names);
@@ -204,7 +222,7 @@ void run_data_free(const ssm2d_context *context, run_data *data)
 
 /* ---- a trained model ------------------------------------------------------------------------------------------------ */
 
-ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which, int image_size, run_model *m,
+ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which, const int image[2], run_model *m,
                             ssm2d_error *error)
 {
     char path[RUN_PATH];
@@ -216,7 +234,7 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     if (!run_exists(folder))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not the folder of a run: it has no train.json", text_path(folder));
     if ((status = run_path(folder, RUN_TRAIN, path, error))) goto done;
-    if ((status = train_settings_read(context, path, &m->settings, error))) goto done;
+    if ((status = train_settings_read(context, path, 0, &m->settings, error))) goto done;
     if ((status = run_data_read(context, folder, &m->data, error))) goto done;
     model_config *config = &m->settings.model;
     if (config->classes != m->data.classes) {
@@ -225,10 +243,10 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
         goto done;
     }
     if ((status = model_config_finish(config, error))) goto done;
-    if (image_size) {
+    if (image && image[0]) {
         options.old_grid[0] = config->image[0] / config->patch;
         options.old_grid[1] = config->image[1] / config->patch;
-        config->image[0] = config->image[1] = image_size;
+        memcpy(config->image, image, sizeof config->image);
         if ((status = model_config_finish(config, error))) goto done;
     }
     if ((status = weights_create(context, config, &m->weights, error))) goto done;
@@ -239,7 +257,7 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     }
     if ((status = run_path(folder, which, path, error))) goto done;
     if (access(path, F_OK)) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not there: the run has not finished an epoch yet", text_path(path));
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not there: it is written at the end of an epoch", text_path(path));
         goto done;
     }
     status = weights_load(m->weights, path, &options, m->params, &report, error);

@@ -100,10 +100,12 @@ ssm2d_status train_settings_from_json(train_settings *s, const char *file, const
     return status;
 }
 
-ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, train_settings *s, ssm2d_error *error)
+ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, int keep_model, train_settings *s,
+                                 ssm2d_error *error)
 {
     cJSON *root = NULL;
     ssm2d_status status = json_read(context, path, &root, error);
+    if (!status && keep_model && cJSON_IsObject(root)) cJSON_DeleteItemFromObjectCaseSensitive(root, "model");
     if (!status) status = train_settings_from_json(s, path, root, error);
     cJSON_Delete(root);
     return status;

@@ -20,7 +20,9 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error);
 /* One key from text; `where` is for messages about the model: "--set". A `model` replaces all that was said about it before. */
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key, const char *text, ssm2d_error *error);
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object, ssm2d_error *error);
-ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, train_settings *s, ssm2d_error *error);
+/* keep_model: the name of a model in the file is passed over. */
+ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, int keep_model, train_settings *s,
+                                 ssm2d_error *error);
 /* To be freed with cJSON_Delete; NULL without memory. */
 cJSON *train_settings_to_json(const train_settings *s);
 /* Takes from the data what the model leaves open, and checks that all of it goes together. */

@@ -210,7 +210,7 @@ static ssm2d_status not_finite(trainer *t, const char *what, const char *good, l
     const char *name = NAME(graph_find_bad)(t->graph);
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "step %ld: the %s is not finite; first in %s. Last good checkpoint: %s, step %ld. "
-                "A lower lr or clip=1 may help",
+                "Begin anew with a lower lr, or with clip=1",
                 t->state.step + 1, what, name ? name : "no tensor", text_path(good), good_step);
 }
 

@@ -244,9 +244,9 @@ static void test_bad_arrays(void **state)
     put_npy("labels.npy", NPY_INT64, 1, (size_t[]){2}, negative);
     assert_run_refused("labels.npy: label 0 is -1: use 0 to 9");
     put_npy("labels.npy", NPY_INT64, 1, (size_t[]){1}, labels);
-    assert_run_refused("labels.npy: an array of shape (1,): use whole numbers of shape (2,)");
+    assert_run_refused("labels.npy: whole numbers of shape (1,): use whole numbers of shape (2,)");
     put_npy("labels.npy", NPY_FLOAT32, 1, (size_t[]){2}, halves);
-    assert_run_refused("labels.npy: an array");
+    assert_run_refused("labels.npy: floating-point numbers of shape (2,): use whole numbers");
     remove(in_case("labels.npy"));
     assert_run_refused("labels.npy");
     put_file(in_case("labels.npy"), good_labels, size);

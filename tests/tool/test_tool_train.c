@@ -80,6 +80,40 @@ static void test_folders(void **state)
     TOOL("train", "--resume", in_folder("run"));
     assert_done();
     assert_non_null(strstr(tool.out, "the run is complete"));
+    /* longer, and with data that were moved */
+    assert_int_equal(rename(in_folder("data"), in_folder("moved")), 0);
+    TOOL("train", "--resume", in_folder("run"), "--epochs", "2");
+    assert_refused(1, "train", "data");
+    TOOL("train", "--resume", in_folder("run"), "--epochs", "2", "--data", in_folder("moved"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "epoch 2/2"));
+    TOOL("train", "--resume", in_folder("run"), "--epochs", "1");
+    assert_refused(1, "train", "epochs=1: the run has done 2 already");
+    size_t size;
+    char *text = get_file(in_folder("run/train.json"), &size);
+    assert_non_null(strstr(text, "moved"));
+    put_text(in_folder("run/train.json"), "{\"epochs\": 9}");
+    TOOL("train", "--resume", in_folder("run"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "train.json was changed"));
+    char *again = get_file(in_folder("run/train.json"), &size);
+    assert_string_equal(text, again);
+    free(text);
+    free(again);
+    assert_int_equal(rename(in_folder("moved"), in_folder("data")), 0);
+    /* what is wrong with the new run leaves the old one alone; and it may begin with its weights */
+    TOOL("train", "--data", in_folder("none"), "--out", in_folder("run"), SMALL, "--overwrite");
+    assert_refused(1, "train", "none");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=24", "--batch", "8", "--overwrite",
+         "--start", in_folder("run/model.safetensors"));
+    assert_refused(1, "train", "the model needs");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=16", "--batch", "8", "--overwrite",
+         "--start", in_folder("run/last.safetensors"));
+    assert_refused(1, "train", "is a checkpoint");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=16", "--batch", "8", "--overwrite",
+         "--epochs", "1", "--start", in_folder("run/model.safetensors"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "new arrays of mixers"));
     TOOL("train", "--resume", in_folder("data"));
     assert_refused(1, "train", "is not the folder of a run");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("data/t10k-images-idx3-ubyte"), SMALL);
@@ -119,6 +153,20 @@ static void test_wrong(void **state)
     assert_refused(1, "train", "nothing");
     TOOL("train", "--out", in_folder("x"), "--config", in_folder("nothing.json"));
     assert_refused(1, "train", "nothing.json");
+    /* the model's name counts first */
+    TOOL("train", "--out", in_folder("x"), "--data", in_folder("nothing"), "--set", "depth=2", "--set", "model=vit-mni");
+    assert_refused(2, "train", "did you mean \"vit-mini\"?");
+    put_text(in_folder("c.json"), "{\"model\": \"vit\", \"dim\": 16, \"heads\": 2, \"depth\": 1, \"mixer\": {\"kind\": \"ssm2d\", \"d_state\": 3}}");
+    TOOL("train", "--out", in_folder("z"), "--data", in_folder("data"), "--config", in_folder("c.json"), "--batch", "8", "--epochs",
+         "1", "--set", "depth=2", "--set", "model=vit-mini");
+    assert_done();
+    size_t size;
+    char *settings = get_file(in_folder("z/config.json"), &size);
+    assert_non_null(strstr(settings, "vit-mini"));
+    assert_non_null(strstr(settings, "\"dim\":\t16"));
+    assert_non_null(strstr(settings, "\"depth\":\t2"));
+    assert_non_null(strstr(settings, "\"d_state\":\t3"));
+    free(settings);
     put_text(in_folder("c.json"), "{\"epoch\": 3}");
     TOOL("train", "--out", in_folder("x"), "--config", in_folder("c.json"));
     assert_refused(1, "train", "did you mean \"epochs\"?");
@@ -284,6 +332,16 @@ static void test_predict(void **state)
     assert_refused(2, "predict", "IMAGE is missing");
     TOOL("predict", in_folder("run"), files[1], "--image-size", "16");
     assert_done();
+    TOOL("predict", in_folder("run"), files[1], "--image-size", "8x16");
+    assert_done();
+    TOOL("predict", in_folder("run"), files[1], "--image-size", "8x");
+    assert_refused(2, "predict", "--image-size=8x: use a side in pixels, or ROWSxCOLS");
+    TOOL("predict", in_folder("run"), files[0], in_folder("none.png"), files[1], "--top", "1");
+    assert_int_equal(tool.code, 1);
+    assert_non_null(strstr(tool.out, files[0]));
+    assert_non_null(strstr(tool.out, files[1]));
+    assert_non_null(strstr(tool.err, "none.png"));
+    assert_non_null(strstr(tool.err, "1 of 3 images could not be classified"));
 }
 
 static void test_kernels(void **state)

@@ -106,7 +106,7 @@ static ending load(const char *run)
     train_identity identity;
     run_model m;
     ending e = {0};
-    if (run_model_open(context, run, RUN_MODEL, 0, &m, &error)) fail_msg("%s", error.line);
+    if (run_model_open(context, run, RUN_MODEL, NULL, &m, &error)) fail_msg("%s", error.line);
     e.state.count = m.weights->total;
     e.memory = calloc(5 * m.weights->total, sizeof *e.memory);
     memcpy(e.memory + 4 * m.weights->total, m.params, m.weights->total * sizeof *e.memory);
@@ -203,16 +203,16 @@ static void test_learns(void **state)
     if (result.test_accuracy < 0.9) fail_msg("accuracy %g", result.test_accuracy);
     /* what was saved evaluates to the same */
     run_model m;
-    if (run_model_open(context, path_of("run"), RUN_MODEL, 0, &m, &error)) fail_msg("%s", error.line);
+    if (run_model_open(context, path_of("run"), RUN_MODEL, NULL, &m, &error)) fail_msg("%s", error.line);
     assert_int_equal(m.data.classes, SMALL_CLASSES);
     assert_string_equal(m.data.names[2], "2");
     assert_true(m.data.norm.std[0] > 0);
     run_model_close(context, &m);
     /* and at another size, too */
-    if (run_model_open(context, path_of("run"), RUN_BEST, 16, &m, &error)) fail_msg("%s", error.line);
+    if (run_model_open(context, path_of("run"), RUN_BEST, (int[]){16, 16}, &m, &error)) fail_msg("%s", error.line);
     assert_true(m.resized);
     run_model_close(context, &m);
-    assert_int_not_equal(run_model_open(context, path_of("run"), RUN_BEST, 15, &m, &error), SSM2D_OK);
+    assert_int_not_equal(run_model_open(context, path_of("run"), RUN_BEST, (int[]){15, 16}, &m, &error), SSM2D_OK);
     assert_line("cannot be cut into such patches");
     ssm2d_context_destroy(context);
 }
@@ -275,7 +275,7 @@ static void test_start(void **state)
     if (train_begin(context, path_of("same"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 0);
     assert_int_equal(report.new_mixer_arrays, 2 * 7);
-    if (run_model_open(context, path_of("same"), RUN_MODEL, 0, &m, &error)) fail_msg("%s", error.line);
+    if (run_model_open(context, path_of("same"), RUN_MODEL, NULL, &m, &error)) fail_msg("%s", error.line);
     weights *given;
     model_config plain = m.settings.model;
     plain.mixer.kind = &mixer_none;
@@ -524,6 +524,20 @@ static void test_data(void **state)
     ssm2d_context_destroy(context);
 }
 
+static void test_same_classes(void **state)
+{
+    (void)state;
+    const char *names[] = {"cat", "dog"};
+    const char *const same[] = {"cat", "dog"}, *const others[] = {"cat", "cow"}, *const numbers[] = {"0", "1"};
+    const run_data data = {.classes = 2, .names = names};
+    assert_int_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = same}, &error), SSM2D_OK);
+    assert_int_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = numbers}, &error), SSM2D_OK);
+    assert_int_not_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = others}, &error), SSM2D_OK);
+    assert_line("class 1 of the data is cow, that of the model dog");
+    assert_int_not_equal(run_data_matches(&data, &(dataset_info){.classes = 1, .class_names = same}, &error), SSM2D_OK);
+    assert_line("the data have 1 classes and the model 2");
+}
+
 static void test_bad_folders(void **state)
 {
     (void)state;
@@ -669,6 +683,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_one_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_finite, setup, teardown),
         cmocka_unit_test_setup_teardown(test_data, setup, teardown),
+        cmocka_unit_test(test_same_classes),
         cmocka_unit_test_setup_teardown(test_bad_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),

@@ -89,7 +89,7 @@ static void test_json_and_back(void **state)
     io_put("o.json", text, strlen(text));
     cJSON_free(text);
     cJSON_Delete(json);
-    if (train_settings_read(context, io_path("o.json"), &back, &error)) fail_msg("%s", error.line);
+    if (train_settings_read(context, io_path("o.json"), 0, &back, &error)) fail_msg("%s", error.line);
     assert_memory_equal(&o.options, &back.options, sizeof o.options);
     assert_memory_equal(&o.augment, &back.augment, sizeof o.augment);
     assert_memory_equal(&o.model, &back.model, sizeof o.model);
@@ -178,7 +178,7 @@ static void test_files(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         train_settings s = standard();
         io_put("o.json", wrong[i][0], strlen(wrong[i][0]));
-        assert_int_not_equal(train_settings_read(context, io_path("o.json"), &s, &error), SSM2D_OK);
+        assert_int_not_equal(train_settings_read(context, io_path("o.json"), 0, &s, &error), SSM2D_OK);
         assert_line(wrong[i][1]);
         assert_line("o.json");
     }
@@ -186,7 +186,7 @@ static void test_files(void **state)
                                "\"mixer\": {\"kind\": \"ssm2d\", \"n_ssm\": 3}}";
     train_settings s = standard();
     io_put("o.json", good, strlen(good));
-    if (train_settings_read(context, io_path("o.json"), &s, &error)) fail_msg("%s", error.line);
+    if (train_settings_read(context, io_path("o.json"), 0, &s, &error)) fail_msg("%s", error.line);
     assert_int_equal(s.model.dim, 48);
     assert_int_equal(s.model.mixer.layer.n_ssm, 3);
     assert_int_equal(s.model.image[0], 0);
