@@ -72,7 +72,8 @@ static tensor *linear_example(maker *m, int v)
     static const struct {
         size_t rows, in, out;
         int bias;
-    } s[] = {{5, 7, 9, 1}, {1, 1, 1, 1}, {17, 16, 3, 0}, {300, 3, 5, 1}, {4, 5, 140, 1}, {2100, 2, 3, 1}, {13, 400, 20, 1}, {40, 9, 48, 0}};
+    } s[] = {{5, 7, 9, 1},   {1, 1, 1, 1},    {17, 16, 3, 0},   {300, 3, 5, 1},
+             {4, 5, 140, 1}, {2100, 2, 3, 1}, {13, 400, 20, 1}, {40, 9, 48, 0}};
     tensor *x = s[v].rows % 5 ? give(m, SHAPE(s[v].rows, s[v].in)) : give(m, SHAPE(5, s[v].rows / 5, s[v].in));
     return NAME(linear)(m->g, x, weight(m, "w", SHAPE(s[v].out, s[v].in)), s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
 }

@@ -24,7 +24,8 @@ static const char *split_at(int i)
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"data", OPTION_STRING, offsetof(values, data), "other images than those of the run, of the same classes", .value = "DATA"},
-    {"split", OPTION_CHOICE, offsetof(values, split), "which images (test: those of val/ too)", .choice = split_at, .standard = "test"},
+    {"split", OPTION_CHOICE, offsetof(values, split), "which images (test: those of val/ too)", .choice = split_at,
+     .standard = "test"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "side of the images in pixels, or ROWSxCOLS, when not that of training: they are resized, the model is adapted",
      .value = "SIZE"},

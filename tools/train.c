@@ -29,7 +29,9 @@ _Static_assert(sizeof(values) <= COMMAND_VALUES, "the frame has too little room 
 static const option options[] = {
     {"out", OPTION_STRING, offsetof(values, out), "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN",
      .letter = 'o'},
-    {"resume", OPTION_STRING, offsetof(values, resume), "go on with this run, with its own settings; --data says where its images are now, --epochs makes it longer", .value = "RUN"},
+    {"resume", OPTION_STRING, offsetof(values, resume),
+     "go on with this run, with its own settings; --data says where its images are now, --epochs makes it longer",
+     .value = "RUN"},
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite), .help = "replace a run that is in --out already"},
     {"model", OPTION_STRING, offsetof(values, model), "see ssm2d models (default: vit-mini)", .value = "NAME"},
     {"mixer", OPTION_STRING, offsetof(values, mixer), "what mixes patches inside a block: ssm2d or none (default: ssm2d)",
@@ -195,8 +197,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     train_hooks hooks = {&view,           stop_asked, train_view_start, train_view_step, train_view_testing,
                          train_view_epoch};
     catch_signals();
-    ssm2d_status status =
-        o->resume ? resume(context, o, &hooks, &result, error) : begin(context, o, &hooks, &result, error);
+    ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error) : begin(context, o, &hooks, &result, error);
     train_view_close(&view);
     if (status) return status;
     if (result.stopped)

@@ -51,7 +51,8 @@ void train_view_start(void *user, const train_start *start)
         printf("begins with %s", s->options.start);
         if (start->read->new_head) printf("; a new head for %d classes", m->classes);
         if (start->read->new_mixer_arrays) printf("; %d new arrays of mixers", start->read->new_mixer_arrays);
-        if (start->read->resized) printf("; position embedding from %d x %d patches", start->read->old_grid[0], start->read->old_grid[1]);
+        if (start->read->resized)
+            printf("; position embedding from %d x %d patches", start->read->old_grid[0], start->read->old_grid[1]);
         printf("\n");
     }
     if (start->restored)

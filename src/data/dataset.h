@@ -19,6 +19,7 @@ typedef struct dataset_info {
     int channels;       /* 1 grey or 3 RGB */
     size_t rows, cols;  /* 0: every image has its own */
     normalisation norm; /* that of the whole training split, or what is customary */
+    uint64_t names;     /* of image files: a number that differs when their names or order do; else 0 */
 } dataset_info;
 
 typedef struct dataset dataset;

@@ -180,6 +180,19 @@ static ssm2d_status check_classes(dataset *d, const char *root, ssm2d_error *err
     return status;
 }
 
+/* FNV-1a, over labels and names. */
+static uint64_t names_number(const listing *l)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < l->entries.count; i++) {
+        const unsigned char *name = (const unsigned char *)name_of(l, i);
+        hash = (hash ^ (unsigned)((const entry *)l->entries.items)[i].label) * 0x100000001b3u;
+        do hash = (hash ^ *name) * 0x100000001b3u;
+        while (*name++);
+    }
+    return hash;
+}
+
 static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split split, ssm2d_error *error)
 {
     char path[PATH_MAX];
@@ -204,6 +217,7 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
             status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected *.png, *.jpg or *.jpeg", text_path(path));
     }
     d->info.count = l->entries.count;
+    d->info.names = names_number(l);
     d->info.channels = 3;
     d->info.norm = (normalisation){{.485f, .456f, .406f}, {.229f, .224f, .225f}};
     return status;

@@ -46,8 +46,8 @@ static ssm2d_status choose(const char *where, const dataset_kind **kind, const c
         *kind = kinds[i];
         *folder = where[length] ? where + length + 1 : kinds[i]->place;
         if (!*folder || !**folder)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "data: %s needs a folder: give %s:FOLDER, or ./%s for one of that name", where,
-                        kinds[i]->name, where);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "data: %s needs a folder: give %s:FOLDER, or ./%s for one of that name",
+                        where, kinds[i]->name, where);
         return SSM2D_OK;
     }
     if (stat(where, &info)) {

@@ -46,7 +46,8 @@ ssm2d_status weights_init(const weights *w, weights_part parts, uint64_t seed, f
 typedef struct weights_options {
     uint64_t seed;   /* of what is initialised rather than read */
     int new_head;    /* a head that is missing, or for another number of classes, is replaced by a new one, not refused */
-    int old_grid[2]; /* patches per column and row for which pos_embed was made; 0: as the file says, else the model's or a square */
+    /* Patches per column and row for which pos_embed was made; 0: as the file says, else the model's, or a square. */
+    int old_grid[2];
 } weights_options;
 
 /* What a caller should tell the user. */

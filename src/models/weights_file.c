@@ -157,8 +157,8 @@ static ssm2d_status check_extra(const loading *l, ssm2d_error *error)
     for (size_t i = 0; i < safetensors_count(l->file); i++) {
         const char *name = safetensors_get(l->file, i)->name;
         if (!weights_find(l->w, name))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the array %s, which the model does not have%s", text_path(l->path),
-                        text_show(name, strlen(name), shown, sizeof shown), hint_for(l, name));
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the array %s, which the model does not have%s",
+                        text_path(l->path), text_show(name, strlen(name), shown, sizeof shown), hint_for(l, name));
     }
     return SSM2D_OK;
 }

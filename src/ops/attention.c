@@ -43,8 +43,18 @@ static NAME(attend) head(const job *j, size_t task, int worker)
     const size_t D = last_axis(n->out), T = n->out->shape[1], b = task / heads_of(n), at = task % heads_of(n) * width_of(n);
     const real *q = n->in[0]->data + b * T * 3 * D + at;
     real *out = n->out->data + b * T * D + at, *scratch_here = n->scratch + (size_t)worker * j->room;
-    return (NAME(attend)){.tokens = T, .first = 0, .end = T, .width = width_of(n), .row = 3 * D, .out_row = D, .q = q, .k = q + D, .v = q + 2 * D,
-                          .out = out, .lse = j->g->training ? n->saved + task * T : NULL, .scratch = scratch_here};
+    return (NAME(attend)){.tokens = T,
+                          .first = 0,
+                          .end = T,
+                          .width = width_of(n),
+                          .row = 3 * D,
+                          .out_row = D,
+                          .q = q,
+                          .k = q + D,
+                          .v = q + 2 * D,
+                          .out = out,
+                          .lse = j->g->training ? n->saved + task * T : NULL,
+                          .scratch = scratch_here};
 }
 
 static void forward_head(void *arg, size_t task, int worker)

@@ -147,12 +147,16 @@ static void backward(const graph *g, const node *nd)
                                  nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL},
                      .scratch = nd->scratch,
                      .room = turned_room(g)};
-    if (j.product.dw || j.product.db)
-        pool_run(g->context->pool, (n + BLOCK_COLS - 1) / BLOCK_COLS, weight_block, &j);
+    if (j.product.dw || j.product.db) pool_run(g->context->pool, (n + BLOCK_COLS - 1) / BLOCK_COLS, weight_block, &j);
 }
 
-const op NAME(op_linear) = {.name = "linear", .reads_in = 3, .scratch = scratch, .prepare = prepare, .forward = forward,
-                            .backward = backward, .destroy = destroy};
+const op NAME(op_linear) = {.name = "linear",
+                            .reads_in = 3,
+                            .scratch = scratch,
+                            .prepare = prepare,
+                            .forward = forward,
+                            .backward = backward,
+                            .destroy = destroy};
 
 tensor *NAME(linear)(graph *g, tensor *x, tensor *w, tensor *b)
 {

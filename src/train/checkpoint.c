@@ -59,8 +59,7 @@ static void arrays_of(const train_state *s, float *arrays[ARRAYS])
 static void sum_notes(const safetensors_note *notes, size_t count, char text[NUMBER_TEXT])
 {
     unsigned long sum = crc32_z(0, NULL, 0);
-    for (size_t i = 0; i < count; i++)
-        sum = crc32_z(sum, (const unsigned char *)notes[i].value, strlen(notes[i].value) + 1);
+    for (size_t i = 0; i < count; i++) sum = crc32_z(sum, (const unsigned char *)notes[i].value, strlen(notes[i].value) + 1);
     snprintf(text, NUMBER_TEXT, "%08lx", sum);
 }
 

@@ -46,7 +46,8 @@ static ssm2d_status save(training *s, ssm2d_error *error)
     trainer *t = s->t;
     if (!isfinite(gradient_norm(t->context, t->state.count, t->state.weights, t->partial)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. Begin anew with a lower lr, or with clip=1",
+                    "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. Begin anew with a lower lr, or "
+                    "with clip=1",
                     t->state.step, text_path(s->last), s->saved_step);
     ssm2d_status status = metrics_sync(s->metrics, error);
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,8 +52,7 @@ ssm2d_status run_write(const ssm2d_context *context, const char *path, const cha
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
 {
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*lock < 0)
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder), strerror(errno));
+    if (*lock < 0) return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder), strerror(errno));
     if (!flock(*lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) return SSM2D_OK;
     run_unlock(*lock);
     *lock = -1;
@@ -117,6 +117,7 @@ char *run_settings_text(const train_settings *s) { return print_and_delete(train
 char *run_data_text(const dataset_info *train, const normalisation *norm)
 {
     cJSON *root = cJSON_CreateObject(), *list;
+    char names[24];
     int good = root && (list = cJSON_AddArrayToObject(root, "classes"));
     for (int i = 0; good && i < train->classes; i++) {
         cJSON *name = cJSON_CreateString(train->class_names[i]);
@@ -124,6 +125,8 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     }
     good = good && cJSON_AddNumberToObject(root, "channels", train->channels)
            && cJSON_AddNumberToObject(root, "images", (double)train->count);
+    snprintf(names, sizeof names, "%016" PRIx64, train->names); /* too long for a number of JSON */
+    good = good && (!train->names || cJSON_AddStringToObject(root, "names", names));
     for (int k = 0; good && k < 2; k++) {
         double numbers[3]; /* floats are exact in 9 digits and more */
         for (int i = 0; i < 3; i++) numbers[i] = (double)(k ? norm->std[i] : norm->mean[i]);
@@ -208,8 +211,9 @@ ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, s
     for (int i = 0; i < data->classes; i++) {
         const char *a = data->names[i], *b = other->class_names[i];
         if (strcmp(a, b) && !is_number(a) && !is_number(b))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "class %d of the data is %s, that of the model %s: give data of the same classes",
-                        i, text_show(b, strlen(b), one, sizeof one), text_show(a, strlen(a), two, sizeof two));
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "class %d of the data is %s, that of the model %s: give data of the same classes", i,
+                        text_show(b, strlen(b), one, sizeof one), text_show(a, strlen(a), two, sizeof two));
     }
     return SSM2D_OK;
 }

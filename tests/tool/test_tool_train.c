@@ -156,9 +156,10 @@ static void test_wrong(void **state)
     /* the model's name counts first */
     TOOL("train", "--out", in_folder("x"), "--data", in_folder("nothing"), "--set", "depth=2", "--set", "model=vit-mni");
     assert_refused(2, "train", "did you mean \"vit-mini\"?");
-    put_text(in_folder("c.json"), "{\"model\": \"vit\", \"dim\": 16, \"heads\": 2, \"depth\": 1, \"mixer\": {\"kind\": \"ssm2d\", \"d_state\": 3}}");
-    TOOL("train", "--out", in_folder("z"), "--data", in_folder("data"), "--config", in_folder("c.json"), "--batch", "8", "--epochs",
-         "1", "--set", "depth=2", "--set", "model=vit-mini");
+    put_text(in_folder("c.json"),
+             "{\"model\": \"vit\", \"dim\": 16, \"heads\": 2, \"depth\": 1, \"mixer\": {\"kind\": \"ssm2d\", \"d_state\": 3}}");
+    TOOL("train", "--out", in_folder("z"), "--data", in_folder("data"), "--config", in_folder("c.json"), "--batch", "8",
+         "--epochs", "1", "--set", "depth=2", "--set", "model=vit-mini");
     assert_done();
     size_t size;
     char *settings = get_file(in_folder("z/config.json"), &size);

@@ -221,12 +221,26 @@ static void test_learns(void **state)
 static void test_settings_act(void **state)
 {
     (void)state;
-    static const char *const changes[][2] = {
-        {"seed", "8"},   {"lr", "0.003"},    {"decay", "0.5"},        {"beta1", "0.8"}, {"beta2", "0.9"},
-        {"eps", "0.01"}, {"clip", "0"},      {"smoothing", "0"},      {"loss", "bce"},  {"schedule", "constant"},
-        {"warmup", "0.4"}, {"lr_start", "1e-4"}, {"lr_final", "1e-4"}, {"flip", "false"}, {"crop_padding", "0"},
-        {"drop_path", "0"}, {"mixer.init", "authors"}, {"ema", "0.5"}, {"mixer.normalize", "true"},
-        {"mixer_lr", "0.5"}};
+    static const char *const changes[][2] = {{"seed", "8"},
+                                             {"lr", "0.003"},
+                                             {"decay", "0.5"},
+                                             {"beta1", "0.8"},
+                                             {"beta2", "0.9"},
+                                             {"eps", "0.01"},
+                                             {"clip", "0"},
+                                             {"smoothing", "0"},
+                                             {"loss", "bce"},
+                                             {"schedule", "constant"},
+                                             {"warmup", "0.4"},
+                                             {"lr_start", "1e-4"},
+                                             {"lr_final", "1e-4"},
+                                             {"flip", "false"},
+                                             {"crop_padding", "0"},
+                                             {"drop_path", "0"},
+                                             {"mixer.init", "authors"},
+                                             {"ema", "0.5"},
+                                             {"mixer.normalize", "true"},
+                                             {"mixer_lr", "0.5"}};
     train(path_of("run"), 1);
     ending e = load(path_of("run"));
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {

@@ -20,7 +20,7 @@ static void turned_rest(real *dw, size_t row, size_t rest, const real *x, const 
 static void turned_product(const NAME(turned) *p, size_t first, size_t end, real *room)
 {
     const size_t cols = end - first;
-    real *dy = room, *more = room + TURNED_DEPTH * cols, *dw = p->dw + first * p->k;
+    real *dy = room, *more = room + TURNED_DEPTH * cols, *dw = p->dw ? p->dw + first * p->k : NULL;
     for (size_t i = 0; i < p->m; i += TURNED_DEPTH) {
         const size_t rows = p->m - i < TURNED_DEPTH ? p->m - i : TURNED_DEPTH;
         const real *x = p->x + i * p->k;
@@ -30,8 +30,7 @@ static void turned_product(const NAME(turned) *p, size_t first, size_t end, real
             for (size_t c = 0; p->db && c < cols; c++) p->db[first + c] += from[c];
         }
         size_t j = 0;
-        for (; p->dw && j + STRIP <= p->k; j += STRIP)
-            product_strip_2(dw + j, p->k, dy, 1, cols, x + j, p->k, cols, rows, 1);
+        for (; p->dw && j + STRIP <= p->k; j += STRIP) product_strip_2(dw + j, p->k, dy, 1, cols, x + j, p->k, cols, rows, 1);
         if (p->dw && j < p->k) turned_rest(dw + j, p->k, p->k - j, x + j, dy, cols, rows, more);
     }
 }
