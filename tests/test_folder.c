@@ -57,6 +57,7 @@ static void finds_classes_and_images(void **state)
     (void)state;
     static const int labels[] = {0, 1, 1, 2, 2};
     char where[128];
+    uint64_t names = 0;
     put_all();
     snprintf(where, sizeof where, "folder:%s", folder);
     for (int turn = 0; turn < 2; turn++) {
@@ -78,13 +79,23 @@ static void finds_classes_and_images(void **state)
         for (int i = 0; i < 1800; i++) assert_in_range(out[i], 198, 202);
         assert_int_equal(fetch_as(d, 3, 7, 5, 1, out), SSM2D_OK);
         for (int i = 0; i < 35; i++) assert_int_equal(out[i], (uint8_t)(2 + 3 * i));
+        if (turn) assert_true(info->names == names);
+        names = info->names;
         dataset_close(d);
     }
+    assert_true(names);
     dataset *d = open_data(folder, DATASET_TEST); /* with the numbers that the classes have in training */
     assert_int_equal(dataset_about(d)->count, 2);
     assert_int_equal(dataset_about(d)->classes, 3);
     assert_int_equal(dataset_label(d, 0), 0);
     assert_int_equal(dataset_label(d, 1), 2);
+    dataset_close(d);
+    char from[512], to[512];
+    snprintf(from, sizeof from, "%s/train/cat/y.PNG", folder); /* last of its class before and after */
+    snprintf(to, sizeof to, "%s/train/cat/z.PNG", folder);
+    assert_int_equal(rename(from, to), 0);
+    d = open_data(folder, DATASET_TRAIN);
+    assert_true(dataset_about(d)->names != names);
     dataset_close(d);
 }
 
