@@ -16,15 +16,21 @@ import threading
 
 NO_PE = ["--set", "pos_embed=false"]
 COMPLEX = ["--set", "mixer.complex=true"]
-AUTHORS = ["--set", "mixer.init=authors"]
-ROWS = [("plain", "none", "yes", "", ["--mixer", "none"]),
-        ("plain-nope", "none", "no", "", ["--mixer", "none", *NO_PE]),
-        ("ssm", "2-D SSM, real", "yes", "identity", []),
-        ("ssm-complex", "2-D SSM, complex", "yes", "identity", COMPLEX),
-        ("ssm-nope", "2-D SSM, real", "no", "identity", NO_PE),
-        ("ssm-nope-authors", "2-D SSM, real", "no", "authors", NO_PE + AUTHORS),
-        ("ssm-nope-complex", "2-D SSM, complex", "no", "identity", NO_PE + COMPLEX),
-        ("ssm-nope-complexauthors", "2-D SSM, complex", "no", "authors", NO_PE + COMPLEX + AUTHORS)]
+NO_LN = ["--set", "mixer.layer_norm=false"]
+AUTHORS = ["--set", "mixer.init=authors", *NO_LN]
+# name of the run, mixer, position embedding, initial values, LayerNorm of the mixer, options
+ROWS = [("plain", "none", "yes", "", "", ["--mixer", "none"]),
+        ("ssm-ln", "2-D SSM, real", "yes", "identity", "yes", []),
+        ("ssm-complexln", "2-D SSM, complex", "yes", "identity", "yes", COMPLEX),
+        ("ssm", "2-D SSM, real", "yes", "identity", "no", NO_LN),
+        ("ssm-complex", "2-D SSM, complex", "yes", "identity", "no", COMPLEX + NO_LN),
+        ("plain-nope", "none", "no", "", "", ["--mixer", "none", *NO_PE]),
+        ("ssm-nope-ln", "2-D SSM, real", "no", "identity", "yes", NO_PE),
+        ("ssm-nope-complexln", "2-D SSM, complex", "no", "identity", "yes", NO_PE + COMPLEX),
+        ("ssm-nope", "2-D SSM, real", "no", "identity", "no", NO_PE + NO_LN),
+        ("ssm-nope-complex", "2-D SSM, complex", "no", "identity", "no", NO_PE + COMPLEX + NO_LN),
+        ("ssm-nope-authors", "2-D SSM, real", "no", "authors", "no", NO_PE + AUTHORS),
+        ("ssm-nope-complexauthors", "2-D SSM, complex", "no", "authors", "no", NO_PE + COMPLEX + AUTHORS)]
 
 
 def epochs_of(run: pathlib.Path) -> list:
@@ -51,14 +57,15 @@ def work(todo: list, lock: threading.Lock, a, failed: list) -> None:
 
 
 def print_table(a) -> None:
-    print("| mixer | position embedding | initial values | test accuracy, % | each seed | options |\n|---|---|---|---|---|---|")
-    for name, mixer, embedding, values, options in ROWS:
+    print("| mixer | position embedding | initial values | its LayerNorm | test accuracy, % | seeds | options |\n"
+          "|---|---|---|---|---|---|---|")
+    for name, mixer, embedding, values, norm, options in ROWS:
         last = [100 * e[a.epochs - 1] for s in a.seeds if len(e := epochs_of(a.out / f"{name}-{s}")) >= a.epochs]
         if not last:
             continue
         spread = f" ± {statistics.stdev(last):.2f}" if len(last) > 1 else ""
-        print(f"| {mixer} | {embedding} | {values} | {statistics.mean(last):.2f}{spread} | "
-              f"{', '.join(f'{x:.2f}' for x in last)} | `{' '.join(options) or '(none)'}` |")
+        print(f"| {mixer} | {embedding} | {values} | {norm} | {statistics.mean(last):.2f}{spread} | "
+              f"{', '.join(f'{x:.2f}' for x in last)} | {f"`{' '.join(options)}`" if options else ''} |")
 
 
 def main() -> int:
