@@ -63,9 +63,10 @@ def print_table(a) -> None:
         last = [100 * e[a.epochs - 1] for s in a.seeds if len(e := epochs_of(a.out / f"{name}-{s}")) >= a.epochs]
         if not last:
             continue
+        said = f"`{' '.join(options)}`" if options else ""
         spread = f" ± {statistics.stdev(last):.2f}" if len(last) > 1 else ""
         print(f"| {mixer} | {embedding} | {values} | {norm} | {statistics.mean(last):.2f}{spread} | "
-              f"{', '.join(f'{x:.2f}' for x in last)} | {f"`{' '.join(options)}`" if options else ''} |")
+              f"{', '.join(f'{x:.2f}' for x in last)} | {said} |")
 
 
 def main() -> int:
