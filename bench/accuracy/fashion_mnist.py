@@ -16,19 +16,19 @@ import threading
 
 NO_PE = ["--set", "pos_embed=false"]
 COMPLEX = ["--set", "mixer.complex=true"]
-NO_LN = ["--set", "mixer.layer_norm=false"]
-AUTHORS = ["--set", "mixer.init=authors", *NO_LN]
+LAYER_NORM = ["--set", "mixer.layer_norm=true"]
+AUTHORS = ["--set", "mixer.init=authors"]
 # name of the run, mixer, position embedding, initial values, LayerNorm of the mixer, options
 ROWS = [("plain", "none", "yes", "", "", ["--mixer", "none"]),
-        ("ssm-ln", "2-D SSM, real", "yes", "identity", "yes", []),
-        ("ssm-complexln", "2-D SSM, complex", "yes", "identity", "yes", COMPLEX),
-        ("ssm", "2-D SSM, real", "yes", "identity", "no", NO_LN),
-        ("ssm-complex", "2-D SSM, complex", "yes", "identity", "no", COMPLEX + NO_LN),
+        ("ssm-ln", "2-D SSM, real", "yes", "identity", "yes", LAYER_NORM),
+        ("ssm-complexln", "2-D SSM, complex", "yes", "identity", "yes", COMPLEX + LAYER_NORM),
+        ("ssm", "2-D SSM, real", "yes", "identity", "no", []),
+        ("ssm-complex", "2-D SSM, complex", "yes", "identity", "no", COMPLEX),
         ("plain-nope", "none", "no", "", "", ["--mixer", "none", *NO_PE]),
-        ("ssm-nope-ln", "2-D SSM, real", "no", "identity", "yes", NO_PE),
-        ("ssm-nope-complexln", "2-D SSM, complex", "no", "identity", "yes", NO_PE + COMPLEX),
-        ("ssm-nope", "2-D SSM, real", "no", "identity", "no", NO_PE + NO_LN),
-        ("ssm-nope-complex", "2-D SSM, complex", "no", "identity", "no", NO_PE + COMPLEX + NO_LN),
+        ("ssm-nope-ln", "2-D SSM, real", "no", "identity", "yes", NO_PE + LAYER_NORM),
+        ("ssm-nope-complexln", "2-D SSM, complex", "no", "identity", "yes", NO_PE + COMPLEX + LAYER_NORM),
+        ("ssm-nope", "2-D SSM, real", "no", "identity", "no", NO_PE),
+        ("ssm-nope-complex", "2-D SSM, complex", "no", "identity", "no", NO_PE + COMPLEX),
         ("ssm-nope-authors", "2-D SSM, real", "no", "authors", "no", NO_PE + AUTHORS),
         ("ssm-nope-complexauthors", "2-D SSM, complex", "no", "authors", "no", NO_PE + COMPLEX + AUTHORS)]
 

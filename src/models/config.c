@@ -18,7 +18,6 @@ ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_er
     config->mixer.layer.directions = m->preset.mixer.layer.directions;
     config->mixer.layer.n_ssm = m->preset.mixer.layer.n_ssm;
     config->mixer.layer.d_state = m->preset.mixer.layer.d_state;
-    config->mixer.layer.layer_norm = m->preset.mixer.layer.layer_norm;
     return SSM2D_OK;
 }
 

@@ -10,31 +10,26 @@ model_builder_f32 vit_build_f32;
 model_builder_f64 vit_build_f64;
 
 /* The mixer, when one is asked for: 4 directions, 2 systems each, so that the parameters are as many as the paper counts
- * (K*N = 128 per layer of the small ViT, 32 of DeiT). With LayerNorm it learns better (docs/RESULTS.md), but has more of them
- * than those counts: our own vit-mini has it, the paper's models have not. The rest is the layer's own default. */
-#define MIXER(states, norm)                                                                                                    \
-    .mixer = {&mixer_none,                                                                                                     \
-              PLACE_ATTN,                                                                                                      \
-              SSM2D_INIT_IDENTITY,                                                                                             \
-              {.directions = 4, .n_ssm = 2, .d_state = states, .layer_norm = norm}}
+ * (K*N = 128 per layer of the small ViT, 32 of DeiT). The rest is the layer's own default. */
+#define MIXER(states) .mixer = {&mixer_none, PLACE_ATTN, SSM2D_INIT_IDENTITY, {.directions = 4, .n_ssm = 2, .d_state = states}}
 
-#define VIT(patches, dims, depths, head_count, class_count, norm)                                                              \
+#define VIT(patches, dims, depths, head_count, class_count)                                                                    \
     {                                                                                                                          \
         .image = {32, 32}, .channels = 3, .patch = patches, .classes = class_count, .dim = dims, .depth = depths,              \
-        .heads = head_count, .mlp_ratio = 2, .qkv_bias = 0, .norm_eps = 1e-5, .pos_embed = 1, MIXER(16, norm)                  \
+        .heads = head_count, .mlp_ratio = 2, .qkv_bias = 0, .norm_eps = 1e-5, .pos_embed = 1, MIXER(16)                        \
     }
 
 #define DEIT(dims, depths, head_count)                                                                                         \
     {                                                                                                                          \
         .image = {224, 224}, .channels = 3, .patch = 16, .classes = 1000, .dim = dims, .depth = depths, .heads = head_count,   \
-        .mlp_ratio = 4, .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, MIXER(4, 0)                                           \
+        .mlp_ratio = 4, .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, MIXER(4)                                              \
     }
 
 #define BUILD(name) name##_build_f32, name##_build_f64
 
 static const model models[] = {
-    {"vit-mini", "a small ViT for small images", BUILD(vit), START_XAVIER, VIT(4, 96, 4, 4, 10, 1), 0, {0}},
-    {"vit", "the paper's ViT for small images", BUILD(vit), START_XAVIER, VIT(0, 192, 9, 12, 100, 0), 100, {2.71, 2.72, 2.73}},
+    {"vit-mini", "a small ViT for small images", BUILD(vit), START_XAVIER, VIT(4, 96, 4, 4, 10), 0, {0}},
+    {"vit", "the paper's ViT for small images", BUILD(vit), START_XAVIER, VIT(0, 192, 9, 12, 100), 100, {2.71, 2.72, 2.73}},
     {"deit-t", "DeiT tiny", BUILD(vit), START_TRUNC_NORMAL, DEIT(192, 12, 3), 40, {5.532, 5.537, 5.541}},
     {"deit-s", "DeiT small", BUILD(vit), START_TRUNC_NORMAL, DEIT(384, 12, 6), 40, {21.681, 21.688, 21.691}},
     {"deit-b", "DeiT base", BUILD(vit), START_TRUNC_NORMAL, DEIT(768, 12, 12), 40, {85.829, 85.841, 85.845}},

@@ -239,7 +239,7 @@ static void test_settings_act(void **state)
                                              {"drop_path", "0"},
                                              {"mixer.init", "authors"},
                                              {"ema", "0.5"},
-                                             {"mixer.normalize", "false"},
+                                             {"mixer.normalize", "true"},
                                              {"mixer_lr", "0.5"}};
     train(path_of("run"), 1);
     ending e = load(path_of("run"));
@@ -288,7 +288,7 @@ static void test_start(void **state)
     if (train_settings_set(&s, "test", "start", path, &error)) fail_msg("%s", error.line);
     if (train_begin(context, path_of("same"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 0);
-    assert_int_equal(report.new_mixer_arrays, 2 * 9);
+    assert_int_equal(report.new_mixer_arrays, 2 * 7);
     if (run_model_open(context, path_of("same"), RUN_MODEL, NULL, &m, &error)) fail_msg("%s", error.line);
     weights *given;
     model_config plain = m.settings.model;
