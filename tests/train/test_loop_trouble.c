@@ -1,0 +1,216 @@
+/* Runs for which something is missing, full, damaged or not finite: one clear line, and nothing leaks. */
+#define _GNU_SOURCE
+#include "loop_helpers.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+/* ---- what goes wrong ------------------------------------------------------------------------------------------------ */
+
+static void test_not_finite(void **state)
+{
+    (void)state;
+    ssm2d_context *context = make(2);
+    train_settings s = tiny();
+    train_result result;
+    s.options.lr = 1e20;
+    s.options.clip = 0;
+    s.options.ema = 0;
+    assert_int_not_equal(train_begin(context, path_of("run"), &s, NULL, &result, &error), SSM2D_OK);
+    assert_line("is not finite");
+    assert_line("step ");
+    assert_line("last.safetensors");
+    assert_line("Last good checkpoint");
+    ssm2d_context_destroy(context);
+}
+
+static void remove_later(void *user, const train_progress *p)
+{
+    (void)user;
+    if (p->step == 2) {
+        char path[RUN_PATH];
+        snprintf(path, sizeof path, "%s", path_of("data/t10k-images-idx3-ubyte"));
+        remove(path);
+    }
+}
+
+static void test_data(void **state)
+{
+    (void)state;
+    ssm2d_context *context = make(1);
+    train_settings s = tiny();
+    train_result result;
+    stopper stop = {3, 0};
+    train_hooks hooks = {.user = &stop, .stop = stop_at, .step = remove_later};
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    assert_int_equal(result.stopped, 1);
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("t10k-images-idx3-ubyte");
+    /* others than before */
+    assert_true(small_data(path_of("data"), TRAIN + 1, TEST));
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("not those the run began with");
+    assert_true(small_data(path_of("data"), TRAIN, TEST));
+    assert_int_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    ssm2d_context_destroy(context);
+}
+
+static void test_same_classes(void **state)
+{
+    (void)state;
+    const char *names[] = {"cat", "dog"};
+    const char *const same[] = {"cat", "dog"}, *const others[] = {"cat", "cow"}, *const numbers[] = {"0", "1"};
+    const run_data data = {.classes = 2, .names = names};
+    assert_int_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = same}, &error), SSM2D_OK);
+    assert_int_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = numbers}, &error), SSM2D_OK);
+    assert_int_not_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = others}, &error), SSM2D_OK);
+    assert_line("class 1 of the data is cow, that of the model dog");
+    assert_int_not_equal(run_data_matches(&data, &(dataset_info){.classes = 1, .class_names = same}, &error), SSM2D_OK);
+    assert_line("the data have 1 classes and the model 2");
+}
+
+static void test_bad_folders(void **state)
+{
+    (void)state;
+    ssm2d_context *context = make(1);
+    train_settings s = tiny();
+    train_result result;
+    char path[RUN_PATH];
+    assert_int_not_equal(train_resume(context, path_of("none"), NULL, &result, &error), SSM2D_OK);
+    assert_line("is not the folder of a run");
+    assert_int_not_equal(train_begin(context, path_of("data/t10k-images-idx3-ubyte"), &s, NULL, &result, &error), SSM2D_OK);
+    assert_line("is a file, not a folder");
+    train(path_of("run"), 1);
+    assert_int_equal(run_path(path_of("run"), RUN_LAST, path, &error), SSM2D_OK);
+    assert_int_equal(truncate(path, 4000), 0);
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("last.safetensors");
+    assert_int_equal(remove(path), 0);
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("last.safetensors");
+    ssm2d_context_destroy(context);
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    train(path_of("whole"), 1);
+    ending e = load(path_of("whole"));
+    ssm2d_context *context = make(1);
+    train_settings s = tiny();
+    train_result result;
+    struct rlimit was, small;
+    stopper stop = {4, 0};
+    train_hooks hooks = {.user = &stop, .stop = stop_at};
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t most = 64; most < 30000; most = most * 3) {
+        small = was;
+        small.rlim_cur = most;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        ssm2d_status status = train_resume(context, path_of("run"), NULL, &result, &error);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+        assert_int_equal(status, SSM2D_ERROR_SYSTEM);
+        assert_line("cannot be written");
+    }
+    signal(SIGXFSZ, SIG_DFL);
+    if (train_resume(context, path_of("run"), NULL, &result, &error)) fail_msg("%s", error.line);
+    assert_same(&e, path_of("run"));
+    free(e.memory);
+    ssm2d_context_destroy(context);
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------------- */
+
+typedef struct meter {
+    long calls, fail_at, live;
+} meter;
+
+static void *meter_take(size_t bytes, void *user)
+{
+    meter *m = user;
+    if (__atomic_fetch_add(&m->calls, 1, __ATOMIC_RELAXED) == m->fail_at) return NULL;
+    __atomic_fetch_add(&m->live, 1, __ATOMIC_RELAXED);
+    return malloc(bytes);
+}
+
+static void meter_give(void *memory, void *user)
+{
+    __atomic_fetch_sub(&((meter *)user)->live, 1, __ATOMIC_RELAXED);
+    free(memory);
+}
+
+/* Some of the allocations of a run fail in turn: always the same kind of answer, and nothing is lost. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    meter m = {.fail_at = -1};
+    ssm2d_context *context;
+    ssm2d_context_options options = {.threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
+    assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
+    train_settings s = tiny();
+    train_result result;
+    s.options.epochs = 1;
+    long live = m.live, done = 0;
+    for (long n = 0, step = 1; !done; n += step, step += n > 60 ? 3 : 0) {
+        assert_int_equal(run_clear(path_of("run"), &error), SSM2D_OK);
+        m.calls = 0;
+        m.fail_at = n;
+        ssm2d_status status = train_begin(context, path_of("run"), &s, NULL, &result, &error);
+        done = m.calls <= n;
+        m.fail_at = -1;
+        if (status && status != SSM2D_ERROR_MEMORY) fail_msg("allocation %ld: %s", n, error.line);
+        if (status) assert_line("no memory");
+        /* a batch that could not be made ahead may have been made again: then the run went well all the same */
+        assert_int_equal(m.live, live);
+    }
+    ssm2d_context_destroy(context);
+    assert_int_equal(m.live, 0);
+}
+
+/* Once everything has run a first time, steps take no memory; checkpoints and pictures do. */
+typedef struct watcher {
+    meter *m;
+    long calls;
+} watcher;
+
+static void watch(void *user, const train_progress *p)
+{
+    watcher *w = user;
+    long calls = __atomic_load_n(&w->m->calls, __ATOMIC_RELAXED);
+    if (p->epoch > 1 && p->step > 1) assert_int_equal(calls, w->calls);
+    w->calls = calls;
+}
+
+static void test_steps_take_nothing(void **state)
+{
+    (void)state;
+    meter m = {.fail_at = -1};
+    ssm2d_context *context;
+    ssm2d_context_options options = {.threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
+    assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
+    train_settings s = tiny();
+    train_result result;
+    watcher w = {&m, 0};
+    train_hooks hooks = {.user = &w, .step = watch};
+    s.options.save_every = 0;
+    s.options.log_every = 1000;
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    ssm2d_context_destroy(context);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_not_finite, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_data, setup, teardown),
+        cmocka_unit_test(test_same_classes),
+        cmocka_unit_test_setup_teardown(test_bad_folders, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_steps_take_nothing, setup, teardown),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
