@@ -5,6 +5,7 @@
  * ending, are passed over. */
 #define _GNU_SOURCE /* qsort_r */
 #include "core/context.h"
+#include "core/hash.h"
 #include "core/status.h"
 #include "data/kind.h"
 #include "data/picture.h"
@@ -180,15 +181,13 @@ static ssm2d_status check_classes(dataset *d, const char *root, ssm2d_error *err
     return status;
 }
 
-/* FNV-1a, over labels and names. */
+/* Over labels and names. */
 static uint64_t names_number(const listing *l)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = HASH_START;
     for (size_t i = 0; i < l->entries.count; i++) {
-        const unsigned char *name = (const unsigned char *)name_of(l, i);
-        hash = (hash ^ (unsigned)((const entry *)l->entries.items)[i].label) * 0x100000001b3u;
-        do hash = (hash ^ *name) * 0x100000001b3u;
-        while (*name++);
+        hash_add(&hash, &((const entry *)l->entries.items)[i].label, sizeof(int));
+        hash_add(&hash, name_of(l, i), strlen(name_of(l, i)) + 1);
     }
     return hash;
 }

@@ -5,6 +5,7 @@
 #include "models/weights.h"
 
 #include "core/context.h"
+#include "core/hash.h"
 #include "core/rng.h"
 #include "core/status.h"
 #include "models/build.h"
@@ -113,8 +114,8 @@ const weights_array *weights_find(const weights *w, const char *name)
 
 static uint64_t seed_of(uint64_t seed, const char *name, size_t length)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    uint64_t hash = HASH_START;
+    hash_add(&hash, name, length);
     rng r = rng_seed(seed);
     r.state = rng_next(&r) ^ hash;
     return rng_next(&r);

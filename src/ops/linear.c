@@ -50,7 +50,7 @@ static void product_block(void *arg, size_t task, int worker)
     j->simd->packed_product(&p, first, end < p.n ? end : p.n);
 }
 
-/* weights: whether they are packed already. */
+/* is_packed: the weights need no packing any more. */
 static void multiply(const graph *g, job *j, int is_packed)
 {
     const size_t m = j->product.m, n = j->product.n, strip = j->simd->strip;

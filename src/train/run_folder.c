@@ -1,6 +1,7 @@
 #include "train/run_folder.h"
 
 #include "core/context.h"
+#include "core/hash.h"
 #include "core/status.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -81,23 +82,17 @@ ssm2d_status run_clear(const char *folder, ssm2d_error *error)
     return status;
 }
 
-/* FNV-1a */
-static void stir(uint64_t *hash, const void *bytes, size_t size)
-{
-    for (const unsigned char *c = bytes; size--; c++) *hash = (*hash ^ *c) * 0x100000001b3u;
-}
-
 uint64_t run_layout(const weights *w)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = HASH_START;
     for (int i = 0; i < w->count; i++) {
         const weights_array *a = &w->arrays[i];
         char text[256];
         int size = snprintf(text, sizeof text, "%s %d %d", a->name, a->rank, a->decay);
-        stir(&hash, text, (size_t)size);
+        hash_add(&hash, text, (size_t)size);
         for (int k = 0; k < a->rank; k++) {
             uint64_t side = a->shape[k];
-            stir(&hash, &side, sizeof side);
+            hash_add(&hash, &side, sizeof side);
         }
     }
     return hash;
