@@ -57,14 +57,14 @@ int main(int argc, char **argv)
         const dataset_info *about = dataset_about(data);
         image_info info = {about->rows ? about->rows : 224, about->cols ? about->cols : 224, about->channels};
         status = resize_create(context, info.rows, info.cols, info.channels, &to, &error);
-        pixels = memory_take(context, info.rows * info.cols * (size_t)info.channels);
+        pixels = mem_alloc(context, info.rows * info.cols * (size_t)info.channels);
         for (size_t i = 0; i < (size_t)count && i < about->count && !status && pixels; i++)
             status = save(context, data, to, &info, pixels, i, argv[2], &error);
         if (!status && !pixels) {
             snprintf(error.line, sizeof error.line, "no memory for an image");
             status = SSM2D_ERROR_MEMORY;
         }
-        memory_give(context, pixels);
+        mem_free(context, pixels);
     }
     resize_destroy(to);
     dataset_close(data);

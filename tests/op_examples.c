@@ -27,44 +27,44 @@ typedef struct maker {
 /* An input of the operator that is differentiated. */
 static tensor *give(maker *m, int rank, const size_t *shape)
 {
-    tensor *x = NAME(graph_param)(m->g, 1, rank, shape, "x%d", m->count);
-    if (m->mode != OF_PARAMS) x = NAME(scale)(m->g, x, 0.75);
+    tensor *x = graph_param(m->g, 1, rank, shape, "x%d", m->count);
+    if (m->mode != OF_PARAMS) x = scale(m->g, x, 0.75);
     return m->given[m->count++] = x;
 }
 
 /* A parameter of the operator. */
 static tensor *weight(maker *m, const char *name, int rank, const size_t *shape)
 {
-    return NAME(graph_param)(m->g, 0, rank, shape, "%s", name);
+    return graph_param(m->g, 0, rank, shape, "%s", name);
 }
 
 static tensor *add_example(maker *m, int v)
 {
     static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}, {130, 257}};
     tensor *a = give(m, 2, shape[v]);
-    return NAME(add)(m->g, a, v == 2 ? a : give(m, 2, shape[v]));
+    return add(m->g, a, v == 2 ? a : give(m, 2, shape[v]));
 }
 
 static tensor *gate_example(maker *m, int v)
 {
     static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}};
     tensor *a = give(m, 2, shape[v]);
-    return NAME(gate)(m->g, a, v == 2 ? a : give(m, 2, shape[v]));
+    return gate(m->g, a, v == 2 ? a : give(m, 2, shape[v]));
 }
 
 static const size_t plain[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 1, 16}, {1, 5, 19}, {1, 129, 130}};
 
-static tensor *scale_example(maker *m, int v) { return NAME(scale)(m->g, give(m, 3, plain[v]), -1.25); }
-static tensor *gelu_example(maker *m, int v) { return NAME(gelu)(m->g, give(m, 3, plain[v])); }
-static tensor *silu_example(maker *m, int v) { return NAME(silu)(m->g, give(m, 3, plain[v])); }
-static tensor *sigmoid_example(maker *m, int v) { return NAME(sigmoid)(m->g, give(m, 3, plain[v])); }
-static tensor *softmax_example(maker *m, int v) { return NAME(softmax)(m->g, give(m, 3, plain[v])); }
-static tensor *dropout_example(maker *m, int v) { return NAME(dropout)(m->g, give(m, 3, plain[v]), 0.3); }
+static tensor *scale_example(maker *m, int v) { return scale(m->g, give(m, 3, plain[v]), -1.25); }
+static tensor *gelu_example(maker *m, int v) { return gelu(m->g, give(m, 3, plain[v])); }
+static tensor *silu_example(maker *m, int v) { return silu(m->g, give(m, 3, plain[v])); }
+static tensor *sigmoid_example(maker *m, int v) { return sigmoid(m->g, give(m, 3, plain[v])); }
+static tensor *softmax_example(maker *m, int v) { return softmax(m->g, give(m, 3, plain[v])); }
+static tensor *dropout_example(maker *m, int v) { return dropout(m->g, give(m, 3, plain[v]), 0.3); }
 
 static tensor *drop_path_example(maker *m, int v)
 {
     static const size_t shape[][3] = {{6, 2, 3}, {1, 1, 1}, {9, 1, 17}};
-    return NAME(drop_path)(m->g, give(m, 3, shape[v]), 0.4);
+    return drop_path(m->g, give(m, 3, shape[v]), 0.4);
 }
 
 static tensor *linear_example(maker *m, int v)
@@ -75,14 +75,14 @@ static tensor *linear_example(maker *m, int v)
     } s[] = {{5, 7, 9, 1},   {1, 1, 1, 1},    {17, 16, 3, 0},   {300, 3, 5, 1},
              {4, 5, 140, 1}, {2100, 2, 3, 1}, {13, 400, 20, 1}, {40, 9, 48, 0}};
     tensor *x = s[v].rows % 5 ? give(m, SHAPE(s[v].rows, s[v].in)) : give(m, SHAPE(5, s[v].rows / 5, s[v].in));
-    return NAME(linear)(m->g, x, weight(m, "w", SHAPE(s[v].out, s[v].in)), s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
+    return linear(m->g, x, weight(m, "w", SHAPE(s[v].out, s[v].in)), s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
 }
 
 static tensor *layer_norm_example(maker *m, int v)
 {
     static const size_t shape[][3] = {{2, 3, 5}, {1, 1, 2}, {3, 1, 16}, {1, 4, 37}, {4, 33, 8}, {2, 2100, 3}};
     tensor *x = give(m, 3, shape[v]);
-    return NAME(layer_norm)(m->g, x, weight(m, "gamma", SHAPE(shape[v][2])), weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
+    return layer_norm(m->g, x, weight(m, "gamma", SHAPE(shape[v][2])), weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
 }
 
 static tensor *attention_example(maker *m, int v)
@@ -92,14 +92,14 @@ static tensor *attention_example(maker *m, int v)
         int heads;
     } s[] = {{2, 5, 3, 2},   {1, 1, 1, 1},    {1, 65, 16, 2}, {2, 17, 8, 1},
              {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4},   {1, 450, 2, 1}};
-    return NAME(attention)(m->g, give(m, SHAPE(s[v].batch, s[v].tokens, 3 * s[v].width * (size_t)s[v].heads)), s[v].heads);
+    return attention(m->g, give(m, SHAPE(s[v].batch, s[v].tokens, 3 * s[v].width * (size_t)s[v].heads)), s[v].heads);
 }
 
 static tensor *patches_example(maker *m, int v)
 {
     static const size_t shape[][4] = {{2, 3, 4, 6}, {1, 1, 1, 1}, {2, 1, 3, 9}};
     static const int patch[] = {2, 1, 3};
-    return NAME(patches)(m->g, give(m, 4, shape[v]), patch[v]);
+    return patches(m->g, give(m, 4, shape[v]), patch[v]);
 }
 
 static tensor *embed_example(maker *m, int v)
@@ -111,20 +111,20 @@ static tensor *embed_example(maker *m, int v)
     tensor *x = give(m, SHAPE(s[v].batch, s[v].tokens, s[v].width));
     tensor *cls = s[v].cls ? weight(m, "cls", SHAPE(1, 1, s[v].width)) : NULL;
     tensor *pos = s[v].pos ? weight(m, "pos", SHAPE(1, s[v].tokens + (size_t)s[v].cls, s[v].width)) : NULL;
-    return NAME(embed)(m->g, x, cls, pos);
+    return embed(m->g, x, cls, pos);
 }
 
 static tensor *take_token_example(maker *m, int v)
 {
     static const size_t shape[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 4, 9}};
     static const int token[] = {0, 0, 3};
-    return NAME(take_token)(m->g, give(m, 3, shape[v]), token[v]);
+    return take_token(m->g, give(m, 3, shape[v]), token[v]);
 }
 
 static tensor *mean_tokens_example(maker *m, int v)
 {
     static const size_t shape[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 4, 9}};
-    return NAME(mean_tokens)(m->g, give(m, 3, shape[v]));
+    return mean_tokens(m->g, give(m, 3, shape[v]));
 }
 
 static tensor *mix_ssm2d_example(maker *m, int v)
@@ -139,7 +139,7 @@ static tensor *mix_ssm2d_example(maker *m, int v)
     c.n_ssm = 2;
     c.layer_norm = s[v].norm;
     tensor *x = give(m, SHAPE(s[v].batch, (size_t)(s[v].first + s[v].rows * s[v].cols), (size_t)c.channels));
-    return NAME(mix_ssm2d)(m->g, x, weight(m, "mixer", SHAPE(ssm2d_param_total(&c))), &c, s[v].first, s[v].rows, s[v].cols);
+    return mix_ssm2d(m->g, x, weight(m, "mixer", SHAPE(ssm2d_param_total(&c))), &c, s[v].first, s[v].rows, s[v].cols);
 }
 
 static const size_t logits[][2] = {{3, 4}, {1, 1}, {2, 19}};
@@ -147,13 +147,13 @@ static const size_t logits[][2] = {{3, 4}, {1, 1}, {2, 19}};
 static tensor *cross_entropy_example(maker *m, int v)
 {
     tensor *x = give(m, 2, logits[v]);
-    return NAME(cross_entropy)(m->g, x, NAME(graph_input)(m->g, "targets", 2, logits[v]));
+    return cross_entropy(m->g, x, graph_input(m->g, "targets", 2, logits[v]));
 }
 
 static tensor *bce_example(maker *m, int v)
 {
     tensor *x = give(m, 2, logits[v]);
-    return NAME(bce)(m->g, x, NAME(graph_input)(m->g, "targets", 2, logits[v]));
+    return bce(m->g, x, graph_input(m->g, "targets", 2, logits[v]));
 }
 
 static const struct {
@@ -197,7 +197,7 @@ static int variants(const char *name)
 
 static tensor *loss_of(graph *g, tensor *x, const char *name)
 {
-    return NAME(bce)(g, x, x ? NAME(graph_input)(g, name, x->rank, x->shape) : NULL);
+    return bce(g, x, x ? graph_input(g, name, x->rank, x->shape) : NULL);
 }
 
 static tensor *build(maker *m, int example, int variant)
@@ -208,7 +208,7 @@ static tensor *build(maker *m, int example, int variant)
     for (int i = 0; i < m->count; i++) {
         char name[16];
         snprintf(name, sizeof name, "t%d", i);
-        y = NAME(add)(m->g, y, loss_of(m->g, m->given[i], name));
+        y = add(m->g, y, loss_of(m->g, m->given[i], name));
     }
     return y;
 }
@@ -241,9 +241,9 @@ static trial *open_trial(ssm2d_context *context, const char *name, int variant, 
     maker m = {.mode = training ? mode : OF_PARAMS};
     trial *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    if (NAME(graph_create)(context, training, &m.g, &error)) fail_msg("%s", error.line);
+    if (graph_create(context, training, &m.g, &error)) fail_msg("%s", error.line);
     tensor *out = build(&m, example_of(name), variant);
-    if (NAME(graph_finish)(m.g, out, &error)) fail_msg("%s, variant %d: %s", name, variant, error.line);
+    if (graph_finish(m.g, out, &error)) fail_msg("%s, variant %d: %s", name, variant, error.line);
     int found = !training; /* some act in training only */
     for (int i = 0; i < m.g->node_count; i++) found |= !strcmp(m.g->nodes[i]->op->name, name);
     if (!found) fail_msg("the example of %s does not use it", name);
@@ -263,13 +263,13 @@ static trial *open_trial(ssm2d_context *context, const char *name, int variant, 
     fill_inputs(t);
     m.g->seed = 77;
     m.g->step = 3;
-    NAME(graph_bind)(m.g, t->params, training ? t->grads : NULL);
+    graph_bind(m.g, t->params, training ? t->grads : NULL);
     return t;
 }
 
 static void close_trial(trial *t)
 {
-    NAME(graph_destroy)(t->graph);
+    graph_destroy(t->graph);
     free(t->params);
     free(t->grads);
     free(t->inputs);
@@ -283,13 +283,13 @@ static void run_trial(trial *t, const double *params, const double *dout, double
     real *p = t->params, *d = t->grads;
     for (size_t i = 0; i < t->param_count; i++) p[i] = (real)params[i];
     if (!g->training) g->step++; /* the parameters are new */
-    NAME(graph_forward)(g);
+    graph_forward(g);
     for (size_t i = 0; i < t->out_count; i++) out[i] = (double)last->data[i];
     if (!dparams) return;
     for (size_t i = 0; i < t->param_count; i++) d[i] = (real)dparams[i];
     for (size_t i = 0; i < t->out_count; i++) last->grad[i] = (real)dout[i];
-    NAME(graph_backward)(g);
+    graph_backward(g);
     for (size_t i = 0; i < t->param_count; i++) dparams[i] = (double)d[i];
 }
 
-const trial_functions NAME(trial) = {variants, open_trial, close_trial, run_trial};
+const trial_functions TRIAL = {variants, open_trial, close_trial, run_trial};

@@ -21,7 +21,14 @@ typedef struct trial_functions {
     void (*run)(trial *t, const double *params, const double *dout, double *out, double *dparams);
 } trial_functions;
 
-extern const trial_functions trial_f32, trial_f64;
+/* Those of double are in a library of their own. */
+extern const trial_functions trial_f32;
+extern SSM2D_API const trial_functions trial_f64;
+#ifdef REAL_IS_DOUBLE
+#define TRIAL trial_f64
+#else
+#define TRIAL trial_f32
+#endif
 
 struct trial {
     void *graph;

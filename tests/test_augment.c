@@ -3,7 +3,7 @@
 #include "data_helpers.h"
 
 #include "data/augment.h"
-#include "data/counter.h"
+#include "data/keyed_rng.h"
 
 enum { ROWS = 5, COLS = 6, MOST = ROWS * COLS * 3 };
 
@@ -32,9 +32,9 @@ typedef struct fate {
 static fate fate_of(int flip, int padding, uint64_t seed, uint64_t epoch, uint64_t image)
 {
     fate f = {0, 0, 0};
-    rng r = counter_rng(seed, COUNTER_FLIP, epoch, image);
+    rng r = keyed_rng(seed, RNG_FLIP, epoch, image);
     if (flip) f.flipped = (rng_next(&r) >> 63) == 0;
-    r = counter_rng(seed, COUNTER_CROP, epoch, image);
+    r = keyed_rng(seed, RNG_CROP, epoch, image);
     uint64_t n = 2 * (uint64_t)padding + 1;
     if (padding) {
         f.down = (int)((unsigned __int128)rng_next(&r) * n >> 64) - padding;
@@ -131,7 +131,7 @@ static void only_seed_epoch_and_image_decide(void **state)
 static void draws_these_numbers(void **state)
 {
     (void)state;
-    rng r = counter_rng(0, COUNTER_ORDER, 0, 0), other = counter_rng(1, COUNTER_CROP, 2, 3);
+    rng r = keyed_rng(0, RNG_ORDER, 0, 0), other = keyed_rng(1, RNG_CROP, 2, 3);
     assert_true(rng_next(&r) == 0xf19264ec81b77bd5u);
     assert_true(rng_next(&other) == 0xbfd9d47de1c91fadu);
 }

@@ -37,7 +37,7 @@ static real *numbers(size_t count)
 
 /* What the tests work on: a transform of a length, and a signal of `count` elements for it. */
 typedef struct line {
-    NAME(fft_line) t;
+    fft_line t;
     real *twiddles, *in, *x; /* in, x: [n][2][lanes] */
     size_t all;              /* numbers of x */
     int n, count, lanes;
@@ -45,12 +45,12 @@ typedef struct line {
 
 static line line_make(cpu_level level, fft_length length, int count)
 {
-    const NAME(simd) *simd = NAME(simd_for)(level);
+    const simd_table *simd = simd_for(level);
     size_t all = 2 * (size_t)simd->lanes * (size_t)length.n;
     line l = {.n = length.n, .count = count, .lanes = simd->lanes, .all = all, .in = numbers(all), .x = numbers(all)};
     l.twiddles = numbers(fft_length_twiddles(&length) + 1);
-    NAME(fft_line_twiddles)(&length, l.twiddles);
-    l.t = (NAME(fft_line)){&simd->fft, length, l.twiddles};
+    fft_line_twiddles(&length, l.twiddles);
+    l.t = (fft_line){&simd->fft, length, l.twiddles};
     return l;
 }
 
@@ -93,7 +93,7 @@ static void check_plain(line *l)
     double(*roots)[2] = roots_of(l->n), limit = tolerance() * sqrt(l->n) * (2 + log2(l->n)), want[2];
     real *out = numbers(l->all), *shuffled = numbers(l->all);
     const int lane = l->n % l->lanes;
-    NAME(fft_line_forward)(&l->t, l->x, l->in, l->in + lanes, 2 * lanes, l->count);
+    fft_line_forward(&l->t, l->x, l->in, l->in + lanes, 2 * lanes, l->count);
     for (int k = 0; k < l->n; k++) {
         int p = fft_length_position(&l->t.length, k);
         assert_in_range(p, 0, l->n - 1);
@@ -108,7 +108,7 @@ static void check_plain(line *l)
     for (int add = 0; add < 2; add++) {
         memcpy(l->x, shuffled, l->all * sizeof(real));
         for (size_t i = 0; i < l->all; i++) out[i] = 1;
-        NAME(fft_line_backward)(&l->t, out, out + lanes, 2 * lanes, l->count, l->x, add);
+        fft_line_backward(&l->t, out, out + lanes, 2 * lanes, l->count, l->x, add);
         for (int j = 0; j < l->n; j++) {
             plain(l, l->in, roots, l->n, j, 1, lane, want);
             if (j >= l->count) want[0] = want[1] = 0;
@@ -187,8 +187,8 @@ static void fused_stages(void **state)
     for (int level = 0; level <= (int)cpu_best(); level++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
             const int n = lengths[i][0], last = lengths[i][1], blocks = n / last;
-            const NAME(simd) *simd = NAME(simd_for)((cpu_level)level);
-            const NAME(fft_functions) *f = &simd->fft;
+            const simd_table *simd = simd_for((cpu_level)level);
+            const fft_functions *f = &simd->fft;
             const int L = simd->lanes;
             const size_t all = 2 * (size_t)L * (size_t)n;
             real *start = numbers(all), *k = numbers(all), *u = numbers(all), *g0 = numbers(all), *x = numbers(all);
@@ -247,7 +247,7 @@ static void two_real_signals(void **state)
                 positions[c][0] = fft_length_position(&l.t.length, c);
                 positions[c][1] = fft_length_position(&l.t.length, (n - c) % n);
             }
-            NAME(fft_line_forward)(&l.t, l.x, l.in, l.in + L, 2 * L, n);
+            fft_line_forward(&l.t, l.x, l.in, l.in + L, 2 * L, n);
             l.t.f->split(spectra[0], spectra[1], step, l.x, (const int(*)[2])positions, half, (real)0.5);
             for (int s = 0; s < 2; s++) {
                 memset(one, 0, l.all * sizeof(real));
@@ -259,7 +259,7 @@ static void two_real_signals(void **state)
                 }
             }
             l.t.f->join(l.x, spectra[0], spectra[1], step, (const int(*)[2])positions, half);
-            NAME(fft_line_backward)(&l.t, one, one + L, 2 * L, n, l.x, 0);
+            fft_line_backward(&l.t, one, one + L, 2 * L, n, l.x, 0);
             for (size_t j = 0; j < l.all; j++) assert_true(fabs((double)one[j] / n - (double)l.in[j]) < limit);
             free(roots);
             free(positions);
@@ -280,7 +280,7 @@ static void large_lengths(void **state)
             line l = line_make((cpu_level)level, fft_length_choose(2 * count - 1, count, 20), count);
             const ptrdiff_t L = l.lanes;
             const double limit = tolerance() * sqrt(l.n) * (2 + log2(l.n));
-            NAME(fft_line_forward)(&l.t, l.x, l.in, l.in + L, 2 * L, count);
+            fft_line_forward(&l.t, l.x, l.in, l.in + L, 2 * L, count);
 #ifdef WITH_FFTW
             fftw_complex *x = fftw_alloc_complex((size_t)l.n);
             fftw_plan plan = fftw_plan_dft_1d(l.n, x, x, FFTW_FORWARD, FFTW_ESTIMATE);
@@ -294,7 +294,7 @@ static void large_lengths(void **state)
             fftw_free(x);
 #endif
             real *out = numbers(l.all);
-            NAME(fft_line_backward)(&l.t, out, out + L, 2 * L, count, l.x, 0);
+            fft_line_backward(&l.t, out, out + L, 2 * L, count, l.x, 0);
             for (size_t j = 0; j < 2 * (size_t)L * (size_t)count; j++)
                 assert_true(fabs((double)out[j] / l.n - (double)l.in[j]) < limit);
             free(out);

@@ -18,12 +18,12 @@ static void reads_all(void **state)
     assert_int_equal(file_read(context, path, 7, &bytes, &size, &error), SSM2D_OK);
     assert_int_equal(size, 7);
     assert_memory_equal(bytes, "one\0two", 8); /* and a zero byte */
-    memory_give(context, bytes);
+    mem_free(context, bytes);
     path = io_put("empty", "", 0);
     assert_int_equal(file_read(context, path, 0, &bytes, &size, &error), SSM2D_OK);
     assert_int_equal(size, 0);
     assert_int_equal(bytes[0], 0);
-    memory_give(context, bytes);
+    mem_free(context, bytes);
 }
 
 static void refuses_too_much(void **state)
@@ -74,7 +74,7 @@ static void reads_pipes(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(size, LONG);
     for (int i = 0; i < LONG; i++) assert_int_equal((unsigned char)bytes[i], i % 251);
-    memory_give(context, bytes);
+    mem_free(context, bytes);
 }
 
 /* Files of the kernel's that say 4096 bytes and have fewer are files that shrank while they were read. */
@@ -193,7 +193,7 @@ static void leaves_nothing_when_killed(void **state)
     size_t size;
     assert_int_equal(file_read(context, io_path("out"), 100, &bytes, &size, &error), SSM2D_OK);
     assert_string_equal(bytes, "old");
-    memory_give(context, bytes);
+    mem_free(context, bytes);
     /* Where the folder's file system has no nameless files the temporary one stays; it never has the file's name. */
     assert_int_equal(atomic_open(context, io_path("other"), &file, &error), SSM2D_OK);
     assert_int_equal(io_count_files(), file.nameless ? 1 : 3);
@@ -274,7 +274,7 @@ static ssm2d_status read_once(void)
     char *bytes;
     size_t size;
     ssm2d_status status = file_read(context, io_path("a"), 100, &bytes, &size, &error);
-    if (!status) memory_give(context, bytes);
+    if (!status) mem_free(context, bytes);
     return status;
 }
 

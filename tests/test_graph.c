@@ -48,14 +48,14 @@ static graph *graph_of(ssm2d_context *context, int training)
 {
     graph *g;
     ssm2d_error error;
-    if (NAME(graph_create)(context, training, &g, &error)) fail_msg("%s", error.line);
+    if (graph_create(context, training, &g, &error)) fail_msg("%s", error.line);
     return g;
 }
 
 static void finish(graph *g, tensor *out)
 {
     ssm2d_error error;
-    if (NAME(graph_finish)(g, out, &error)) fail_msg("%s", error.line);
+    if (graph_finish(g, out, &error)) fail_msg("%s", error.line);
 }
 
 /* ---- random graphs ---------------------------------------------------------------------------------------------------- */
@@ -67,8 +67,8 @@ static tensor *random_model(graph *g, uint64_t seed)
     tensor *made[MOST], *out = NULL;
     int used[MOST] = {0}, count = 0, params = 1 + below(&r, 3), nodes = 2 + below(&r, 20);
     const int most_adds = below(&r, 2);
-    for (; count < params; count++) made[count] = NAME(graph_param)(g, 1, 2, shape, "p%d", count);
-    made[count++] = NAME(graph_input)(g, "x", 2, shape);
+    for (; count < params; count++) made[count] = graph_param(g, 1, 2, shape, "p%d", count);
+    made[count++] = graph_input(g, "x", 2, shape);
     for (int i = 0; i < nodes; i++) {
         int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count), b = below(&r, count);
         int kind = most_adds && below(&r, 3) ? 0 : below(&r, 7);
@@ -77,22 +77,22 @@ static tensor *random_model(graph *g, uint64_t seed)
         if (kind <= 2) used[b] = 1;
         switch (kind) {
         case 0:
-        case 1: z = NAME(add)(g, x, y); break;
-        case 2: z = NAME(scale)(g, NAME(gate)(g, x, y), 0.3); break;
-        case 3: z = NAME(scale)(g, x, 0.6); break;
-        case 4: z = NAME(gelu)(g, x); break;
+        case 1: z = add(g, x, y); break;
+        case 2: z = scale(g, gate(g, x, y), 0.3); break;
+        case 3: z = scale(g, x, 0.6); break;
+        case 4: z = gelu(g, x); break;
         case 5:
-            z = NAME(layer_norm)(g, x, NAME(graph_param)(g, 0, 1, shape + 1, "gamma%d", below(&r, 3)),
-                                 NAME(graph_param)(g, 0, 1, shape + 1, "beta%d", below(&r, 3)), 0.1);
+            z = layer_norm(g, x, graph_param(g, 0, 1, shape + 1, "gamma%d", below(&r, 3)),
+                                 graph_param(g, 0, 1, shape + 1, "beta%d", below(&r, 3)), 0.1);
             break;
         default:
-            z = NAME(linear)(g, x, NAME(graph_param)(g, 1, 2, (size_t[]){COLS, COLS}, "w%d", below(&r, 3)),
-                             below(&r, 2) ? NAME(graph_param)(g, 0, 1, shape + 1, "b%d", i) : NULL);
+            z = linear(g, x, graph_param(g, 1, 2, (size_t[]){COLS, COLS}, "w%d", below(&r, 3)),
+                             below(&r, 2) ? graph_param(g, 0, 1, shape + 1, "b%d", i) : NULL);
         }
         made[count++] = z;
     }
     for (int i = 0; i < count; i++)
-        if (!used[i]) out = out ? NAME(add)(g, out, made[i]) : made[i];
+        if (!used[i]) out = out ? add(g, out, made[i]) : made[i];
     return out;
 }
 
@@ -117,14 +117,14 @@ static model model_make(ssm2d_context *context, uint64_t seed, int training)
         m.input[i] = rng_normal(&r);
         m.dout[i] = rng_normal(&r);
     }
-    NAME(graph_find)(m.g, "x")->data = m.input;
-    NAME(graph_bind)(m.g, m.params, training ? m.grads : NULL);
+    graph_find(m.g, "x")->data = m.input;
+    graph_bind(m.g, m.params, training ? m.grads : NULL);
     return m;
 }
 
 static void model_free(model *m)
 {
-    NAME(graph_destroy)(m->g);
+    graph_destroy(m->g);
     free(m->params);
     free(m->grads);
     free(m->input);
@@ -134,7 +134,7 @@ static void model_free(model *m)
 static double value_of(model *m)
 {
     double sum = 0;
-    NAME(graph_forward)(m->g);
+    graph_forward(m->g);
     for (size_t i = 0; i < m->out->count; i++) sum += m->dout[i] * m->out->data[i];
     return sum;
 }
@@ -152,7 +152,7 @@ static void backward(model *m)
     memset(m->grads, 0, m->g->param_count * sizeof *m->grads);
     if (!m->out->needs_grad) return;
     memcpy(m->out->grad, m->dout, m->out->count * sizeof *m->dout);
-    NAME(graph_backward)(m->g);
+    graph_backward(m->g);
 }
 
 static int gradient_wrong(model *m, uint64_t seed)
@@ -208,17 +208,17 @@ static void second_step_is_the_first(void **state)
         model m = model_make(context, seed, 1), other = model_make(context, seed, 0);
         double first[ROWS * COLS], *grads = doubles(m.g->param_count);
         const long calls = c.calls;
-        NAME(graph_forward)(m.g);
+        graph_forward(m.g);
         memcpy(first, m.out->data, sizeof first);
         backward(&m);
         memcpy(grads, m.grads, m.g->param_count * sizeof *grads);
         memset(m.g->memory, 0xff, m.g->bytes); /* nothing is left over from one step to the next */
-        NAME(graph_forward)(m.g);
+        graph_forward(m.g);
         wrong += bits_differ("second step", m.out->data, first, ROWS * COLS);
         backward(&m);
         wrong += bits_differ("output after backward", m.out->data, first, ROWS * COLS);
         wrong += bits_differ("second gradients", m.grads, grads, m.g->param_count);
-        NAME(graph_forward)(other.g);
+        graph_forward(other.g);
         wrong += bits_differ("inference", other.out->data, first, ROWS * COLS);
         assert_int_equal(c.calls, calls);
         assert_true(other.g->bytes <= m.g->bytes);
@@ -244,11 +244,11 @@ static int steps_of(const graph *g, step_kind kind)
 static tensor *mlp(graph *g, int depth)
 {
     const size_t in[] = {64, 32};
-    tensor *x = NAME(graph_input)(g, "x", 2, in);
+    tensor *x = graph_input(g, "x", 2, in);
     for (int i = 0; i < depth; i++) {
-        tensor *h = NAME(linear)(g, x, NAME(graph_param)(g, 1, 2, (size_t[]){128, 32}, "up%d", i), NULL);
-        h = NAME(linear)(g, NAME(gelu)(g, h), NAME(graph_param)(g, 1, 2, (size_t[]){32, 128}, "down%d", i), NULL);
-        x = NAME(add)(g, x, h);
+        tensor *h = linear(g, x, graph_param(g, 1, 2, (size_t[]){128, 32}, "up%d", i), NULL);
+        h = linear(g, gelu(g, h), graph_param(g, 1, 2, (size_t[]){32, 128}, "down%d", i), NULL);
+        x = add(g, x, h);
     }
     return x;
 }
@@ -265,7 +265,7 @@ static void memory_is_used_again(void **state)
             (train ? training : inference)[i] = g->bytes;
             assert_int_equal(steps_of(g, STEP_AGAIN), train ? 4 << i : 0); /* every GELU, once */
             assert_int_equal(steps_of(g, STEP_BACKWARD), train ? 16 << i : 0);
-            NAME(graph_destroy)(g);
+            graph_destroy(g);
         }
     }
     /* a layer more costs its hidden numbers and its residual, but not the output of its GELU; inference costs none */
@@ -281,7 +281,7 @@ static void residuals_share_their_gradient(void **state)
     ssm2d_context *context = context_of(1);
     graph *g = graph_of(context, 1);
     tensor *out = mlp(g, 4);
-    finish(g, NAME(scale)(g, out, 2));
+    finish(g, scale(g, out, 2));
     int adds = 0;
     for (int i = 4; i < g->node_count; i++) /* the first one's residual is the input */
         if (!strcmp(g->nodes[i]->op->name, "add")) {
@@ -290,7 +290,7 @@ static void residuals_share_their_gradient(void **state)
             adds++;
         }
     assert_int_equal(adds, 3);
-    NAME(graph_destroy)(g);
+    graph_destroy(g);
     ssm2d_context_destroy(context);
 }
 
@@ -306,17 +306,17 @@ static int build_all(long fail_at)
     graph *g = NULL;
     const long before = c.live;
     c.fail_at = c.calls + fail_at;
-    ssm2d_status status = NAME(graph_create)(context, 1, &g, &error);
+    ssm2d_status status = graph_create(context, 1, &g, &error);
     if (!status) {
-        tensor *x = NAME(graph_input)(g, "x", 3, tokens);
-        for (int i = 0; i < 70; i++) x = NAME(gelu)(g, NAME(scale)(g, x, 0.5));
-        tensor *params = NAME(graph_param)(g, 0, 1, (size_t[]){ssm2d_param_total(&config)}, "mixer");
-        x = NAME(mix_ssm2d)(g, x, params, &config, 1, 2, 3);
-        x = NAME(attention)(g, x, 2);
-        status = NAME(graph_finish)(g, x, &error);
+        tensor *x = graph_input(g, "x", 3, tokens);
+        for (int i = 0; i < 70; i++) x = gelu(g, scale(g, x, 0.5));
+        tensor *params = graph_param(g, 0, 1, (size_t[]){ssm2d_param_total(&config)}, "mixer");
+        x = mix_ssm2d(g, x, params, &config, 1, 2, 3);
+        x = attention(g, x, 2);
+        status = graph_finish(g, x, &error);
     }
     const int failed = c.calls > c.fail_at;
-    NAME(graph_destroy)(g);
+    graph_destroy(g);
     assert_int_equal(c.live, before);
     ssm2d_context_destroy(context);
     if (!failed) assert_int_equal(status, SSM2D_OK);
@@ -338,36 +338,36 @@ static void any_allocation_may_fail(void **state)
 
 static tensor *input(graph *g, int rank, size_t a, size_t b, size_t c, size_t d)
 {
-    return NAME(graph_input)(g, "x", rank, (size_t[]){a, b, c, d});
+    return graph_input(g, "x", rank, (size_t[]){a, b, c, d});
 }
 
 static void refuse(graph *g, int which)
 {
     tensor *x = input(g, 3, 2, 3, 4, 0), *flat = input(g, 2, 3, 5, 0, 0);
     switch (which) {
-    case 0: NAME(add)(g, x, flat); break;
-    case 1: NAME(gate)(g, flat, x); break;
-    case 2: NAME(linear)(g, x, flat, NULL); break;
-    case 3: NAME(attention)(g, x, 1); break;
-    case 4: NAME(attention)(g, flat, 1); break;
-    case 5: NAME(layer_norm)(g, x, flat, flat, 1e-5); break;
-    case 6: NAME(patches)(g, x, 2); break;
-    case 7: NAME(patches)(g, input(g, 4, 1, 3, 8, 9), 4); break;
-    case 8: NAME(take_token)(g, x, 3); break;
-    case 9: NAME(mean_tokens)(g, flat); break;
-    case 10: NAME(embed)(g, x, NULL, flat); break;
-    case 11: NAME(dropout)(g, x, 1.5); break;
-    case 12: NAME(drop_path)(g, x, -0.5); break;
-    case 13: NAME(cross_entropy)(g, flat, x); break;
-    case 14: NAME(bce)(g, flat, x); break;
+    case 0: add(g, x, flat); break;
+    case 1: gate(g, flat, x); break;
+    case 2: linear(g, x, flat, NULL); break;
+    case 3: attention(g, x, 1); break;
+    case 4: attention(g, flat, 1); break;
+    case 5: layer_norm(g, x, flat, flat, 1e-5); break;
+    case 6: patches(g, x, 2); break;
+    case 7: patches(g, input(g, 4, 1, 3, 8, 9), 4); break;
+    case 8: take_token(g, x, 3); break;
+    case 9: mean_tokens(g, flat); break;
+    case 10: embed(g, x, NULL, flat); break;
+    case 11: dropout(g, x, 1.5); break;
+    case 12: drop_path(g, x, -0.5); break;
+    case 13: cross_entropy(g, flat, x); break;
+    case 14: bce(g, flat, x); break;
     case 15: input(g, 3, 2, 0, 4, 0); break;
     case 16: input(g, 3, SIZE_MAX / 2, 8, 4, 0); break;
-    case 17: NAME(graph_param)(g, 0, 1, (size_t[]){3}, "w"), NAME(graph_param)(g, 0, 1, (size_t[]){4}, "w"); break;
-    case 18: NAME(embed)(g, flat, NULL, NULL); break;
-    case 19: NAME(patches)(g, input(g, 4, 1, 3, 8, 8), 0); break;
-    case 20: NAME(attention)(g, x, 0); break;
-    case 21: NAME(embed)(g, input(g, 4, 2, 3, 4, 5), NULL, NULL); break;
-    default: NAME(graph_fail)(g, "the last one"); break;
+    case 17: graph_param(g, 0, 1, (size_t[]){3}, "w"), graph_param(g, 0, 1, (size_t[]){4}, "w"); break;
+    case 18: embed(g, flat, NULL, NULL); break;
+    case 19: patches(g, input(g, 4, 1, 3, 8, 8), 0); break;
+    case 20: attention(g, x, 0); break;
+    case 21: embed(g, input(g, 4, 2, 3, 4, 5), NULL, NULL); break;
+    default: graph_fail(g, "the last one"); break;
     }
 }
 
@@ -385,14 +385,14 @@ static void first_error_is_kept(void **state)
         if (!g->status) fail_msg("nobody refused %d, %s", which, words[which]);
         const int nodes = g->node_count;
         refuse(g, (which + 1) % 15); /* with NULL all over */
-        tensor *x = NAME(gelu)(g, NULL);
-        x = NAME(add)(g, x, NAME(softmax)(g, NAME(sigmoid)(g, NAME(silu)(g, x))));
-        assert_null(NAME(scale)(g, x, 2));
+        tensor *x = gelu(g, NULL);
+        x = add(g, x, softmax(g, sigmoid(g, silu(g, x))));
+        assert_null(scale(g, x, 2));
         assert_int_equal(g->node_count, nodes);
         ssm2d_error error = {""};
-        assert_int_equal(NAME(graph_finish)(g, NULL, &error), SSM2D_ERROR_ARGUMENT);
+        assert_int_equal(graph_finish(g, NULL, &error), SSM2D_ERROR_ARGUMENT);
         says(&error, words[which], "");
-        NAME(graph_destroy)(g);
+        graph_destroy(g);
     }
     ssm2d_context_destroy(context);
 }
@@ -405,45 +405,45 @@ static void first_bad_tensor_is_named(void **state)
     ssm2d_context *context = context_of(1);
     graph *g = graph_of(context, 1);
     double x[ROWS * COLS];
-    tensor *in = NAME(graph_input)(g, "image", 2, shape);
-    tensor *a = NAME(add)(g, in, NAME(graph_param)(g, 1, 2, shape, "a"));
-    tensor *b = NAME(gate)(g, a, NAME(graph_param)(g, 1, 2, shape, "b"));
-    tensor *c = NAME(scale)(g, b, 1e-200), *d = NAME(scale)(g, c, 1e200), *out = NAME(gelu)(g, NAME(layer_norm)(g, d,
-        NAME(graph_param)(g, 0, 1, shape + 1, "gamma"), NAME(graph_param)(g, 0, 1, shape + 1, "beta"), 1e-5));
-    out = NAME(add)(g, d, NAME(scale)(g, out, 0));
+    tensor *in = graph_input(g, "image", 2, shape);
+    tensor *a = add(g, in, graph_param(g, 1, 2, shape, "a"));
+    tensor *b = gate(g, a, graph_param(g, 1, 2, shape, "b"));
+    tensor *c = scale(g, b, 1e-200), *d = scale(g, c, 1e200), *out = gelu(g, layer_norm(g, d,
+        graph_param(g, 0, 1, shape + 1, "gamma"), graph_param(g, 0, 1, shape + 1, "beta"), 1e-5));
+    out = add(g, d, scale(g, out, 0));
     finish(g, out);
     double *p = doubles(g->param_count), *dp = doubles(g->param_count);
-    NAME(graph_bind)(g, p, dp);
+    graph_bind(g, p, dp);
     in->data = x;
     for (size_t i = 0; i < g->param_count; i++) p[i] = 1 + 0.01 * (double)i;
     for (size_t i = 0; i < ROWS * COLS; i++) x[i] = 0.5 + 0.01 * (double)i;
 
-    NAME(graph_forward)(g);
+    graph_forward(g);
     for (size_t i = 0; i < out->count; i++) out->grad[i] = 1;
-    NAME(graph_backward)(g);
-    assert_null(NAME(graph_find_bad)(g));
+    graph_backward(g);
+    assert_null(graph_find_bad(g));
 
     x[3] = NAN;
-    assert_string_equal(NAME(graph_find_bad)(g), "image");
+    assert_string_equal(graph_find_bad(g), "image");
     x[3] = 1;
     p[4] = INFINITY;
-    assert_string_equal(NAME(graph_find_bad)(g), "a");
+    assert_string_equal(graph_find_bad(g), "a");
     p[4] = 1e200;
     p[ROWS * COLS + 4] = 1e200; /* their product is too large */
-    assert_string_equal(NAME(graph_find_bad)(g), b->name);
+    assert_string_equal(graph_find_bad(g), b->name);
     p[4] = p[ROWS * COLS + 4] = 1;
-    assert_null(NAME(graph_find_bad)(g)); /* and forgets what was bad before */
+    assert_null(graph_find_bad(g)); /* and forgets what was bad before */
 
     for (int again = 0; again < 2; again++) { /* only the gradient is too large */
-        NAME(graph_forward)(g);
+        graph_forward(g);
         for (size_t i = 0; i < out->count; i++) out->grad[i] = 1e200;
-        NAME(graph_backward)(g);
-        assert_string_equal(NAME(graph_find_bad)(g), c->name);
-        assert_string_equal(NAME(graph_find_bad)(g), c->name); /* the search leaves the gradient of the output alone */
+        graph_backward(g);
+        assert_string_equal(graph_find_bad(g), c->name);
+        assert_string_equal(graph_find_bad(g), c->name); /* the search leaves the gradient of the output alone */
     }
     free(p);
     free(dp);
-    NAME(graph_destroy)(g);
+    graph_destroy(g);
     ssm2d_context_destroy(context);
 }
 

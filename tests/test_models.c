@@ -1,6 +1,6 @@
 /* Whole models through graphs in double: the golden cases, parameter counts, the inference graph, other sizes, drop path, and
  * learning one batch by heart. */
-#define REAL_IS_DOUBLE
+
 #include "models/build.h"
 #include "model_case.h"
 #include "ops/ops.h"
@@ -25,24 +25,24 @@ static net net_make(ssm2d_context *context, const model_config *c, int training,
     net n = {0};
     ssm2d_error error;
     const size_t shape[] = {batch, (size_t)c->classes};
-    if (graph_create_f64(context, training, &n.g, &error)) fail_msg("%s", error.line);
-    n.logits = model_build_f64(n.g, c, batch);
-    tensor *t = graph_input_f64(n.g, "targets", 2, shape);
-    n.loss = cross_entropy_f64(n.g, n.logits, t);
-    if (graph_finish_f64(n.g, n.loss, &error)) fail_msg("%s", error.line);
+    if (graph_create(context, training, &n.g, &error)) fail_msg("%s", error.line);
+    n.logits = model_build(n.g, c, batch);
+    tensor *t = graph_input(n.g, "targets", 2, shape);
+    n.loss = cross_entropy(n.g, n.logits, t);
+    if (graph_finish(n.g, n.loss, &error)) fail_msg("%s", error.line);
     n.count = n.g->param_count;
     n.params = doubles(n.count);
     n.grads = doubles(n.count);
     for (size_t i = 0; i < n.count; i++) n.params[i] = (double)params[i];
-    graph_bind_f64(n.g, n.params, training ? n.grads : NULL);
-    graph_find_f64(n.g, "images")->data = images;
+    graph_bind(n.g, n.params, training ? n.grads : NULL);
+    graph_find(n.g, "images")->data = images;
     t->data = targets;
     return n;
 }
 
 static void net_free(net *n)
 {
-    graph_destroy_f64(n->g);
+    graph_destroy(n->g);
     free(n->params), free(n->grads);
 }
 
@@ -53,17 +53,17 @@ static void test_golden(void **state)
     for (int i = 0; i < MODEL_CASES; i++) {
         model_case c = model_case_read(context, model_cases[i]);
         net n = net_make(context, &c.config, 1, c.batch, c.params, c.images, c.targets);
-        graph_forward_f64(n.g);
+        graph_forward(n.g);
         assert_close(c.folder, n.logits->data, c.logits, c.batch * c.classes, 1e-11);
         assert_close(c.folder, n.loss->data, &c.loss, 1, 1e-12);
         n.loss->grad[0] = 1;
-        graph_backward_f64(n.g);
+        graph_backward(n.g);
         assert_arrays(&c, n.grads, 1.3e-7); /* they are stored in float */
         net_free(&n);
 
         /* the graph for inference gives the same */
         n = net_make(context, &c.config, 0, c.batch, c.params, c.images, c.targets);
-        graph_forward_f64(n.g);
+        graph_forward(n.g);
         assert_close(c.folder, n.logits->data, c.logits, c.batch * c.classes, 1e-11);
         net_free(&n);
         model_case_free(&c);
@@ -172,17 +172,17 @@ static void overfit(const char *const (*set)[2], int count)
     for (int step = 1; step <= STEPS; step++) {
         memset(n.grads, 0, n.count * sizeof *n.grads);
         n.g->step = (uint64_t)step;
-        graph_forward_f64(n.g);
+        graph_forward(n.g);
         if (step == 1) first = n.loss->data[0];
         n.loss->grad[0] = 1;
-        graph_backward_f64(n.g);
+        graph_backward(n.g);
         for (size_t i = 0; i < n.count; i++) { /* Adam */
             m[i] = 0.9 * m[i] + 0.1 * n.grads[i];
             v[i] = 0.99 * v[i] + 0.01 * n.grads[i] * n.grads[i];
             n.params[i] -= 5e-3 * (m[i] / (1 - pow(0.9, step))) / (sqrt(v[i] / (1 - pow(0.99, step))) + 1e-8);
         }
     }
-    graph_forward_f64(n.g);
+    graph_forward(n.g);
     if (!(first > 1 && n.loss->data[0] < 1e-2)) fail_msg("the loss went from %g to %g", first, n.loss->data[0]);
     net_free(&n);
     free(m), free(v), free(start), free(images), free(targets);
@@ -222,14 +222,14 @@ static void test_sizes(void **state)
         for (size_t i = 0; i < pixels; i++) images[i] = rng_normal(&r);
         float *params = initial(context, &c, 3);
         net n = net_make(context, &c, 1, 2, params, images, targets);
-        graph_forward_f64(n.g);
+        graph_forward(n.g);
         for (int k = 0; k < 5; k++) {
             assert_true(isfinite(n.logits->data[k]));
             assert_true(n.logits->data[k] != n.logits->data[5 + k]);
         }
         n.loss->grad[0] = 1;
-        graph_backward_f64(n.g);
-        assert_null(graph_find_bad_f64(n.g));
+        graph_backward(n.g);
+        assert_null(graph_find_bad(n.g));
         net_free(&n);
         free(images), free(params);
     }
@@ -264,7 +264,7 @@ static void test_other_size(void **state)
         double *images = doubles(pixels), targets[5] = {1};
         for (size_t i = 0; i < pixels; i++) images[i] = sin(0.01 * (double)i);
         net n = net_make(context, &other, 0, 1, resized, images, targets);
-        graph_forward_f64(n.g);
+        graph_forward(n.g);
         assert_true(isfinite(n.loss->data[0]) && n.loss->data[0] > 0);
         net_free(&n);
         weights_destroy(v);
@@ -297,14 +297,14 @@ static void test_drop_path(void **state)
     net dropped = net_make(context, &c, 1, 4, params, images, targets),
         inference = net_make(context, &c, 0, 4, params, images, targets);
     net trained = net_make(context, &plain, 1, 4, params, images, targets);
-    graph_forward_f64(inference.g);
-    graph_forward_f64(trained.g);
+    graph_forward(inference.g);
+    graph_forward(trained.g);
     assert_memory_equal(inference.logits->data, trained.logits->data, 20 * sizeof(double));
     double losses[8];
     int different = 0;
     for (int step = 0; step < 8; step++) {
         dropped.g->step = (uint64_t)step;
-        graph_forward_f64(dropped.g);
+        graph_forward(dropped.g);
         losses[step] = dropped.loss->data[0];
         different += losses[step] != losses[0] && losses[step] != trained.loss->data[0];
     }

@@ -98,7 +98,7 @@ static void copy(void *arg)
 static void close_subject(subject *s)
 {
     void *const arrays[] = {s->params, s->dparams, s->u, s->y, s->dy, s->du, s->kernel};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) memory_give(s->context, arrays[i]);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) mem_free(s->context, arrays[i]);
     ssm2d_workspace_destroy(s->workspace);
     ssm2d_plan_destroy(s->plan);
 }
@@ -132,15 +132,15 @@ static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, in
     ssm2d_status status = ssm2d_plan_create(context, &c->config, &options, &s->plan, error);
     if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
     if (status) goto done;
-    s->params = memory_take(context, params * number);
-    s->dparams = memory_take(context, params * number);
-    s->kernel = memory_take(context, kernels * number);
+    s->params = mem_alloc(context, params * number);
+    s->dparams = mem_alloc(context, params * number);
+    s->kernel = mem_alloc(context, kernels * number);
     int enough = s->params && s->dparams && s->kernel;
     if (!kernels_only) {
-        s->u = memory_take(context, s->bytes);
-        s->y = memory_take(context, s->bytes);
-        s->dy = memory_take(context, s->bytes);
-        s->du = memory_take(context, s->bytes);
+        s->u = mem_alloc(context, s->bytes);
+        s->y = mem_alloc(context, s->bytes);
+        s->dy = mem_alloc(context, s->bytes);
+        s->du = mem_alloc(context, s->bytes);
         enough = enough && s->u && s->y && s->dy && s->du;
     }
     if (!enough) {

@@ -78,11 +78,11 @@ void bench_linear_destroy(bench_linear *linear)
 {
     if (!linear) return;
     ssm2d_context *context = linear->context;
-    memory_give(context, linear->w);
-    memory_give(context, linear->y);
-    memory_give(context, linear->dx);
-    memory_give(context, linear->dw);
-    memory_give(context, linear);
+    mem_free(context, linear->w);
+    mem_free(context, linear->y);
+    mem_free(context, linear->dx);
+    mem_free(context, linear->dw);
+    mem_free(context, linear);
 }
 
 void bench_match_cpu(const ssm2d_context *context)
@@ -95,15 +95,15 @@ ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t c
                                  bench_linear **linear, ssm2d_error *error)
 {
     size_t threads = (size_t)ssm2d_context_threads(context), size = channels * channels;
-    bench_linear *l = memory_take(context, sizeof *l);
+    bench_linear *l = mem_alloc(context, sizeof *l);
     if (l) {
         *l = (bench_linear){.context = context, .tokens = tokens, .channels = channels, .x = x, .dy = dy};
         /* A multiple of the number of threads, so that they end together. */
         l->blocks = threads * ((tokens + threads * BLOCK - 1) / (threads * BLOCK));
-        l->w = memory_take(context, size * sizeof *l->w);
-        l->y = memory_take(context, tokens * channels * sizeof *l->y);
-        l->dx = memory_take(context, tokens * channels * sizeof *l->dx);
-        l->dw = memory_take(context, threads * size * sizeof *l->dw);
+        l->w = mem_alloc(context, size * sizeof *l->w);
+        l->y = mem_alloc(context, tokens * channels * sizeof *l->y);
+        l->dx = mem_alloc(context, tokens * channels * sizeof *l->dx);
+        l->dw = mem_alloc(context, threads * size * sizeof *l->dw);
     }
     if (!l || !l->w || !l->y || !l->dx || !l->dw) {
         bench_linear_destroy(l);

@@ -1,4 +1,3 @@
-#define REAL_IS_FLOAT /* the numbers of the graph */
 #include "bench_model.h"
 
 #include "core/context.h"
@@ -49,10 +48,10 @@ void bench_model_run(void *arg)
     bench_model *m = arg;
     m->runs++;
     if (m->graph->training) m->graph->step = (uint64_t)m->steps;
-    NAME(graph_forward)(m->graph);
+    graph_forward(m->graph);
     if (!m->graph->training) return;
     m->out->grad[0] = 1;
-    NAME(graph_backward)(m->graph);
+    graph_backward(m->graph);
     double start = bench_now();
     update(m);
     m->update += bench_now() - start;
@@ -63,28 +62,28 @@ void bench_model_run(void *arg)
 static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t batch, int training, ssm2d_error *error)
 {
     const size_t shape[] = {batch, (size_t)c->classes};
-    ssm2d_status status = NAME(graph_create)(m->context, training, &m->graph, error);
+    ssm2d_status status = graph_create(m->context, training, &m->graph, error);
     if (status) return status;
-    m->out = NAME(model_build)(m->graph, c, batch);
-    if (training) m->out = NAME(cross_entropy)(m->graph, m->out, NAME(graph_input)(m->graph, "targets", 2, shape));
-    return NAME(graph_finish)(m->graph, m->out, error);
+    m->out = model_build(m->graph, c, batch);
+    if (training) m->out = cross_entropy(m->graph, m->out, graph_input(m->graph, "targets", 2, shape));
+    return graph_finish(m->graph, m->out, error);
 }
 
 static ssm2d_status take_memory(bench_model *m, ssm2d_error *error)
 {
     const size_t count = m->weights->total, bytes = count * sizeof(float);
-    const tensor *images = NAME(graph_find)(m->graph, "images"), *targets = NAME(graph_find)(m->graph, "targets");
-    m->images = memory_take(m->context, images->count * sizeof *m->images);
-    m->params = memory_take(m->context, bytes);
-    m->times = memory_take(m->context, 2 * (size_t)m->graph->node_count * sizeof *m->times);
+    const tensor *images = graph_find(m->graph, "images"), *targets = graph_find(m->graph, "targets");
+    m->images = mem_alloc(m->context, images->count * sizeof *m->images);
+    m->params = mem_alloc(m->context, bytes);
+    m->times = mem_alloc(m->context, 2 * (size_t)m->graph->node_count * sizeof *m->times);
     int enough = m->images && m->params && m->times;
     if (targets) {
-        m->targets = memory_take(m->context, targets->count * sizeof *m->targets);
-        m->grads = memory_take(m->context, bytes);
-        m->moment1 = memory_take(m->context, bytes);
-        m->moment2 = memory_take(m->context, bytes);
-        m->spans = memory_take(m->context, (size_t)m->weights->count * sizeof *m->spans);
-        m->partial = memory_take(m->context, norm_pieces(count) * sizeof *m->partial);
+        m->targets = mem_alloc(m->context, targets->count * sizeof *m->targets);
+        m->grads = mem_alloc(m->context, bytes);
+        m->moment1 = mem_alloc(m->context, bytes);
+        m->moment2 = mem_alloc(m->context, bytes);
+        m->spans = mem_alloc(m->context, (size_t)m->weights->count * sizeof *m->spans);
+        m->partial = mem_alloc(m->context, norm_pieces(count) * sizeof *m->partial);
         enough = enough && m->targets && m->grads && m->moment1 && m->moment2 && m->spans && m->partial;
     }
     return enough ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters and a batch of images", count);
@@ -92,7 +91,7 @@ static ssm2d_status take_memory(bench_model *m, ssm2d_error *error)
 
 static void fill(bench_model *m)
 {
-    tensor *images = NAME(graph_find)(m->graph, "images"), *targets = NAME(graph_find)(m->graph, "targets");
+    tensor *images = graph_find(m->graph, "images"), *targets = graph_find(m->graph, "targets");
     rng r = rng_seed(1);
     images->data = m->images;
     for (size_t i = 0; i < images->count; i++) m->images[i] = (float)rng_uniform(&r, -2, 2);
@@ -107,13 +106,13 @@ static void fill(bench_model *m)
 
 static ssm2d_status warm_up(bench_model *m, ssm2d_error *error)
 {
-    NAME(graph_bind)(m->graph, m->params, m->grads);
+    graph_bind(m->graph, m->params, m->grads);
     for (int i = 0; i < WARM_UP; i++) bench_model_run(m);
     for (size_t i = 0; i < m->out->count; i++)
         if (!isfinite(m->out->data[i])) return fail(error, SSM2D_ERROR_ARGUMENT, "the model gives numbers that are not finite");
     m->runs = 0;
     m->update = 0;
-    NAME(graph_time)(m->graph, m->times);
+    graph_time(m->graph, m->times);
     return SSM2D_OK;
 }
 
@@ -121,7 +120,7 @@ ssm2d_status bench_model_create(ssm2d_context *context, const model_config *conf
                                 bench_model **out, ssm2d_error *error)
 {
     *out = NULL;
-    bench_model *m = memory_take(context, sizeof *m);
+    bench_model *m = mem_alloc(context, sizeof *m);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
     m->context = context;
     ssm2d_status status = weights_create(context, config, &m->weights, error);
@@ -144,10 +143,10 @@ void bench_model_destroy(bench_model *m)
     if (!m) return;
     ssm2d_context *context = m->context;
     void *const memory[] = {m->images, m->targets, m->params, m->grads, m->moment1, m->moment2, m->spans, m->partial, m->times};
-    NAME(graph_destroy)(m->graph);
+    graph_destroy(m->graph);
     weights_destroy(m->weights);
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) memory_give(context, memory[i]);
-    memory_give(context, m);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(context, memory[i]);
+    mem_free(context, m);
 }
 
 /* ---- counting ------------------------------------------------------------------------------------------------------- */
@@ -155,11 +154,11 @@ void bench_model_destroy(bench_model *m)
 static double products(const node *n, int training)
 {
     const size_t last = n->out->shape[n->out->rank - 1];
-    if (n->op == &NAME(op_linear)) {
+    if (n->op == &op_linear) {
         double forward = (double)n->in[0]->count * (double)last;
         return training ? forward * (1 + !!n->in[0]->needs_grad + !!n->in[1]->needs_grad) : forward;
     }
-    if (n->op == &NAME(op_attention)) return (double)n->out->count * (double)n->out->shape[1] * (training ? 7 : 2);
+    if (n->op == &op_attention) return (double)n->out->count * (double)n->out->shape[1] * (training ? 7 : 2);
     return 0;
 }
 

@@ -36,12 +36,12 @@ double bench_peak_products(const bench_peak *p) { return (double)p->threads * SI
 ssm2d_status bench_peak_create(ssm2d_context *context, bench_peak **peak, ssm2d_error *error)
 {
     const size_t threads = (size_t)ssm2d_context_threads(context), count = threads * SIDE * SIDE;
-    bench_peak *p = memory_take(context, sizeof *p);
+    bench_peak *p = mem_alloc(context, sizeof *p);
     if (p) {
         *p = (bench_peak){.context = context, .threads = threads};
-        p->a = memory_take(context, count * sizeof *p->a);
-        p->b = memory_take(context, count * sizeof *p->b);
-        p->c = memory_take(context, count * sizeof *p->c);
+        p->a = mem_alloc(context, count * sizeof *p->a);
+        p->b = mem_alloc(context, count * sizeof *p->b);
+        p->c = mem_alloc(context, count * sizeof *p->c);
     }
     if (!p || !p->a || !p->b || !p->c) {
         bench_peak_destroy(p);
@@ -57,8 +57,8 @@ void bench_peak_destroy(bench_peak *p)
 {
     if (!p) return;
     ssm2d_context *context = p->context;
-    memory_give(context, p->a);
-    memory_give(context, p->b);
-    memory_give(context, p->c);
-    memory_give(context, p);
+    mem_free(context, p->a);
+    mem_free(context, p->b);
+    mem_free(context, p->c);
+    mem_free(context, p);
 }

@@ -129,7 +129,7 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
                         "%s: direction %d of %d looks at rows below, not read yet: use --in-memory, or directions 1, or 2 with "
                         "pair columns",
                         text_path(j->options->config), r + 1, j->config.directions);
-    double *u = memory_take(j->context, numbers * sizeof *u), *y = memory_take(j->context, numbers * sizeof *y);
+    double *u = mem_alloc(j->context, numbers * sizeof *u), *y = mem_alloc(j->context, numbers * sizeof *y);
     if (!u || !y) {
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row of %zu pixels", text_path(j->options->image),
                       j->info.cols);
@@ -149,8 +149,8 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
     progress_end(&p);
 done:
     ssm2d_stream_destroy(stream);
-    memory_give(j->context, u);
-    memory_give(j->context, y);
+    mem_free(j->context, u);
+    mem_free(j->context, y);
     return status;
 }
 
@@ -169,8 +169,8 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
     if ((status = ssm2d_plan_create(j->context, &j->config, &plan_options, &plan, error))) goto done;
     if ((status = ssm2d_workspace_create(plan, &workspace, error))) goto done;
     if (!__builtin_mul_overflow(numbers, j->info.rows * sizeof *u, &all)) {
-        u = memory_take(j->context, all);
-        y = memory_take(j->context, all);
+        u = mem_alloc(j->context, all);
+        y = mem_alloc(j->context, all);
     }
     if (!u || !y) {
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu x %zu pixels; try without --in-memory",
@@ -185,8 +185,8 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
 done:
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
-    memory_give(j->context, u);
-    memory_give(j->context, y);
+    mem_free(j->context, u);
+    mem_free(j->context, y);
     return status;
 }
 
@@ -196,7 +196,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     ssm2d_status status = image_open(context, j.options->image, &j.reader, &j.info, error);
     if (!status) status = choose_layer(&j, error);
     if (!status) {
-        j.bytes = memory_take(context, j.info.cols * (size_t)j.info.channels);
+        j.bytes = mem_alloc(context, j.info.cols * (size_t)j.info.channels);
         if (!j.bytes) status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row", text_path(j.options->image));
     }
     if (!status) status = j.options->in_memory ? run_in_memory(&j, error) : run_stream(&j, error);
@@ -205,8 +205,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     else
         image_abandon(j.writer);
     image_close(j.reader);
-    memory_give(context, j.bytes);
-    memory_give(context, j.params);
+    mem_free(context, j.bytes);
+    mem_free(context, j.params);
     return status;
 }
 

@@ -38,7 +38,7 @@ ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail
     c.skip = 1;
     ssm2d_status status = ssm2d_config_check(&c, error);
     if (status) return status;
-    double *p = memory_take(context, ssm2d_param_total(&c) * sizeof *p);
+    double *p = mem_alloc(context, ssm2d_param_total(&c) * sizeof *p);
     if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the parameters");
     for (int i = 0; ssm2d_param_get(&c, i, &param); i++)
         for (size_t k = 0; k < param.size; k++) {

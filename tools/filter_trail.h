@@ -10,7 +10,7 @@ typedef struct filter_trail {
     double mix;    /* weight of the trail; the rest is the picture itself */
 } filter_trail;
 
-/* The configuration for so many channels, all treated alike, and the parameters (give them back with memory_give). */
+/* The configuration for so many channels, all treated alike, and the parameters (give them back with mem_free). */
 ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail *trail, int channels, ssm2d_config *config,
                                 double **params, ssm2d_error *error);
 

@@ -134,7 +134,7 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     setup.config.skip = 0;
     setup.init = SSM2D_INIT_AUTHORS;
     layer_setup_override(&setup, o->seed, NULL);
-    double *kernel = memory_take(context, 2 * (size_t)draws * cells * sizeof *kernel);
+    double *kernel = mem_alloc(context, 2 * (size_t)draws * cells * sizeof *kernel);
     ssm2d_status status = kernel ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for the kernels");
     if (!status) status = layer_setup_params(context, &setup, &params, error);
     if (!status) spread_a(&setup.config, params);
@@ -159,8 +159,8 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
                           .col_titles = col_titles,
                           .shared_scale = !strcmp(o->scale, "shared")};
     if (!status) status = heatmap_draw(context, o->output, &figure, error);
-    memory_give(context, params);
-    memory_give(context, kernel);
+    mem_free(context, params);
+    mem_free(context, kernel);
     return status;
 }
 
@@ -225,8 +225,8 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     int channels = setup.config.channels, directions = setup.config.directions;
     int shown = o->channels != OPTION_UNSET ? (int)o->channels : 4;
     if (shown > channels) shown = channels;
-    kernel = memory_take(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
-    field = memory_take(context, field_cells * sizeof *field);
+    kernel = mem_alloc(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
+    field = mem_alloc(context, field_cells * sizeof *field);
     if (!kernel || !field) {
         status =
             fail(error, SSM2D_ERROR_MEMORY, "no memory for %d kernels of %ld x %ld", directions * channels, o->rows, o->cols);
@@ -266,9 +266,9 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
                           .aside_title = "effective receptive field"};
     status = heatmap_draw(context, o->output, &figure, error);
 done:
-    memory_give(context, params);
-    memory_give(context, kernel);
-    memory_give(context, field);
+    mem_free(context, params);
+    mem_free(context, kernel);
+    mem_free(context, field);
     return status;
 }
 

@@ -52,7 +52,7 @@ static ssm2d_status compute(ssm2d_context *context, const run_model *m, const ke
     ssm2d_plan_options options = ssm2d_plan_options_default();
     ssm2d_plan *plan = NULL;
     ssm2d_workspace *workspace = NULL;
-    float *kernel = memory_take(context, (size_t)p->config.directions * (size_t)p->config.channels * p->cells * sizeof *kernel);
+    float *kernel = mem_alloc(context, (size_t)p->config.directions * (size_t)p->config.channels * p->cells * sizeof *kernel);
     options.rows = (size_t)p->rows;
     options.cols = (size_t)p->cols;
     options.inference = 1;
@@ -65,7 +65,7 @@ static ssm2d_status compute(ssm2d_context *context, const run_model *m, const ke
     }
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
-    memory_give(context, kernel);
+    mem_free(context, kernel);
     return status;
 }
 
@@ -75,9 +75,9 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     const int depth = m->settings.model.depth, panels = depth * p->shown;
     struct space {
         char row[TITLE], col[TITLE];
-    } *text = memory_take(context, (size_t)panels * sizeof *text);
-    heat_panel *panel = memory_take(context, (size_t)panels * sizeof *panel);
-    const char **titles = memory_take(context, 2 * (size_t)panels * sizeof *titles);
+    } *text = mem_alloc(context, (size_t)panels * sizeof *text);
+    heat_panel *panel = mem_alloc(context, (size_t)panels * sizeof *panel);
+    const char **titles = mem_alloc(context, 2 * (size_t)panels * sizeof *titles);
     char title[256], note[512];
     ssm2d_status status = text && panel && titles ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a picture");
     for (int i = 0; i < panels && !status; i++) {
@@ -107,9 +107,9 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
                           .col_titles = titles ? titles + panels : NULL,
                           .shared_scale = what->shared_scale};
     if (!status) status = heatmap_draw(context, what->output, &figure, error);
-    memory_give(context, text);
-    memory_give(context, panel);
-    memory_give(context, titles);
+    mem_free(context, text);
+    mem_free(context, panel);
+    mem_free(context, titles);
     return status;
 }
 
@@ -134,7 +134,7 @@ ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, s
     if (p.shown > p.config.channels) p.shown = p.config.channels;
     p.cells = (size_t)p.rows * (size_t)p.cols;
     p.field = (2 * (size_t)p.rows - 1) * (2 * (size_t)p.cols - 1);
-    fields = memory_take(context, (size_t)c->depth * (size_t)p.shown * p.field * sizeof *fields);
+    fields = mem_alloc(context, (size_t)c->depth * (size_t)p.shown * p.field * sizeof *fields);
     if (!fields) {
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the kernels of %d blocks", c->depth);
         goto done;
@@ -142,7 +142,7 @@ ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, s
     status = compute(context, &m, &p, fields, error);
     if (!status) status = draw(context, what, &m, &p, fields, error);
 done:
-    memory_give(context, fields);
+    mem_free(context, fields);
     run_model_close(context, &m);
     return status;
 }

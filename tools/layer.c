@@ -57,7 +57,7 @@ typedef struct job {
 /* A copy of n doubles in the type of the job, or zeros when from is NULL. */
 static void *typed(const job *j, const double *from, size_t n)
 {
-    void *copy = memory_take(j->context, n * j->number);
+    void *copy = mem_alloc(j->context, n * j->number);
     if (!copy || !from) return copy;
     for (size_t i = 0; i < n; i++) {
         if (j->type == SSM2D_DOUBLE)
@@ -103,7 +103,7 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     j->u = typed(j, c->u, c->grid_count);
     j->dy = typed(j, c->dy, c->grid_count);
     j->dparams = typed(j, NULL, c->params_count);
-    dkernel = memory_take(j->context, kernel_count * sizeof *dkernel);
+    dkernel = mem_alloc(j->context, kernel_count * sizeof *dkernel);
     void *kernel = add_result(j, "", "K", 4, kernel_shape, typed(j, NULL, kernel_count))->data;
     void *y = add_result(j, "", "y", 4, grid_shape, typed(j, NULL, c->grid_count))->data;
     void *du = add_result(j, "", "du", 4, grid_shape, typed(j, NULL, c->grid_count))->data;
@@ -135,7 +135,7 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++)
         add_result(j, "d", layer_case_file(&param), param.rank, param.shape, (char *)j->dparams + param.offset * j->number);
 done:
-    memory_give(j->context, dkernel);
+    mem_free(j->context, dkernel);
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
     return status;
@@ -163,7 +163,7 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     npy_array expected;
     ssm2d_status status = layer_case_array(j->context, j->input.folder, "", r->name, r->rank, r->shape, &expected, error);
     if (status) return status;
-    double *reference = memory_take(j->context, r->count * sizeof *reference);
+    double *reference = mem_alloc(j->context, r->count * sizeof *reference);
     if (!reference) {
         npy_free(j->context, &expected);
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare %s", text_path(j->input.folder), r->name);
@@ -176,7 +176,7 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
         if (!(d <= difference)) difference = d; /* keeps what is not a number */
         if (isnan(difference)) break;
     }
-    memory_give(j->context, reference);
+    mem_free(j->context, reference);
     /* What should be zero everywhere has no scale: the difference itself counts. */
     double relative = largest > 0 ? difference / largest : difference;
     int good = relative <= tolerance;
@@ -207,11 +207,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && beyond)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance", text_path(j.options->folder),
                       beyond, j.count);
-    for (int i = 0; i < j.count && i < 4; i++) memory_give(context, j.results[i].data); /* the others are parts of dparams */
-    memory_give(context, j.params);
-    memory_give(context, j.u);
-    memory_give(context, j.dy);
-    memory_give(context, j.dparams);
+    for (int i = 0; i < j.count && i < 4; i++) mem_free(context, j.results[i].data); /* the others are parts of dparams */
+    mem_free(context, j.params);
+    mem_free(context, j.u);
+    mem_free(context, j.dy);
+    mem_free(context, j.dparams);
     layer_case_free(context, &j.input);
     return status;
 }

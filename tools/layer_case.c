@@ -86,7 +86,7 @@ static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const
     ssm2d_status status = layer_case_array(context, c->folder, "", name, 4, shape, &array, error);
     if (status) return status;
     c->grid_count = array.count;
-    *out = memory_take(context, array.count * sizeof **out);
+    *out = mem_alloc(context, array.count * sizeof **out);
     if (*out)
         npy_to_double(&array, *out);
     else
@@ -104,7 +104,7 @@ ssm2d_status layer_case_read(const ssm2d_context *context, const char *folder, l
     c->folder = folder;
     if ((status = read_config(context, c, error))) return status;
     c->params_count = ssm2d_param_total(&c->config);
-    c->params = memory_take(context, c->params_count * sizeof *c->params);
+    c->params = mem_alloc(context, c->params_count * sizeof *c->params);
     if (!c->params)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters", text_path(folder), c->params_count);
     for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++) {
@@ -117,8 +117,8 @@ ssm2d_status layer_case_read(const ssm2d_context *context, const char *folder, l
 
 void layer_case_free(const ssm2d_context *context, layer_case *c)
 {
-    memory_give(context, c->params);
-    memory_give(context, c->u);
-    memory_give(context, c->dy);
+    mem_free(context, c->params);
+    mem_free(context, c->u);
+    mem_free(context, c->dy);
     memset(c, 0, sizeof *c);
 }

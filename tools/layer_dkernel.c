@@ -95,8 +95,8 @@ ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, dou
     ssm2d_status status = SSM2D_OK;
     if (c->config.layer_norm) {
         ssm2d_param param;
-        z = memory_take(context, c->grid_count * sizeof *z);
-        g = memory_take(context, c->grid_count * sizeof *g);
+        z = mem_alloc(context, c->grid_count * sizeof *z);
+        g = mem_alloc(context, c->grid_count * sizeof *g);
         if (!z || !g) {
             status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for dK", text_path(c->folder));
             goto done;
@@ -108,7 +108,7 @@ ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, dou
     }
     pool_run(context->pool, (size_t)(c->config.directions * c->config.channels), correlate, &x);
 done:
-    memory_give(context, z);
-    memory_give(context, g);
+    mem_free(context, z);
+    mem_free(context, g);
     return status;
 }

@@ -60,11 +60,11 @@ ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup 
     *params = NULL;
     if (status) return status;
     size_t count = ssm2d_param_total(&setup->config);
-    double *p = memory_take(context, count * sizeof *p);
+    double *p = mem_alloc(context, count * sizeof *p);
     if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", count);
     status = ssm2d_params_init(&setup->config, setup->init, setup->seed, SSM2D_DOUBLE, p, error);
     if (status)
-        memory_give(context, p);
+        mem_free(context, p);
     else
         *params = p;
     return status;

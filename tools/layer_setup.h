@@ -18,7 +18,7 @@ layer_setup layer_setup_default(void); /* the library's; channels is 0 */
 ssm2d_status layer_setup_read(const ssm2d_context *context, const char *path, layer_setup *setup, ssm2d_error *error);
 /* Options of the command line on top: OPTION_UNSET and NULL change nothing. */
 void layer_setup_override(layer_setup *setup, long seed, const char *init);
-/* Checks the configuration and initialises its parameters in double; give them back with memory_give. */
+/* Checks the configuration and initialises its parameters in double; give them back with mem_free. */
 ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup *setup, double **params, ssm2d_error *error);
 
 /* What the value of a field of the configuration is called: "relaxed", "16". */

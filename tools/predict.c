@@ -125,8 +125,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if ((status = evaluator_create(context, c, 1, &j.evaluator, error))) goto done;
     if ((status = resize_create(context, rows, cols, c->channels, &j.resize, error))) goto done;
     if ((status = augment_create(context, &none, &j.m.data.norm, rows, cols, c->channels, &j.augment, error))) goto done;
-    j.image = memory_take(context, rows * cols * (size_t)c->channels * sizeof *j.image);
-    j.probabilities = memory_take(context, (size_t)c->classes * sizeof *j.probabilities);
+    j.image = mem_alloc(context, rows * cols * (size_t)c->channels * sizeof *j.image);
+    j.probabilities = mem_alloc(context, (size_t)c->classes * sizeof *j.probabilities);
     if (!j.image || !j.probabilities) {
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for an image");
         goto done;
@@ -134,8 +134,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     evaluator_weights(j.evaluator, j.m.params);
     status = o->images.count == 1 ? classify(&j, o->images.words[0], error) : classify_all(&j, error);
 done:
-    memory_give(context, j.image);
-    memory_give(context, j.probabilities);
+    mem_free(context, j.image);
+    mem_free(context, j.probabilities);
     augment_destroy(j.augment);
     resize_destroy(j.resize);
     evaluator_destroy(j.evaluator);

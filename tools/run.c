@@ -1,5 +1,4 @@
 /* ssm2d run - a model on arrays in files: logits, the loss for given labels, and its gradient for every parameter. */
-#define REAL_IS_FLOAT /* the numbers of the graph */
 #include "command.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -66,7 +65,7 @@ static ssm2d_status read_images(job *j, ssm2d_error *error)
     }
     j->batch = s[0];
     j->pixels = array.count / s[0];
-    j->images = memory_take(j->context, array.count * sizeof *j->images);
+    j->images = mem_alloc(j->context, array.count * sizeof *j->images);
     if (!j->images) {
         status = no_memory(error, "images");
         goto done;
@@ -96,8 +95,8 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
                       npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
         goto done;
     }
-    labels = memory_take(j->context, array.count * sizeof *labels);
-    j->targets = memory_take(j->context, j->batch * j->classes * sizeof *j->targets);
+    labels = mem_alloc(j->context, array.count * sizeof *labels);
+    j->targets = mem_alloc(j->context, j->batch * j->classes * sizeof *j->targets);
     if (!labels || !j->targets) {
         status = no_memory(error, "labels");
         goto done;
@@ -111,7 +110,7 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
             j->targets[b * j->classes + (size_t)labels[b]] = 1;
     }
 done:
-    memory_give(j->context, labels);
+    mem_free(j->context, labels);
     npy_free(j->context, &array);
     return status;
 }
@@ -122,7 +121,7 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
     weights_report report;
     ssm2d_status status = weights_create(j->context, &j->config, &j->weights, error);
     if (status) return status;
-    j->params = memory_take(j->context, j->weights->total * sizeof *j->params);
+    j->params = mem_alloc(j->context, j->weights->total * sizeof *j->params);
     if (!j->params) return no_memory(error, "weights");
     if ((status = weights_load(j->weights, j->options->weights, &with, j->params, &report, error))) return status;
     if (report.new_mixer_arrays)
@@ -138,15 +137,15 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
 static ssm2d_status infer(job *j, ssm2d_error *error)
 {
     const size_t most = j->batch < MOST_AT_ONCE ? j->batch : MOST_AT_ONCE;
-    ssm2d_status status = graph_create_f32(j->context, 0, &j->graph, error);
+    ssm2d_status status = graph_create(j->context, 0, &j->graph, error);
     if (status) return status;
-    tensor *logits = model_build_f32(j->graph, &j->config, most);
-    if ((status = graph_finish_f32(j->graph, logits, error))) return status;
-    graph_bind_f32(j->graph, j->params, NULL);
+    tensor *logits = model_build(j->graph, &j->config, most);
+    if ((status = graph_finish(j->graph, logits, error))) return status;
+    graph_bind(j->graph, j->params, NULL);
     for (size_t done = 0; done < j->batch; done += most) {
         const size_t first = done + most <= j->batch ? done : j->batch - most;
-        graph_find_f32(j->graph, "images")->data = j->images + first * j->pixels;
-        graph_forward_f32(j->graph);
+        graph_find(j->graph, "images")->data = j->images + first * j->pixels;
+        graph_forward(j->graph);
         memcpy(j->logits + first * j->classes, logits->data, most * j->classes * sizeof *j->logits);
     }
     return SSM2D_OK;
@@ -156,23 +155,23 @@ static ssm2d_status infer(job *j, ssm2d_error *error)
 static ssm2d_status differentiate(job *j, ssm2d_error *error)
 {
     const size_t shape[] = {j->batch, j->classes};
-    ssm2d_status status = graph_create_f32(j->context, j->options->grads != NULL, &j->graph, error);
+    ssm2d_status status = graph_create(j->context, j->options->grads != NULL, &j->graph, error);
     if (status) return status;
-    tensor *logits = model_build_f32(j->graph, &j->config, j->batch);
-    tensor *targets = graph_input_f32(j->graph, "targets", 2, shape);
-    tensor *loss = cross_entropy_f32(j->graph, logits, targets);
-    if ((status = graph_finish_f32(j->graph, loss, error))) return status;
-    j->grads = memory_take(j->context, j->weights->total * sizeof *j->grads);
+    tensor *logits = model_build(j->graph, &j->config, j->batch);
+    tensor *targets = graph_input(j->graph, "targets", 2, shape);
+    tensor *loss = cross_entropy(j->graph, logits, targets);
+    if ((status = graph_finish(j->graph, loss, error))) return status;
+    j->grads = mem_alloc(j->context, j->weights->total * sizeof *j->grads);
     if (!j->grads) return no_memory(error, "gradients");
-    graph_bind_f32(j->graph, j->params, j->grads);
-    graph_find_f32(j->graph, "images")->data = j->images;
+    graph_bind(j->graph, j->params, j->grads);
+    graph_find(j->graph, "images")->data = j->images;
     targets->data = j->targets;
-    graph_forward_f32(j->graph);
+    graph_forward(j->graph);
     memcpy(j->logits, logits->data, j->batch * j->classes * sizeof *j->logits); /* before backward uses the memory again */
     printf("loss %.9g\n", (double)loss->data[0]);
     if (!j->options->grads) return SSM2D_OK;
     loss->grad[0] = 1;
-    graph_backward_f32(j->graph);
+    graph_backward(j->graph);
     return weights_save(j->weights, j->options->grads, j->grads, error);
 }
 
@@ -200,7 +199,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if ((status = read_images(&j, error))) goto done;
     if (j.options->labels && (status = read_labels(&j, error))) goto done;
     if ((status = read_weights(&j, error))) goto done;
-    j.logits = memory_take(context, j.batch * j.classes * sizeof *j.logits);
+    j.logits = mem_alloc(context, j.batch * j.classes * sizeof *j.logits);
     if (!j.logits) {
         status = no_memory(error, "logits");
         goto done;
@@ -208,12 +207,12 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if ((status = j.options->labels ? differentiate(&j, error) : infer(&j, error))) goto done;
     status = npy_write(context, j.options->out, NPY_FLOAT32, 2, (size_t[]){j.batch, j.classes}, j.logits, error);
 done:
-    graph_destroy_f32(j.graph);
-    memory_give(context, j.logits);
-    memory_give(context, j.targets);
-    memory_give(context, j.images);
-    memory_give(context, j.grads);
-    memory_give(context, j.params);
+    graph_destroy(j.graph);
+    mem_free(context, j.logits);
+    mem_free(context, j.targets);
+    mem_free(context, j.images);
+    mem_free(context, j.grads);
+    mem_free(context, j.params);
     weights_destroy(j.weights);
     return status;
 }

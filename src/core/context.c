@@ -23,7 +23,7 @@ static void give_free(void *memory, void *user)
 }
 
 /* The allocator's pointer is kept just below the aligned block. */
-void *memory_take(const ssm2d_context *context, size_t bytes)
+void *mem_alloc(const ssm2d_context *context, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX - 2 * ALIGNMENT) return NULL;
     char *raw = context->allocate(bytes + ALIGNMENT + sizeof(void *), context->user);
@@ -34,7 +34,7 @@ void *memory_take(const ssm2d_context *context, size_t bytes)
     return memset(memory, 0, bytes);
 }
 
-void memory_give(const ssm2d_context *context, void *memory)
+void mem_free(const ssm2d_context *context, void *memory)
 {
     if (!memory) return;
     void *raw;
@@ -63,17 +63,17 @@ ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_co
     if (status) return status;
 
     int threads = o.threads ? o.threads : processors();
-    ssm2d_context *context = memory_take(&c, sizeof c);
-    void *memory = memory_take(&c, pool_bytes(threads));
+    ssm2d_context *context = mem_alloc(&c, sizeof c);
+    void *memory = mem_alloc(&c, pool_bytes(threads));
     if (!context || !memory) {
-        memory_give(&c, memory);
-        memory_give(&c, context);
+        mem_free(&c, memory);
+        mem_free(&c, context);
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for a context of %d threads", threads);
     }
     status = pool_start(memory, threads, &c.pool, error);
     if (status) {
-        memory_give(&c, memory);
-        memory_give(&c, context);
+        mem_free(&c, memory);
+        mem_free(&c, context);
         return status;
     }
     *context = c;
@@ -86,8 +86,8 @@ void ssm2d_context_destroy(ssm2d_context *context)
     if (!context) return;
     ssm2d_context c = *context;
     pool_stop(c.pool);
-    memory_give(&c, c.pool);
-    memory_give(&c, context);
+    mem_free(&c, c.pool);
+    mem_free(&c, context);
 }
 
 int ssm2d_context_threads(const ssm2d_context *context) { return pool_threads(context->pool); }

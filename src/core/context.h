@@ -14,7 +14,7 @@ struct ssm2d_context {
 };
 
 /* 64-byte aligned and zeroed memory; NULL when there is none (or bytes is absurd). */
-void *memory_take(const ssm2d_context *context, size_t bytes);
-void memory_give(const ssm2d_context *context, void *memory);
+void *mem_alloc(const ssm2d_context *context, size_t bytes);
+void mem_free(const ssm2d_context *context, void *memory);
 
 #endif

@@ -1,17 +1,18 @@
-/* real - the number type of a file that is compiled twice, once for float and once for double.
+/* real - the number type of the file being compiled: float, or double with -DREAL_IS_DOUBLE.
  *
- * NAME(x) gives such a file's functions and types a name of their own in each. */
+ * The layer library holds both: its files are compiled twice, and a header of names (simd_names.h,
+ * conv_names.h, layer_names.h) gives every function a suffix, so that the code itself reads
+ * plainly. The graph, operators, mixers and models are float; tests build them in double as well,
+ * into programs of their own. */
 #ifndef SSM2D_CORE_REAL_H
 #define SSM2D_CORE_REAL_H
 
-#if defined(REAL_IS_DOUBLE)
+#ifdef REAL_IS_DOUBLE
 typedef double real;
-#define NAME(x) x##_f64
-#elif defined(REAL_IS_FLOAT)
-typedef float real;
-#define NAME(x) x##_f32
+#define WITH_TYPE_SUFFIX(name) name##_f64
 #else
-#error "compile with REAL_IS_FLOAT or REAL_IS_DOUBLE"
+typedef float real;
+#define WITH_TYPE_SUFFIX(name) name##_f32
 #endif
 
 #endif

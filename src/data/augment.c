@@ -2,7 +2,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
-#include "data/counter.h"
+#include "data/keyed_rng.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,7 +47,7 @@ ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *
 static void flip(const augment_options *options, rng *r, work_image *image)
 {
     size_t channels = (size_t)image->channels;
-    if (!options->flip || counter_below(r, 2)) return;
+    if (!options->flip || rng_below(r, 2)) return;
     for (size_t y = 0; y < image->rows; y++) {
         uint8_t *left = image->pixels + y * image->cols * channels, *right = left + (image->cols - 1) * channels;
         for (; left < right; left += channels, right -= channels)
@@ -64,8 +64,8 @@ static void crop(const augment_options *options, rng *r, work_image *image)
 {
     ptrdiff_t padding = options->crop_padding, rows = (ptrdiff_t)image->rows, cols = (ptrdiff_t)image->cols;
     if (!padding) return;
-    ptrdiff_t down = (ptrdiff_t)counter_below(r, 2 * (uint64_t)padding + 1) - padding;
-    ptrdiff_t across = (ptrdiff_t)counter_below(r, 2 * (uint64_t)padding + 1) - padding;
+    ptrdiff_t down = (ptrdiff_t)rng_below(r, 2 * (uint64_t)padding + 1) - padding;
+    ptrdiff_t across = (ptrdiff_t)rng_below(r, 2 * (uint64_t)padding + 1) - padding;
     ptrdiff_t first = across < 0 ? -across : 0, end = across > 0 ? cols - across : cols; /* columns that are not black */
     size_t channels = (size_t)image->channels, line = image->cols * channels;
     for (ptrdiff_t y = 0; y < rows; y++) {
@@ -80,7 +80,7 @@ static void crop(const augment_options *options, rng *r, work_image *image)
     image->spare = pixels;
 }
 
-static const augment_step steps[] = {{COUNTER_FLIP, flip}, {COUNTER_CROP, crop}};
+static const augment_step steps[] = {{RNG_FLIP, flip}, {RNG_CROP, crop}};
 enum { STEPS = sizeof steps / sizeof *steps };
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------- */
@@ -107,11 +107,11 @@ ssm2d_status augment_create(const ssm2d_context *context, const augment_options 
                           (double)norm->mean[c], (double)norm->std[c]);
     if (status) return status;
     size_t bytes = rows * cols * (size_t)channels;
-    augment *a = memory_take(context, sizeof *a);
-    uint8_t *memory = memory_take(context, 2 * bytes);
+    augment *a = mem_alloc(context, sizeof *a);
+    uint8_t *memory = mem_alloc(context, 2 * bytes);
     if (!a || !memory) {
-        memory_give(context, a);
-        memory_give(context, memory);
+        mem_free(context, a);
+        mem_free(context, memory);
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for images of %zu x %zu x %d", rows, cols, channels);
     }
     *a = (augment){.context = context, .options = *options, .memory = memory};
@@ -125,8 +125,8 @@ ssm2d_status augment_create(const ssm2d_context *context, const augment_options 
 void augment_destroy(augment *a)
 {
     if (!a) return;
-    memory_give(a->context, a->memory);
-    memory_give(a->context, a);
+    mem_free(a->context, a->memory);
+    mem_free(a->context, a);
 }
 
 uint8_t *augment_pixels(augment *a) { return a->image.pixels; }
@@ -141,7 +141,7 @@ void augment_plain(const augment *a, float *out)
 void augment_train(augment *a, uint64_t seed, uint64_t epoch, uint64_t image, float *out)
 {
     for (int i = 0; i < STEPS; i++) {
-        rng r = counter_rng(seed, (counter_purpose)steps[i].purpose, epoch, image);
+        rng r = keyed_rng(seed, (rng_purpose)steps[i].purpose, epoch, image);
         steps[i].run(&a->options, &r, &a->image);
     }
     augment_plain(a, out);

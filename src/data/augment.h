@@ -26,7 +26,7 @@ typedef struct work_image {
 } work_image;
 
 typedef struct augment_step {
-    int purpose; /* of its random numbers, a counter_purpose */
+    int purpose; /* of its random numbers, a rng_purpose */
     void (*run)(const augment_options *options, rng *r, work_image *image);
 } augment_step;
 

@@ -81,7 +81,7 @@ static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *er
                       count, v->classes);
     else
         status = dataset_name_classes(d, count, lines, error);
-    memory_give(d->context, text);
+    mem_free(d->context, text);
     return status;
 }
 
@@ -100,7 +100,7 @@ static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split spl
         count += counts[i];
     }
     if (status) return status;
-    uint8_t *at = s->blocks[0] = memory_take(d->context, count * record);
+    uint8_t *at = s->blocks[0] = mem_alloc(d->context, count * record);
     if (!at) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu images", text_path(folder), count);
     s->pixels = at + v->labels;
     s->pixels_stride = s->label_stride = record;

@@ -7,7 +7,7 @@
 #include "core/context.h"
 #include "core/hash.h"
 #include "core/status.h"
-#include "data/kind.h"
+#include "data/dataset_impl.h"
 #include "data/picture.h"
 #include "io/text.h"
 
@@ -43,10 +43,10 @@ static ssm2d_status grow(const ssm2d_context *context, growing *g, size_t more, 
 {
     if (g->count + more <= g->room) return SSM2D_OK;
     size_t room = 2 * (g->count + more);
-    void *items = memory_take(context, room * item);
+    void *items = mem_alloc(context, room * item);
     if (!items) return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for a list of %zu bytes", room * item);
     if (g->count) memcpy(items, g->items, g->count * item);
-    memory_give(context, g->items);
+    mem_free(context, g->items);
     g->items = items;
     g->room = room;
     return SSM2D_OK;
@@ -117,9 +117,9 @@ static ssm2d_status list_folder(listing *l, const char *path, int label, ssm2d_e
 
 static void listing_free(listing *l)
 {
-    memory_give(l->context, l->root);
-    memory_give(l->context, l->text.items);
-    memory_give(l->context, l->entries.items);
+    mem_free(l->context, l->root);
+    mem_free(l->context, l->text.items);
+    mem_free(l->context, l->entries.items);
 }
 
 /* FOLDER/train; for the other split FOLDER/val, or FOLDER/test where there is no val. */
@@ -151,7 +151,7 @@ static ssm2d_status find_classes(dataset *d, const char *folder, const char *roo
                       text_path(path), count ? "too many folders" : "no folders");
         goto done;
     }
-    names = memory_take(d->context, count * sizeof *names);
+    names = mem_alloc(d->context, count * sizeof *names);
     if (!names) {
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu classes", text_path(path), count);
         goto done;
@@ -159,7 +159,7 @@ static ssm2d_status find_classes(dataset *d, const char *folder, const char *roo
     for (size_t i = 0; i < count; i++) names[i] = name_of(&classes, i);
     status = dataset_name_classes(d, (int)count, names, error);
 done:
-    memory_give(d->context, names);
+    mem_free(d->context, names);
     listing_free(&classes);
     return status;
 }
@@ -195,13 +195,13 @@ static uint64_t names_number(const listing *l)
 static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split split, ssm2d_error *error)
 {
     char path[PATH_MAX];
-    listing *l = d->state = memory_take(d->context, sizeof *l);
+    listing *l = d->state = mem_alloc(d->context, sizeof *l);
     if (!l) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(folder));
     l->context = d->context;
     if (!split_folder(folder, split, path, sizeof path))
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: has no folder %s", text_path(folder),
                     split == DATASET_TRAIN ? "train" : "val or test");
-    l->root = memory_take(d->context, strlen(path) + 1);
+    l->root = mem_alloc(d->context, strlen(path) + 1);
     if (!l->root) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(folder));
     strcpy(l->root, path);
     ssm2d_status status = find_classes(d, folder, l->root, error);
@@ -242,7 +242,7 @@ static void close_folder(dataset *d)
 {
     if (!d->state) return;
     listing_free(d->state);
-    memory_give(d->context, d->state);
+    mem_free(d->context, d->state);
 }
 
 const dataset_kind dataset_folder = {"folder",    "folder:FOLDER: train/CLASS/*.png|jpg and val/CLASS/.. (or test)",

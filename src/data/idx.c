@@ -125,7 +125,7 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
                       bytes, (size_t)info.st_size);
         goto done;
     }
-    *out = memory_take(context, bytes);
+    *out = mem_alloc(context, bytes);
     if (!*out) {
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu bytes", text_path(path), bytes);
         goto done;
@@ -135,7 +135,7 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
 done:
     gzclose(file);
     if (status) {
-        memory_give(context, *out);
+        mem_free(context, *out);
         *out = NULL;
     }
     return status;
@@ -159,7 +159,7 @@ static ssm2d_status find_classes(dataset *d, const char *folder, dataset_split s
     ssm2d_status status = read_file(d->context, path, 1, &count, &labels, error);
     if (status) return status;
     *classes = count_classes(labels, count);
-    memory_give(d->context, labels);
+    mem_free(d->context, labels);
     return SSM2D_OK;
 }
 

@@ -2,7 +2,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
-#include "data/counter.h"
+#include "data/keyed_rng.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -55,10 +55,10 @@ struct loader {
 static void shuffle(loader *l, uint64_t epoch)
 {
     if (l->order_known && l->order_epoch == epoch) return;
-    rng r = counter_rng(l->options.seed, COUNTER_ORDER, epoch, 0);
+    rng r = keyed_rng(l->options.seed, RNG_ORDER, epoch, 0);
     for (size_t i = 0; i < l->count; i++) l->order[i] = (uint32_t)i;
     for (size_t i = l->count; i > 1; i--) {
-        size_t k = (size_t)counter_below(&r, i);
+        size_t k = (size_t)rng_below(&r, i);
         uint32_t image = l->order[i - 1];
         l->order[i - 1] = l->order[k];
         l->order[k] = image;
@@ -148,12 +148,12 @@ static ssm2d_status take_memory(loader *l, ssm2d_error *error)
     const loader_options *o = &l->options;
     size_t size = o->rows * o->cols * (size_t)o->channels, bytes;
     int good = !__builtin_mul_overflow(o->batch * sizeof(float), size, &bytes);
-    l->slots = memory_take(l->context, l->slot_count * sizeof *l->slots);
-    l->order = o->train ? memory_take(l->context, l->count * sizeof *l->order) : NULL;
+    l->slots = mem_alloc(l->context, l->slot_count * sizeof *l->slots);
+    l->order = o->train ? mem_alloc(l->context, l->count * sizeof *l->order) : NULL;
     good = good && l->slots && (l->order || !o->train);
     for (size_t i = 0; good && i < l->slot_count; i++) {
-        l->slots[i].images = memory_take(l->context, bytes);
-        l->slots[i].labels = memory_take(l->context, o->batch * sizeof(int));
+        l->slots[i].images = mem_alloc(l->context, bytes);
+        l->slots[i].labels = mem_alloc(l->context, o->batch * sizeof(int));
         good = l->slots[i].images && l->slots[i].labels;
     }
     if (good) return SSM2D_OK;
@@ -182,7 +182,7 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d, const
     *out = NULL;
     ssm2d_status status = check(o, count, error);
     if (status) return status;
-    loader *l = memory_take(context, sizeof *l);
+    loader *l = mem_alloc(context, sizeof *l);
     if (!l) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a loader");
     l->context = context;
     l->data = d;
@@ -220,14 +220,14 @@ void loader_destroy(loader *l)
     pthread_cond_destroy(&l->gave_one);
     pthread_mutex_destroy(&l->lock);
     for (size_t i = 0; l->slots && i < l->slot_count; i++) {
-        memory_give(l->context, l->slots[i].images);
-        memory_give(l->context, l->slots[i].labels);
+        mem_free(l->context, l->slots[i].images);
+        mem_free(l->context, l->slots[i].labels);
     }
-    memory_give(l->context, l->slots);
-    memory_give(l->context, l->order);
+    mem_free(l->context, l->slots);
+    mem_free(l->context, l->order);
     augment_destroy(l->augment);
     resize_destroy(l->resize);
-    memory_give(l->context, l);
+    mem_free(l->context, l);
 }
 
 size_t loader_batches(const loader *l) { return l->batches; }

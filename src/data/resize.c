@@ -37,8 +37,8 @@ struct resize {
 static int block_room(const ssm2d_context *context, block *b, size_t size)
 {
     if (size <= b->size) return 1;
-    memory_give(context, b->memory);
-    b->memory = memory_take(context, size);
+    mem_free(context, b->memory);
+    b->memory = mem_alloc(context, size);
     b->size = b->memory ? size : 0;
     return b->memory != NULL;
 }
@@ -50,7 +50,7 @@ ssm2d_status resize_create(const ssm2d_context *context, size_t rows, size_t col
     if (rows < 1 || rows > RESIZE_MOST || cols < 1 || cols > RESIZE_MOST || (channels != 1 && channels != 3))
         return fail(error, SSM2D_ERROR_ARGUMENT, "images of %zu x %zu x %d: use 1 to %d rows and columns, and 1 or 3 channels",
                     rows, cols, channels, RESIZE_MOST);
-    resize *r = memory_take(context, sizeof *r);
+    resize *r = mem_alloc(context, sizeof *r);
     if (!r) return fail(error, SSM2D_ERROR_MEMORY, "no memory to resize images");
     *r = (resize){.context = context, .rows = rows, .cols = cols, .channels = channels};
     *out = r;
@@ -62,8 +62,8 @@ void resize_destroy(resize *r)
     if (!r) return;
     const ssm2d_context *context = r->context;
     block *blocks[] = {&r->across_block, &r->down_block, &r->space, &r->converted, &r->ring, &r->sums};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) memory_give(context, blocks[i]->memory);
-    memory_give(context, r);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) mem_free(context, blocks[i]->memory);
+    mem_free(context, r);
 }
 
 static double triangle(double x) { return x < 0 ? (x > -1 ? 1 + x : 0) : (x < 1 ? 1 - x : 0); }

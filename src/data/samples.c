@@ -6,7 +6,7 @@
 
 ssm2d_status samples_create(dataset *d, samples **out, ssm2d_error *error)
 {
-    *out = d->state = memory_take(d->context, sizeof **out);
+    *out = d->state = mem_alloc(d->context, sizeof **out);
     return *out ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "data: no memory to open %s", d->kind->name);
 }
 
@@ -36,9 +36,9 @@ void samples_close(dataset *d)
 {
     samples *s = d->state;
     if (!s) return;
-    memory_give(d->context, s->blocks[0]);
-    memory_give(d->context, s->blocks[1]);
-    memory_give(d->context, s);
+    mem_free(d->context, s->blocks[0]);
+    mem_free(d->context, s->blocks[1]);
+    mem_free(d->context, s);
 }
 
 ssm2d_status samples_check(const dataset *d, const char *path, ssm2d_error *error)

@@ -2,7 +2,7 @@
 #ifndef SSM2D_DATA_SAMPLES_H
 #define SSM2D_DATA_SAMPLES_H
 
-#include "data/kind.h"
+#include "data/dataset_impl.h"
 
 typedef struct samples {
     uint8_t *blocks[2];            /* the memory, from the data set's context */

@@ -53,13 +53,13 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
     if (width * scale > MOST_PIXELS || height * scale > MOST_PIXELS)
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: a picture of %.0f x %.0f is too large; draw fewer panels",
                     text_path(path), width * scale, height * scale);
-    canvas *c = memory_take(context, sizeof *c);
+    canvas *c = mem_alloc(context, sizeof *c);
     if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
     c->context = context;
     c->svg = svg;
     status = atomic_open(context, path, &c->file, error);
     if (status) {
-        memory_give(context, c);
+        mem_free(context, c);
         return status;
     }
     c->surface = svg ? cairo_svg_surface_create_for_stream(write_bytes, c, width, height)
@@ -78,7 +78,7 @@ static void destroy(canvas *c)
 {
     cairo_destroy(c->cairo);
     cairo_surface_destroy(c->surface);
-    memory_give(c->context, c);
+    mem_free(c->context, c);
 }
 
 ssm2d_status canvas_finish(canvas *c, ssm2d_error *error)

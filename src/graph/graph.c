@@ -6,35 +6,34 @@
 #include <stdio.h>
 #include <string.h>
 
-ssm2d_status NAME(graph_create)(ssm2d_context *context, int training, graph **out, ssm2d_error *error)
+ssm2d_status graph_create(ssm2d_context *context, int training, graph **out, ssm2d_error *error)
 {
-    graph *g = memory_take(context, sizeof *g);
+    graph *g = mem_alloc(context, sizeof *g);
     *out = NULL;
     if (!g) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a graph");
     g->context = context;
-    g->simd = NAME(simd_for)(context->cpu);
     g->training = training;
     *out = g;
     return SSM2D_OK;
 }
 
-void NAME(graph_destroy)(graph *g)
+void graph_destroy(graph *g)
 {
     if (!g) return;
     for (int i = 0; i < g->node_count; i++) {
         node *n = g->nodes[i];
         if (n->object && n->op->destroy) n->op->destroy(g, n);
-        memory_give(g->context, n);
+        mem_free(g->context, n);
     }
-    for (int i = 0; i < g->tensor_count; i++) memory_give(g->context, g->tensors[i]);
-    memory_give(g->context, g->nodes);
-    memory_give(g->context, g->tensors);
-    memory_give(g->context, g->plan);
-    memory_give(g->context, g->memory);
-    memory_give(g->context, g);
+    for (int i = 0; i < g->tensor_count; i++) mem_free(g->context, g->tensors[i]);
+    mem_free(g->context, g->nodes);
+    mem_free(g->context, g->tensors);
+    mem_free(g->context, g->plan);
+    mem_free(g->context, g->memory);
+    mem_free(g->context, g);
 }
 
-tensor *NAME(graph_fail)(graph *g, const char *format, ...)
+tensor *graph_fail(graph *g, const char *format, ...)
 {
     if (g->status) return NULL;
     va_list args;
@@ -47,7 +46,7 @@ tensor *NAME(graph_fail)(graph *g, const char *format, ...)
 
 static void *no_memory(graph *g)
 {
-    NAME(graph_fail)(g, "no memory for a graph of %d nodes", g->node_count);
+    graph_fail(g, "no memory for a graph of %d nodes", g->node_count);
     g->status = SSM2D_ERROR_MEMORY;
     return NULL;
 }
@@ -57,10 +56,10 @@ static int grow(graph *g, void ***list, int count, int *room)
 {
     if (count < *room) return 1;
     int wanted = *room ? 2 * *room : 64;
-    void **bigger = memory_take(g->context, (size_t)wanted * sizeof *bigger);
+    void **bigger = mem_alloc(g->context, (size_t)wanted * sizeof *bigger);
     if (!bigger) return no_memory(g), 0;
     if (*list) memcpy(bigger, *list, (size_t)count * sizeof *bigger);
-    memory_give(g->context, *list);
+    mem_free(g->context, *list);
     *list = bigger;
     *room = wanted;
     return 1;
@@ -69,7 +68,7 @@ static int grow(graph *g, void ***list, int count, int *room)
 static tensor *new_tensor(graph *g, role kind, int rank, const size_t *shape)
 {
     if (g->status || !grow(g, (void ***)&g->tensors, g->tensor_count, &g->tensor_room)) return NULL;
-    tensor *t = memory_take(g->context, sizeof *t);
+    tensor *t = mem_alloc(g->context, sizeof *t);
     if (!t) return no_memory(g);
     t->role = kind;
     t->rank = rank;
@@ -78,29 +77,29 @@ static tensor *new_tensor(graph *g, role kind, int rank, const size_t *shape)
     for (int i = 0; i < rank; i++) {
         t->shape[i] = shape[i];
         if (!shape[i] || __builtin_mul_overflow(t->count, shape[i], &t->count) || t->count > PTRDIFF_MAX / sizeof(double)) {
-            memory_give(g->context, t);
-            return NAME(graph_fail)(g, "axis %d of a tensor has size %zu: empty or too large", i, shape[i]);
+            mem_free(g->context, t);
+            return graph_fail(g, "axis %d of a tensor has size %zu: empty or too large", i, shape[i]);
         }
     }
     g->tensors[g->tensor_count++] = t;
     return t;
 }
 
-tensor *NAME(graph_input)(graph *g, const char *name, int rank, const size_t *shape)
+tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape)
 {
     tensor *t = new_tensor(g, ROLE_INPUT, rank, shape);
     if (t) snprintf(t->name, sizeof t->name, "%s", name);
     return t;
 }
 
-tensor *NAME(graph_find)(const graph *g, const char *name)
+tensor *graph_find(const graph *g, const char *name)
 {
     for (int i = 0; i < g->tensor_count; i++)
         if (!strcmp(g->tensors[i]->name, name)) return g->tensors[i];
     return NULL;
 }
 
-tensor *NAME(graph_param)(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
+tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
 {
     char name[sizeof((tensor *)0)->name];
     va_list args;
@@ -108,10 +107,10 @@ tensor *NAME(graph_param)(graph *g, int decay, int rank, const size_t *shape, co
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
     if (g->status) return NULL;
-    tensor *t = NAME(graph_find)(g, name);
+    tensor *t = graph_find(g, name);
     if (t) {
         if (t->role == ROLE_PARAM && t->rank == rank && !memcmp(t->shape, shape, (size_t)rank * sizeof *shape)) return t;
-        return NAME(graph_fail)(g, "parameter %s is declared twice with different shapes", name);
+        return graph_fail(g, "parameter %s is declared twice with different shapes", name);
     }
     t = new_tensor(g, ROLE_PARAM, rank, shape);
     if (!t) return NULL;
@@ -123,10 +122,10 @@ tensor *NAME(graph_param)(graph *g, int decay, int rank, const size_t *shape, co
     return t;
 }
 
-node *NAME(graph_add)(graph *g, const op *what, int inputs, tensor *const *in, int rank, const size_t *shape)
+node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int rank, const size_t *shape)
 {
     if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_room)) return NULL;
-    node *n = memory_take(g->context, sizeof *n);
+    node *n = mem_alloc(g->context, sizeof *n);
     if (!n) return no_memory(g);
     n->op = what;
     n->index = g->node_count;
@@ -134,7 +133,7 @@ node *NAME(graph_add)(graph *g, const op *what, int inputs, tensor *const *in, i
     for (int i = 0; i < inputs; i++) n->in[i] = in[i];
     n->out = shape ? new_tensor(g, ROLE_VALUE, rank, shape) : new_tensor(g, ROLE_VALUE, in[0]->rank, in[0]->shape);
     if (!n->out) {
-        memory_give(g->context, n);
+        mem_free(g->context, n);
         return NULL;
     }
     snprintf(n->out->name, sizeof n->out->name, "%d:%s", n->index, what->name);

@@ -8,17 +8,16 @@
 
 #include "core/context.h"
 #include "core/real.h"
-#include "kernels/simd.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum { GRAPH_RANK = 4, GRAPH_INPUTS = 6 };
 
-typedef struct NAME(graph) graph;
-typedef struct NAME(node) node;
-typedef struct NAME(tensor) tensor;
-typedef struct NAME(op) op;
+typedef struct graph graph;
+typedef struct node node;
+typedef struct tensor tensor;
+typedef struct op op;
 
 typedef enum role {
     ROLE_INPUT, /* given by the caller before each run; has no gradient */
@@ -27,7 +26,7 @@ typedef enum role {
 } role;
 
 /* C order: the last axis is contiguous. */
-struct NAME(tensor) {
+struct tensor {
     char name[96];
     role role;
     int rank;
@@ -43,7 +42,7 @@ struct NAME(tensor) {
 /* What an operator is. backward reads out->grad and, where in[i]->needs_grad, writes in[i]->grad: adds to it when adds[i],
  * overwrites all of it otherwise. Parameters' gradients are always added to, adds[i] being 1 for them (they are cleared
  * before a step). */
-struct NAME(op) {
+struct op {
     const char *name;
     unsigned reads_in; /* bit i: backward reads in[i]->data */
     int reads_out;     /* backward reads out->data */
@@ -57,7 +56,7 @@ struct NAME(op) {
     void (*destroy)(graph *g, node *n);              /* of what prepare made; may be NULL */
 };
 
-struct NAME(node) {
+struct node {
     const op *op;
     int index, inputs;
     tensor *in[GRAPH_INPUTS], *out;
@@ -68,9 +67,8 @@ struct NAME(node) {
     real *saved, *scratch;
 };
 
-struct NAME(graph) {
+struct graph {
     ssm2d_context *context;
-    const NAME(simd) *simd;
     int training;        /* whether backward will be run; operators that only act in training are left out otherwise */
     uint64_t seed, step; /* random operators draw from (seed, step, node): set step before each run */
     node **nodes;
@@ -86,35 +84,35 @@ struct NAME(graph) {
 
 /* ---- building ------------------------------------------------------------------------------------------------------- */
 
-ssm2d_status NAME(graph_create)(ssm2d_context *context, int training, graph **out, ssm2d_error *error);
-void NAME(graph_destroy)(graph *g);
+ssm2d_status graph_create(ssm2d_context *context, int training, graph **out, ssm2d_error *error);
+void graph_destroy(graph *g);
 
 /* All return NULL after an error, and accept NULL tensors then. */
-tensor *NAME(graph_input)(graph *g, const char *name, int rank, const size_t *shape);
+tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape);
 /* name is formatted; the same name and shape again gives the same tensor. */
-tensor *NAME(graph_param)(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
+tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* For operators: a node with its output; shape may be NULL for that of in[0]. */
-node *NAME(graph_add)(graph *g, const op *op, int inputs, tensor *const *in, int rank, const size_t *shape);
-tensor *NAME(graph_fail)(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
-tensor *NAME(graph_find)(const graph *g, const char *name); /* NULL when there is none */
+node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank, const size_t *shape);
+tensor *graph_fail(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tensor *graph_find(const graph *g, const char *name); /* NULL when there is none */
 
 /* Plans memory; `out` (the loss, or what a caller wants to read) lives to the end. No building after it. */
-ssm2d_status NAME(graph_finish)(graph *g, tensor *out, ssm2d_error *error);
+ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error);
 
 /* ---- running -------------------------------------------------------------------------------------------------------- */
 
 /* The flat parameter array (and its gradient, training only), param_count numbers, of the caller. */
-void NAME(graph_bind)(graph *g, real *params, real *grads);
+void graph_bind(graph *g, real *params, real *grads);
 /* Inputs' data pointers are set by the caller: tensor->data. */
-void NAME(graph_forward)(graph *g);
+void graph_forward(graph *g);
 /* Runs back from `out` whose grad the caller has filled (a loss: 1), adding to the parameters' gradients. */
-void NAME(graph_backward)(graph *g);
+void graph_backward(graph *g);
 /* Runs the same step once more (out's gradient is still there), looking at each value and gradient as it is made; the name of
  * the first one that holds a NaN or an infinity, or NULL. The parameters' gradients are of no use afterwards. */
-const char *NAME(graph_find_bad)(graph *g);
+const char *graph_find_bad(graph *g);
 
 /* Seconds spent in each node's forward and backward are kept when times is not NULL: [node_count][2]. */
-void NAME(graph_time)(graph *g, double *times);
+void graph_time(graph *g, double *times);
 
 #endif

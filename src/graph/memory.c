@@ -222,7 +222,7 @@ static void plan_steps(work *w)
         if (g->nodes[i]->op->passes && gradient(w, g->nodes[i]->out)->first != NONE) share_gradients(w, g->nodes[i]);
 }
 
-ssm2d_status NAME(graph_finish)(graph *g, tensor *out, ssm2d_error *error)
+ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
 {
     if (g->status) return fail(error, g->status, "%s", g->error.line);
     for (int i = 0; i < g->node_count; i++) {
@@ -233,9 +233,9 @@ ssm2d_status NAME(graph_finish)(graph *g, tensor *out, ssm2d_error *error)
     const size_t T = (size_t)g->tensor_count, N = (size_t)g->node_count, spans = 3 * T + 4 * N, steps = 3 * N + 1;
     const size_t bytes = sizeof(memory_plan) + steps * sizeof(step) + (T + N) * sizeof(size_t);
     work w = {.g = g, .out = out, .count = (int)spans};
-    char *plan = memory_take(g->context, bytes);
-    w.spans = memory_take(g->context, spans * sizeof *w.spans);
-    w.order = memory_take(g->context, spans * sizeof *w.order);
+    char *plan = mem_alloc(g->context, bytes);
+    w.spans = mem_alloc(g->context, spans * sizeof *w.spans);
+    w.order = mem_alloc(g->context, spans * sizeof *w.order);
     g->plan = plan;
     if (plan && w.spans && w.order) {
         w.plan = (memory_plan *)(void *)plan;
@@ -246,10 +246,10 @@ ssm2d_status NAME(graph_finish)(graph *g, tensor *out, ssm2d_error *error)
         plan_steps(&w);
         g->bytes = place(&w);
         record(&w);
-        g->memory = memory_take(g->context, g->bytes);
+        g->memory = mem_alloc(g->context, g->bytes);
     }
-    memory_give(g->context, w.spans);
-    memory_give(g->context, w.order);
+    mem_free(g->context, w.spans);
+    mem_free(g->context, w.order);
     if (!g->memory) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of a step", g->bytes);
     for (size_t t = 0; t < T; t++)
         if (g->tensors[t]->role == ROLE_VALUE && g->tensors[t]->needs_grad)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-void NAME(graph_bind)(graph *g, real *params, real *grads)
+void graph_bind(graph *g, real *params, real *grads)
 {
     for (int i = 0; i < g->tensor_count; i++) {
         tensor *t = g->tensors[i];
@@ -43,19 +43,19 @@ static void run(graph *g, int first, int end)
     }
 }
 
-void NAME(graph_forward)(graph *g)
+void graph_forward(graph *g)
 {
     const memory_plan *p = g->plan;
     run(g, 0, p->backward);
 }
 
-void NAME(graph_backward)(graph *g)
+void graph_backward(graph *g)
 {
     const memory_plan *p = g->plan;
     run(g, p->backward, p->steps);
 }
 
-void NAME(graph_time)(graph *g, double *times)
+void graph_time(graph *g, double *times)
 {
     memory_plan *p = g->plan;
     p->times = times;
@@ -68,7 +68,7 @@ static int bad(const real *numbers, size_t count)
     return 0;
 }
 
-const char *NAME(graph_find_bad)(graph *g)
+const char *graph_find_bad(graph *g)
 {
     const memory_plan *p = g->plan;
     for (int i = 0; i < g->tensor_count; i++)

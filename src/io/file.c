@@ -50,10 +50,10 @@ ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
 static ssm2d_status grow(const ssm2d_context *context, const char *path, char **bytes, size_t have, size_t room,
                          ssm2d_error *error)
 {
-    char *more = room < SIZE_MAX ? memory_take(context, room + 1) : NULL;
+    char *more = room < SIZE_MAX ? mem_alloc(context, room + 1) : NULL;
     if (!more) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu bytes", text_path(path), room);
     if (*bytes) memcpy(more, *bytes, have);
-    memory_give(context, *bytes);
+    mem_free(context, *bytes);
     *bytes = more;
     return SSM2D_OK;
 }
@@ -110,7 +110,7 @@ ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t mo
     *size = have;
     all = NULL;
 done:
-    memory_give(context, all);
+    mem_free(context, all);
     close(fd);
     return status;
 }
@@ -171,8 +171,8 @@ ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_
                     S_ISDIR(info.st_mode) ? "a folder" : "not a regular file");
     ssm2d_status status = SSM2D_OK;
     int fd = -1;
-    file->path = memory_take(context, length + 1);
-    file->temporary = memory_take(context, length + 32);
+    file->path = mem_alloc(context, length + 1);
+    file->temporary = mem_alloc(context, length + 32);
     if (!file->path || !file->temporary) {
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its name", text_path(path));
         goto done;
@@ -199,8 +199,8 @@ ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_
     }
 done:
     if (status) {
-        memory_give(context, file->path);
-        memory_give(context, file->temporary);
+        mem_free(context, file->path);
+        mem_free(context, file->temporary);
         *file = (atomic_file){0};
     }
     return status;
@@ -246,8 +246,8 @@ ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
         unlink(file->temporary);
     else if (!status)
         status = sync_folder(file, error);
-    memory_give(file->context, file->path);
-    memory_give(file->context, file->temporary);
+    mem_free(file->context, file->path);
+    mem_free(file->context, file->temporary);
     *file = (atomic_file){0};
     return status;
 }
@@ -257,8 +257,8 @@ void atomic_cancel(atomic_file *file)
     if (!file->stream) return;
     fclose(file->stream);
     if (!file->nameless) unlink(file->temporary);
-    memory_give(file->context, file->path);
-    memory_give(file->context, file->temporary);
+    mem_free(file->context, file->path);
+    mem_free(file->context, file->temporary);
     *file = (atomic_file){0};
 }
 

@@ -9,7 +9,7 @@
 /* Opens path for reading, in binary; a folder is refused here rather than by the first read. */
 ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error);
 
-/* Reads all of path into memory taken from context (give it back with memory_give); a NUL byte follows the contents.
+/* Reads all of path into memory taken from context (give it back with mem_free); a NUL byte follows the contents.
  * Refuses files over `most` bytes, and files that turn out shorter than they said. Pipes and devices will do. */
 ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes, size_t *size,
                        ssm2d_error *error);

@@ -29,10 +29,10 @@ ssm2d_status image_open(const ssm2d_context *context, const char *path, image_re
                         ssm2d_error *error)
 {
     *out = NULL;
-    image_reader *reader = memory_take(context, sizeof *reader);
+    image_reader *reader = mem_alloc(context, sizeof *reader);
     if (!reader) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     reader->context = context;
-    reader->path = memory_take(context, strlen(path) + 1);
+    reader->path = mem_alloc(context, strlen(path) + 1);
     ssm2d_status status =
         reader->path ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     if (!status) {
@@ -70,6 +70,6 @@ void image_close(image_reader *reader)
     const ssm2d_context *context = reader->context;
     if (reader->decoder) reader->format->close(reader);
     if (reader->stream) fclose(reader->stream);
-    memory_give(context, reader->path);
-    memory_give(context, reader);
+    mem_free(context, reader->path);
+    mem_free(context, reader);
 }

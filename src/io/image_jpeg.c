@@ -82,7 +82,7 @@ static size_t whole_bytes(const struct jpeg_decompress_struct *jpeg)
 
 static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
 {
-    decoder *d = reader->decoder = memory_take(reader->context, sizeof *d);
+    decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
     if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
     struct jpeg_decompress_struct *jpeg = &d->jpeg;
     jpeg->err = jpeg_std_error(&d->errors);
@@ -126,7 +126,7 @@ static void close_jpeg(image_reader *reader)
 {
     decoder *d = reader->decoder;
     jpeg_destroy_decompress(&d->jpeg); /* does not fail, and takes a decoder that could not be created */
-    memory_give(reader->context, d);
+    mem_free(reader->context, d);
 }
 
 const image_format image_jpeg = {0xff, open_jpeg, read_jpeg_row, close_jpeg};

@@ -47,7 +47,7 @@ static ssm2d_status read_whole(image_reader *reader, decoder *d, ssm2d_error *er
 
 static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
 {
-    decoder *d = reader->decoder = memory_take(reader->context, sizeof *d);
+    decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
     if (!d || !(d->png = spng_ctx_new(0)))
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
 
@@ -63,7 +63,7 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
     if (d->interlaced && d->row_bytes > IMAGE_WHOLE_MOST / header.height)
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: has %u x %u pixels and is interlaced: save it without interlacing",
                     text_path(reader->path), header.height, header.width);
-    d->pixels = memory_take(reader->context, d->row_bytes * (d->interlaced ? header.height : 1));
+    d->pixels = mem_alloc(reader->context, d->row_bytes * (d->interlaced ? header.height : 1));
     if (!d->pixels)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %u columns", text_path(reader->path), header.width);
     int grey = header.color_type == SPNG_COLOR_TYPE_GRAYSCALE || header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
@@ -113,8 +113,8 @@ static void close_png(image_reader *reader)
 {
     decoder *d = reader->decoder;
     spng_ctx_free(d->png);
-    memory_give(reader->context, d->pixels);
-    memory_give(reader->context, d);
+    mem_free(reader->context, d->pixels);
+    mem_free(reader->context, d);
 }
 
 const image_format image_png = {0x89, open_png, read_png_row, close_png};

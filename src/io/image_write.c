@@ -41,13 +41,13 @@ ssm2d_status image_create(const ssm2d_context *context, const char *path, const 
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: %zu x %zu pixels of %d channels: use 1 to %d rows and columns, 1 or 3 channels", text_path(path),
                     info->rows, info->cols, info->channels, INT32_MAX);
-    image_writer *writer = memory_take(context, sizeof *writer);
+    image_writer *writer = mem_alloc(context, sizeof *writer);
     if (!writer) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to write it", text_path(path));
     writer->context = context;
     writer->info = *info;
     ssm2d_status status = atomic_open(context, path, &writer->file, error);
     if (status) {
-        memory_give(context, writer);
+        mem_free(context, writer);
         return status;
     }
     struct spng_ihdr header = {
@@ -96,5 +96,5 @@ void image_abandon(image_writer *writer)
     if (!writer) return;
     spng_ctx_free(writer->png);
     atomic_cancel(&writer->file);
-    memory_give(writer->context, writer);
+    mem_free(writer->context, writer);
 }

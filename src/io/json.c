@@ -108,7 +108,7 @@ ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **r
     ssm2d_status status = file_read(context, path, FILE_MOST, &text, &size, error);
     if (status) return status;
     status = json_parse(path, text, size, root, error);
-    memory_give(context, text);
+    mem_free(context, text);
     return status;
 }
 

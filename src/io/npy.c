@@ -212,7 +212,7 @@ static ssm2d_status take_data(const ssm2d_context *context, const char *name, si
     if (needed != bytes)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: shape %s of %s needs %zu bytes of data, but %zu follow the header",
                     text_path(name), shape, types[array->type].descr, needed, bytes);
-    array->data = memory_take(context, bytes);
+    array->data = mem_alloc(context, bytes);
     if (!array->data) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu bytes", text_path(name), bytes);
     return SSM2D_OK;
 }
@@ -251,7 +251,7 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
     if ((size_t)info.st_size > size && size == sizeof first) size = (size_t)info.st_size;
     status = parse_start(path, first, size, &start, &length, error);
     if (status) goto done;
-    header = memory_take(context, length);
+    header = mem_alloc(context, length);
     if (!header) {
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its header", text_path(path));
         goto done;
@@ -272,8 +272,8 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
     *array = a;
     a.data = NULL;
 done:
-    memory_give(context, a.data);
-    memory_give(context, header);
+    mem_free(context, a.data);
+    mem_free(context, header);
     fclose(stream);
     return status;
 }
@@ -316,7 +316,7 @@ ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type 
 
 void npy_free(const ssm2d_context *context, npy_array *array)
 {
-    memory_give(context, array->data);
+    mem_free(context, array->data);
     *array = (npy_array){0};
 }
 

@@ -198,8 +198,8 @@ static ssm2d_status parse_header(safetensors *file, const char *text, size_t len
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the header is not an object {..}", text_path(file->path));
     size_t most = 0;
     for (const cJSON *entry = file->header->child; entry; entry = entry->next) most++;
-    file->arrays = memory_take(file->context, most * sizeof *file->arrays);
-    file->sorted = memory_take(file->context, most * sizeof *file->sorted);
+    file->arrays = mem_alloc(file->context, most * sizeof *file->arrays);
+    file->sorted = mem_alloc(file->context, most * sizeof *file->sorted);
     if (!file->arrays || !file->sorted)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu names", text_path(file->path), most);
     for (const cJSON *entry = file->header->child; entry && !status; entry = entry->next) {
@@ -237,23 +237,23 @@ static ssm2d_status load(safetensors *file, size_t size, ssm2d_error *error)
     if (length > HEADER_MOST)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: says its header has %llu bytes: at most %d are read",
                     text_path(file->path), (unsigned long long)length, HEADER_MOST);
-    char *text = memory_take(file->context, length);
+    char *text = mem_alloc(file->context, length);
     if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its header", text_path(file->path));
     file->data = START + (size_t)length;
     status = fetch(file, START, text, length, error);
     if (!status) status = parse_header(file, text, length, size - file->data, error);
-    memory_give(file->context, text);
+    mem_free(file->context, text);
     return status;
 }
 
 static ssm2d_status create(const ssm2d_context *context, const char *path, safetensors **out, ssm2d_error *error)
 {
-    safetensors *file = memory_take(context, sizeof *file);
-    char *name = memory_take(context, strlen(path) + 1);
+    safetensors *file = mem_alloc(context, sizeof *file);
+    char *name = mem_alloc(context, strlen(path) + 1);
     *out = NULL;
     if (!file || !name) {
-        memory_give(context, file);
-        memory_give(context, name);
+        mem_free(context, file);
+        mem_free(context, name);
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     }
     *file = (safetensors){.context = context, .path = strcpy(name, path)};
@@ -297,10 +297,10 @@ void safetensors_close(safetensors *file)
     const ssm2d_context *context = file->context;
     if (file->stream) fclose(file->stream);
     cJSON_Delete(file->header);
-    memory_give(context, file->arrays);
-    memory_give(context, file->sorted);
-    memory_give(context, file->path);
-    memory_give(context, file);
+    mem_free(context, file->arrays);
+    mem_free(context, file->sorted);
+    mem_free(context, file->path);
+    mem_free(context, file);
 }
 
 /* ---- reading: the arrays --------------------------------------------------------------------------------------------- */

@@ -129,7 +129,7 @@ ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, s
     char *text = NULL;
     atomic_file file = {0};
     size_t most = count > note_count ? count : note_count;
-    const char **names = memory_take(context, most * sizeof *names);
+    const char **names = mem_alloc(context, most * sizeof *names);
     if (!names) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu names", text_path(path), most);
     for (size_t i = 0; i < count; i++) names[i] = items[i].name;
     ssm2d_status status = check_names(path, count, names, error);
@@ -141,6 +141,6 @@ ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, s
     if (!status) status = atomic_commit(&file, error);
     atomic_cancel(&file);
     cJSON_free(text);
-    memory_give(context, names);
+    mem_free(context, names);
     return status;
 }

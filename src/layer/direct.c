@@ -1,11 +1,12 @@
 /* direct - the convolution as it is written, for small grids: SIMD over channels, blocks of A images x C columns in registers.
  *
- * All three convolutions of a training step are the same loop (correlate in kernels/simd.h):
+ * All three convolutions of a training step are the same loop (correlate in simd/simd_table.h):
  *     y[i][j]    = sum K[i-p][j-q] * u[p][q]       kernel mirrored, cells of A images
  *     du[p][q]   = sum K[i-p][j-q] * dy[i][j]      kernel as it is
  *     dK[d][o]   = sum dy[i][j] * u[i-d][j-o]      cells of one image, A row offsets
  * Only offsets that some direction reaches are visited. */
-#include "layer/parts.h"
+#include "core/arith.h"
+#include "layer/layer_internal.h"
 #include "layer/two_sided.h"
 
 #include <string.h>
@@ -26,10 +27,7 @@ enum { LINE_BYTES = 64, GROUP_BYTES = 480 << 10 };
 /* Tiles of neighbouring vectors are written together: a whole page apart they would share their few cache sets. */
 enum { PAGE_BYTES = 4096, STAGGER = 5 * LINE_BYTES };
 
-static const NAME(simd) *simd(const ssm2d_plan *p) { return p->simd; }
-static int least(int a, int b) { return a < b ? a : b; }
-static int most(int a, int b) { return a > b ? a : b; }
-static int ceiling(int a, int b) { return (a + b - 1) / b; }
+static const simd_table *simd(const ssm2d_plan *p) { return p->simd; }
 
 /* The widest block of columns for A rows, and the largest A. */
 static int widest(const ssm2d_plan *p, int A)
@@ -44,7 +42,7 @@ static int most_a(const ssm2d_plan *p) { return simd(p)->correlate[CORRELATE_MOS
 /* Size of part k when `total` is cut into the fewest nearly equal parts of at most `limit`. */
 static int part(int total, int limit, int *done)
 {
-    int left = total - *done, size = ceiling(left, ceiling(left, limit));
+    int left = total - *done, size = div_up(left, div_up(left, limit));
     *done += size;
     return size;
 }
@@ -61,16 +59,16 @@ static size_t tile_numbers(const ssm2d_plan *p)
 }
 
 static size_t worker_numbers(const ssm2d_plan *p) { return tile_numbers(p) * ((size_t)p->own[GROUP] + 1); }
-static int groups(const ssm2d_plan *p) { return ceiling(p->vectors, p->own[GROUP]); }
+static int groups(const ssm2d_plan *p) { return div_up(p->vectors, p->own[GROUP]); }
 
 static double cost(const ssm2d_plan *p)
 {
     double pairs = 0; /* of an output and an input cell that some direction joins */
     for (int d = 1 - p->trunc_rows; d < p->trunc_rows; d++) {
-        reach c = NAME(two_sided_reach)(p, d);
+        reach c = two_sided_reach(p, d);
         double rows = p->rows - (d < 0 ? -d : d), columns = 0;
         if (c.low > c.high) continue;
-        for (int j = 0; j < p->cols; j++) columns += least(c.high, j) - most(c.low, j - p->cols + 1) + 1;
+        for (int j = 0; j < p->cols; j++) columns += min_int(c.high, j) - max_int(c.low, j - p->cols + 1) + 1;
         pairs += rows * columns;
     }
     return 1.4 * pairs * (double)p->options.batch * p->vectors * p->lanes; /* blocks overlap the edges of what is reached */
@@ -79,12 +77,12 @@ static double cost(const ssm2d_plan *p)
 static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
 {
     (void)error;
-    int batch = (int)p->options.batch, line = most(1, LINE_BYTES / (p->lanes * (int)sizeof(real)));
-    int lines = ceiling(p->vectors, line), fitting = (int)(GROUP_BYTES / (tile_numbers(p) * (size_t)line * sizeof(real)));
-    p->own[GROUP] = line * ceiling(lines, ceiling(lines, most(1, fitting))); /* nearly equal groups */
-    p->own[IMAGES] = least(most_a(p), batch);
-    p->own[CHUNKS] = least(ceiling(TASKS_WANTED, groups(p)), ceiling(batch, p->own[IMAGES]));
-    p->own[GRADIENT_CHUNKS] = least(ceiling(TASKS_WANTED, groups(p)), batch);
+    int batch = (int)p->options.batch, line = max_int(1, LINE_BYTES / (p->lanes * (int)sizeof(real)));
+    int lines = div_up(p->vectors, line), fitting = (int)(GROUP_BYTES / (tile_numbers(p) * (size_t)line * sizeof(real)));
+    p->own[GROUP] = line * div_up(lines, div_up(lines, max_int(1, fitting))); /* nearly equal groups */
+    p->own[IMAGES] = min_int(most_a(p), batch);
+    p->own[CHUNKS] = min_int(div_up(TASKS_WANTED, groups(p)), div_up(batch, p->own[IMAGES]));
+    p->own[GRADIENT_CHUNKS] = min_int(div_up(TASKS_WANTED, groups(p)), batch);
     size_t vectors = (size_t)p->vectors * sizeof(real), threads = (size_t)pool_threads(p->context->pool);
     p->at.own[MIRRORED] = plan_reserve(p, two_sided_size(p), vectors);
     p->at.own[TILES] = plan_reserve(p, threads * worker_numbers(p), sizeof(real));
@@ -125,8 +123,8 @@ static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws)
 /* The input's row offsets e = p-i (in the job's kernel) at which an output row sees columns; a run of rows with one reach. */
 static reach job_reach(const job *t, int e)
 {
-    if (!t->mirrored) return NAME(two_sided_reach)(t->plan, e);
-    reach c = NAME(two_sided_reach)(t->plan, -e);
+    if (!t->mirrored) return two_sided_reach(t->plan, e);
+    reach c = two_sided_reach(t->plan, -e);
     return (reach){-c.high, -c.low};
 }
 
@@ -141,16 +139,16 @@ static void convolve_tile(const job *t, const real *kernel, const real *in, real
     const reach reaches[3] = {job_reach(t, -1), job_reach(t, 0), job_reach(t, 1)};
     memset(out, 0, (size_t)A * (size_t)image * sizeof(real));
     for (int i = 0; i < rows; i++) {
-        const int top = most(0, i - p->trunc_rows + 1), end = least(rows, i + p->trunc_rows);
+        const int top = max_int(0, i - p->trunc_rows + 1), end = min_int(rows, i + p->trunc_rows);
         const int starts[4] = {top, i, i + 1, end};
         for (int done = 0; done < cols;) {
             const int j = done, C = part(cols, widest(p, A), &done);
-            NAME(correlate) *correlate = simd(p)->correlate[A][C];
+            correlate_fn *correlate = simd(p)->correlate[A][C];
             for (int s = 0; s < 3;) {
                 reach c = reaches[s];
                 int first = starts[s], last = starts[++s];
                 while (s < 3 && same(reaches[s], c)) last = starts[++s];
-                int q = most(0, j + c.low), q_end = least(cols, j + C + c.high);
+                int q = max_int(0, j + c.low), q_end = min_int(cols, j + C + c.high);
                 if (c.low > c.high || first >= last || q >= q_end) continue;
                 correlate(out + i * row + j * lanes, image, kernel + two_sided_at(p, first - i, q - j), two_sided_row(p),
                           in + first * row + q * lanes, row, image, last - first, q_end - q);
@@ -167,8 +165,8 @@ typedef struct group {
 
 static group group_at(const ssm2d_plan *p, int g)
 {
-    int first = g * p->own[GROUP], end = least(p->vectors, first + p->own[GROUP]);
-    return (group){first, end, first * p->lanes, least(p->config.channels, end * p->lanes) - first * p->lanes};
+    int first = g * p->own[GROUP], end = min_int(p->vectors, first + p->own[GROUP]);
+    return (group){first, end, first * p->lanes, min_int(p->config.channels, end * p->lanes) - first * p->lanes};
 }
 
 /* Rows of image b into tiles whose rows are tile_row apart, vectors tile_numbers apart. */
@@ -226,7 +224,7 @@ static void gradient_tile(const ssm2d_plan *p, real *dk, const real *u, ptrdiff_
     const ptrdiff_t lanes = p->lanes, row = p->cols * lanes;
     const int T = p->trunc_rows;
     const int starts[4] = {1 - T, 0, 1, T}; /* row offsets of one sign have one reach */
-    const reach reaches[3] = {NAME(two_sided_reach)(p, -1), NAME(two_sided_reach)(p, 0), NAME(two_sided_reach)(p, 1)};
+    const reach reaches[3] = {two_sided_reach(p, -1), two_sided_reach(p, 0), two_sided_reach(p, 1)};
     for (int s = 0; s < 3;) {
         reach c = reaches[s];
         int first = starts[s], last = starts[++s];
@@ -234,10 +232,10 @@ static void gradient_tile(const ssm2d_plan *p, real *dk, const real *u, ptrdiff_
         if (c.low > c.high) continue;
         for (int ds = 0; ds < last - first;) {
             const int d = first + ds, A = part(last - first, most_a(p), &ds);
-            const int p0 = most(0, 1 - A - d), p1 = least(p->rows, p->rows - d); /* rows of u that meet a row of dy */
+            const int p0 = max_int(0, 1 - A - d), p1 = min_int(p->rows, p->rows - d); /* rows of u that meet a row of dy */
             for (int os = 0; os < c.high - c.low + 1 && p0 < p1;) {
                 const int o = c.low + os, C = part(c.high - c.low + 1, widest(p, A), &os);
-                const int t0 = most(0, o), t1 = least(p->cols, p->cols + o + C - 1);
+                const int t0 = max_int(0, o), t1 = min_int(p->cols, p->cols + o + C - 1);
                 if (t0 < t1)
                     simd(p)->correlate[A][C](dk + two_sided_at(p, d, o), two_sided_row(p), u + p0 * u_row + (t0 - o) * lanes,
                                              u_row, dy + (p0 + d) * row + t0 * lanes, row, row, p1 - p0, t1 - t0);
@@ -295,4 +293,4 @@ static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, co
     if (p->own[GRADIENT_CHUNKS] > 1) pool_run(p->context->pool, (size_t)p->vectors, sum_task, &t);
 }
 
-const algorithm NAME(algorithm_direct) = {"direct", 1, cost, plan, prepare, apply, backward};
+const algorithm algorithm_direct = {"direct", 1, cost, plan, prepare, apply, backward};

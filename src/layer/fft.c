@@ -5,8 +5,9 @@
  * transformed, multiplied by the kernel's spectrum and transformed back while it is in the nearest cache:
  *     y = F'(F(u) * K)      du = F'(F(dy) * conj(K))      dk = F'(sum over images of conj(F(u)) * F(dy))
  * Zeros beyond the grid are not read, and results there not computed. Spectra are never put in order of frequency. */
+#include "core/arith.h"
 #include "layer/fft_line.h"
-#include "layer/parts.h"
+#include "layer/layer_internal.h"
 #include "layer/two_sided.h"
 
 #include <string.h>
@@ -18,9 +19,6 @@ enum { TABLES, SPECTRA, GRADIENTS, SCRATCH };                    /* at.own[] */
  * added. Fixed, so that sums do not depend on the number of threads. */
 enum { TASKS_WANTED = 16, IMAGES_OF_GRADIENT = 4, LINE_BYTES = 64 };
 
-static int least(int a, int b) { return a < b ? a : b; }
-static int most(int a, int b) { return a > b ? a : b; }
-static int ceiling(int a, int b) { return (a + b - 1) / b; }
 static int half(const ssm2d_plan *p) { return p->own[N2] / 2 + 1; } /* frequencies that a row keeps */
 
 /* Sizes in numbers. An element is 2*lanes. */
@@ -43,12 +41,12 @@ static size_t scratch_size(const ssm2d_plan *p)
  * so that no two threads write to one. Few groups are best, for memory is then read and written in long pieces. */
 static void share(const ssm2d_plan *p, int images, int *group, int *chunks)
 {
-    const int line = most(1, LINE_BYTES / (p->lanes * (int)sizeof(real))), lines = ceiling(p->vectors, line);
-    *chunks = least(TASKS_WANTED, ceiling((int)p->options.batch, images));
-    *group = line * ceiling(lines, ceiling(TASKS_WANTED, *chunks));
+    const int line = max_int(1, LINE_BYTES / (p->lanes * (int)sizeof(real))), lines = div_up(p->vectors, line);
+    *chunks = min_int(TASKS_WANTED, div_up((int)p->options.batch, images));
+    *group = line * div_up(lines, div_up(TASKS_WANTED, *chunks));
 }
 
-static size_t tasks(const ssm2d_plan *p, int group, int chunks) { return (size_t)ceiling(p->vectors, group) * (size_t)chunks; }
+static size_t tasks(const ssm2d_plan *p, int group, int chunks) { return (size_t)div_up(p->vectors, group) * (size_t)chunks; }
 
 typedef struct range {
     int vector, vector_end;
@@ -59,13 +57,13 @@ static range range_of(const ssm2d_plan *p, size_t task, int group, int chunks)
 {
     const size_t n = (size_t)chunks, chunk = task % n, batch = p->options.batch;
     const int vector = (int)(task / n) * group;
-    return (range){vector, least(p->vectors, vector + group), chunk, batch * chunk / n, batch * (chunk + 1) / n};
+    return (range){vector, min_int(p->vectors, vector + group), chunk, batch * chunk / n, batch * (chunk + 1) / n};
 }
 
 typedef struct work {
     const ssm2d_plan *p;
     ssm2d_workspace *ws;
-    NAME(fft_line) row, column; /* transforms along a row, along a column */
+    fft_line row, column; /* transforms along a row, along a column */
     const int (*at)[2];         /* [half]: where a row has frequencies c and -c */
     const real *u, *dy;         /* forward: only u and y */
     real *y, *du;
@@ -82,7 +80,7 @@ static fft_length column_length(const ssm2d_plan *p)
 
 static work work_of(const ssm2d_plan *p, ssm2d_workspace *ws)
 {
-    const NAME(fft_functions) *f = &((const NAME(simd) *)p->simd)->fft;
+    const fft_functions *f = &((const simd_table *)p->simd)->fft;
     work w = {.p = p, .ws = ws, .row = {.f = f}, .column = {.f = f}};
     w.row.length = fft_length_of(p->own[N2], p->cols);
     w.column.length = fft_length_of(p->own[N1], p->rows);
@@ -129,8 +127,8 @@ static void fill_tables(const work *w)
         at[c][0] = fft_length_position(&w->row.length, c);
         at[c][1] = fft_length_position(&w->row.length, (p->own[N2] - c) % p->own[N2]);
     }
-    NAME(fft_line_twiddles)(&w->row.length, (real *)(uintptr_t)w->row.twiddles);
-    NAME(fft_line_twiddles)(&w->column.length, (real *)(uintptr_t)w->column.twiddles);
+    fft_line_twiddles(&w->row.length, (real *)(uintptr_t)w->row.twiddles);
+    fft_line_twiddles(&w->column.length, (real *)(uintptr_t)w->column.twiddles);
 }
 
 /* Row d of a cycle of n1: what row offset of the kernel it is, and whether there is one. */
@@ -188,12 +186,12 @@ static void prepare_vector(void *arg, size_t vector, int worker)
         real *to = spectrum + 2 * d * lanes;
         kernel_row_in(p, t.re, k2, d);
         kernel_row_in(p, t.im, k2, d + 1);
-        NAME(fft_line_forward)(&w->row, t.line, t.re, t.im, lanes, (int)n2);
+        fft_line_forward(&w->row, t.line, t.re, t.im, lanes, (int)n2);
         w->row.f->split(to, to + 2 * lanes, (ptrdiff_t)spectrum_column(p), t.line, w->at, half(p),
                         (real)(0.5 / ((double)n1 * (double)n2)));
     }
     for (int c = 0; c < half(p); c++, spectrum += spectrum_column(p))
-        NAME(fft_line_forward)(&w->column, spectrum, spectrum, spectrum + lanes, 2 * lanes, (int)n1);
+        fft_line_forward(&w->column, spectrum, spectrum, spectrum + lanes, 2 * lanes, (int)n1);
 }
 
 static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws)
@@ -204,7 +202,7 @@ static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws)
 }
 
 /* Channels of a vector, and whether rows of an array with these strides can be transformed where they are. */
-static int channels(const ssm2d_plan *p, int vector) { return least(p->lanes, p->config.channels - vector * p->lanes); }
+static int channels(const ssm2d_plan *p, int vector) { return min_int(p->lanes, p->config.channels - vector * p->lanes); }
 static int in_place(const ssm2d_plan *p, int vector, ssm2d_strides s, int rows)
 {
     return rows == 2 && s.channel == 1 && channels(p, vector) == p->lanes;
@@ -215,19 +213,19 @@ static void rows_forward(const work *w, const desk *t, real *tile, const real *i
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
-    NAME(gather) *gather = ((const NAME(simd) *)p->simd)->gather;
+    gather_fn *gather = ((const simd_table *)p->simd)->gather;
     for (int i = 0; i < p->rows; i += 2, tile += 2 * pitch) {
         const real *one = image + i * s.row + vector * lanes * s.channel, *two = one + s.row;
-        const int rows = least(2, p->rows - i);
+        const int rows = min_int(2, p->rows - i);
         if (in_place(p, vector, s, rows)) {
-            NAME(fft_line_forward)(&w->row, t->line, one, two, s.col, p->cols);
+            fft_line_forward(&w->row, t->line, one, two, s.col, p->cols);
         } else {
             gather(t->re, 0, one, (size_t)p->cols, s.col, s.channel, channels(p, vector));
             if (rows == 2)
                 gather(t->im, 0, two, (size_t)p->cols, s.col, s.channel, channels(p, vector));
             else
                 memset(t->im, 0, (size_t)(p->cols * lanes) * sizeof(real));
-            NAME(fft_line_forward)(&w->row, t->line, t->re, t->im, lanes, p->cols);
+            fft_line_forward(&w->row, t->line, t->re, t->im, lanes, p->cols);
         }
         w->row.f->split(tile, tile + pitch, 2 * lanes, t->line, w->at, half(p), scale);
     }
@@ -238,16 +236,16 @@ static void rows_backward(const work *w, const desk *t, real *image, ssm2d_strid
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
-    NAME(scatter) *scatter = ((const NAME(simd) *)p->simd)->scatter;
+    scatter_fn *scatter = ((const simd_table *)p->simd)->scatter;
     for (int i = 0; i < p->rows; i += 2, tile += 2 * pitch) {
         real *one = image + i * s.row + vector * lanes * s.channel, *two = one + s.row;
-        const int rows = least(2, p->rows - i);
+        const int rows = min_int(2, p->rows - i);
         w->row.f->join(t->line, tile, tile + pitch, 2 * lanes, w->at, half(p));
         if (in_place(p, vector, s, rows)) {
-            NAME(fft_line_backward)(&w->row, one, two, s.col, p->cols, t->line, add);
+            fft_line_backward(&w->row, one, two, s.col, p->cols, t->line, add);
             continue;
         }
-        NAME(fft_line_backward)(&w->row, t->re, t->im, lanes, p->cols, t->line, 0);
+        fft_line_backward(&w->row, t->re, t->im, lanes, p->cols, t->line, 0);
         scatter(one, t->re, 0, (size_t)p->cols, s.col, s.channel, channels(p, vector), add);
         if (rows == 2) scatter(two, t->im, 0, (size_t)p->cols, s.col, s.channel, channels(p, vector), add);
     }
@@ -259,14 +257,14 @@ static void convolve_image(const work *w, const desk *t, int vector, real *out, 
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
-    const int last = NAME(fft_line_last)(&w->column), blocks = NAME(fft_line_blocks)(&w->column);
+    const int last = fft_line_last(&w->column), blocks = fft_line_blocks(&w->column);
     const real *k = REGION(real, w->ws, own[SPECTRA]) + (size_t)vector * spectrum_size(p);
     real *top = t->tile;
     rows_forward(w, t, t->tile, in, from, vector, (real)0.5);
     for (int c = 0; c < half(p); c++, k += spectrum_column(p), top += 2 * lanes) {
-        NAME(fft_line_start)(&w->column, t->x, top, top + lanes, pitch, p->rows);
+        fft_line_start(&w->column, t->x, top, top + lanes, pitch, p->rows);
         w->column.f->convolve[conjugate][last](t->x, k, blocks);
-        NAME(fft_line_finish)(&w->column, top, top + lanes, pitch, p->rows, t->x, 0);
+        fft_line_finish(&w->column, top, top + lanes, pitch, p->rows, t->x, 0);
     }
     rows_backward(w, t, out, to, vector, t->tile, conjugate);
 }
@@ -277,17 +275,17 @@ static void differentiate_image(const work *w, const desk *t, int vector, real *
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
-    const int last = NAME(fft_line_last)(&w->column), blocks = NAME(fft_line_blocks)(&w->column);
+    const int last = fft_line_last(&w->column), blocks = fft_line_blocks(&w->column);
     const real *k = REGION(real, w->ws, own[SPECTRA]) + (size_t)vector * spectrum_size(p);
     real *top = t->tile, *top_u = t->tile_u;
     rows_forward(w, t, t->tile, dy, p->conv_out, vector, (real)0.5);
     rows_forward(w, t, t->tile_u, u, p->options.in, vector, (real)(0.5 / ((double)p->own[N1] * p->own[N2])));
     for (int c = 0; c < half(p);
          c++, gradient += spectrum_column(p), k += spectrum_column(p), top += 2 * lanes, top_u += 2 * lanes) {
-        NAME(fft_line_forward)(&w->column, t->x_u, top_u, top_u + lanes, pitch, p->rows);
-        NAME(fft_line_start)(&w->column, t->x, top, top + lanes, pitch, p->rows);
+        fft_line_forward(&w->column, t->x_u, top_u, top_u + lanes, pitch, p->rows);
+        fft_line_start(&w->column, t->x, top, top + lanes, pitch, p->rows);
         w->column.f->correlate[last](t->x, gradient, t->x_u, du ? k : NULL, blocks);
-        if (du) NAME(fft_line_finish)(&w->column, top, top + lanes, pitch, p->rows, t->x, 0);
+        if (du) fft_line_finish(&w->column, top, top + lanes, pitch, p->rows, t->x, 0);
     }
     if (du) rows_backward(w, t, du, p->options.in, vector, t->tile, 1);
 }
@@ -351,12 +349,12 @@ static void gradient_vector(void *arg, size_t vector, int worker)
     }
     for (int c = 0; c < half(p); c++) {
         real *column = g + c * step;
-        NAME(fft_line_backward)(&w->column, column, column + lanes, 2 * lanes, p->own[N1], column, 0);
+        fft_line_backward(&w->column, column, column + lanes, 2 * lanes, p->own[N1], column, 0);
     }
     for (int d = 0; d < p->own[N1]; d += 2) {
         const real *from = g + 2 * d * lanes;
         w->row.f->join(t.line, from, from + 2 * lanes, step, w->at, half(p));
-        NAME(fft_line_backward)(&w->row, t.re, t.im, lanes, p->own[N2], t.line, 0);
+        fft_line_backward(&w->row, t.re, t.im, lanes, p->own[N2], t.line, 0);
         kernel_row_out(p, dk, t.re, d);
         kernel_row_out(p, dk, t.im, d + 1);
     }
@@ -376,4 +374,4 @@ static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, co
     }
 }
 
-const algorithm NAME(algorithm_fft) = {"fft", 1, cost, plan, prepare, apply, backward};
+const algorithm algorithm_fft = {"fft", 1, cost, plan, prepare, apply, backward};

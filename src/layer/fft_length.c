@@ -1,6 +1,6 @@
 #include "layer/fft_length.h"
 
-#include "kernels/fft_radix.h"
+#include "simd/fft_radix.h"
 
 /* What a stage costs for each of the n elements, and in any case, as measured; the first ones with half of their elements. */
 static const double first_cost[FFT_RADIX + 1] = {[1] = 2, [4] = 5.3, [8] = 7.9};

@@ -1,4 +1,4 @@
-/* fft_length - lengths that the stages of kernels/fft_table.h can transform, and how. */
+/* fft_length - lengths that the stages of simd/fft_table.h can transform, and how. */
 #ifndef SSM2D_LAYER_FFT_LENGTH_H
 #define SSM2D_LAYER_FFT_LENGTH_H
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-void NAME(fft_line_twiddles)(const fft_length *l, real *w)
+void fft_line_twiddles(const fft_length *l, real *w)
 {
     const double turn = 6.28318530717958647693;
     int m = l->n;
@@ -26,7 +26,7 @@ static int same_present(int m, int count, int from, int *present)
     return end < m ? end : m;
 }
 
-void NAME(fft_line_start)(const NAME(fft_line) *t, real *x, const real *re, const real *im, ptrdiff_t step, int count)
+void fft_line_start(const fft_line *t, real *x, const real *re, const real *im, ptrdiff_t step, int count)
 {
     const fft_length *l = &t->length;
     const real *w = t->twiddles;
@@ -43,7 +43,7 @@ void NAME(fft_line_start)(const NAME(fft_line) *t, real *x, const real *re, cons
     }
 }
 
-void NAME(fft_line_finish)(const NAME(fft_line) *t, real *re, real *im, ptrdiff_t step, int count, real *x, int add)
+void fft_line_finish(const fft_line *t, real *re, real *im, ptrdiff_t step, int count, real *x, int add)
 {
     const fft_length *l = &t->length;
     const real *w = t->twiddles + fft_length_twiddles(l);
@@ -60,16 +60,16 @@ void NAME(fft_line_finish)(const NAME(fft_line) *t, real *re, real *im, ptrdiff_
     }
 }
 
-void NAME(fft_line_forward)(const NAME(fft_line) *t, real *x, const real *re, const real *im, ptrdiff_t step, int count)
+void fft_line_forward(const fft_line *t, real *x, const real *re, const real *im, ptrdiff_t step, int count)
 {
-    NAME(fft_line_start)(t, x, re, im, step, count);
-    const int r = NAME(fft_line_last)(t);
-    if (r > 1) t->f->last[r](x, NAME(fft_line_blocks)(t));
+    fft_line_start(t, x, re, im, step, count);
+    const int r = fft_line_last(t);
+    if (r > 1) t->f->last[r](x, fft_line_blocks(t));
 }
 
-void NAME(fft_line_backward)(const NAME(fft_line) *t, real *re, real *im, ptrdiff_t step, int count, real *x, int add)
+void fft_line_backward(const fft_line *t, real *re, real *im, ptrdiff_t step, int count, real *x, int add)
 {
-    const int r = NAME(fft_line_last)(t);
-    if (r > 1) t->f->last_back[r](x, NAME(fft_line_blocks)(t));
-    NAME(fft_line_finish)(t, re, im, step, count, x, add);
+    const int r = fft_line_last(t);
+    if (r > 1) t->f->last_back[r](x, fft_line_blocks(t));
+    fft_line_finish(t, re, im, step, count, x, add);
 }

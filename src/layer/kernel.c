@@ -2,7 +2,7 @@
  *
  * One task per system; states of a row of cells at a time. The adjoint needs the states of all rows, last to first: it keeps
  * one row of every `state_block` and computes a block anew from there, so that memory grows with the square root of the rows. */
-#include "layer/parts.h"
+#include "layer/layer_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,8 +13,8 @@ enum { SMALL_STATES = 256 << 10 };
 typedef struct job {
     const ssm2d_plan *plan;
     ssm2d_workspace *ws;
-    NAME(kernel_view) out;
-    NAME(kernel_fetch) *fetch;
+    kernel_view out;
+    kernel_fetch *fetch;
     const real *source;
 } job;
 
@@ -22,7 +22,7 @@ static size_t row_numbers(const ssm2d_plan *p) { return (size_t)p->trunc_cols * 
 static int blocks(const ssm2d_plan *p) { return (p->trunc_rows + p->state_block - 1) / p->state_block; }
 
 /* Scratch of one worker: inference [2 rows]; else [block][kept rows][2 gradient rows][one row of numbers]. */
-size_t NAME(kernel_states)(ssm2d_plan *p, int inference)
+size_t kernel_states(ssm2d_plan *p, int inference)
 {
     size_t row = row_numbers(p);
     p->state_block = p->trunc_rows;
@@ -31,17 +31,17 @@ size_t NAME(kernel_states)(ssm2d_plan *p, int inference)
     return ((size_t)p->state_block + (size_t)blocks(p) + 2) * row + (size_t)p->trunc_cols;
 }
 
-static const NAME(state_functions) *functions(const ssm2d_plan *p)
+static const state_functions *functions(const ssm2d_plan *p)
 {
-    return &((const NAME(simd) *)p->simd)->state[p->config.values != SSM2D_REAL];
+    return &((const simd_table *)p->simd)->state[p->config.values != SSM2D_REAL];
 }
 
 static void generate_system(void *arg, size_t k, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const NAME(state_functions) *f = functions(p);
-    const real border = (real)NAME(system_border)(p);
+    const state_functions *f = functions(p);
+    const real border = (real)system_border(p);
     const size_t W = (size_t)p->wide;
     const real *coef = REGION(real, t->ws, coef) + k * COEFS * W;
     real *now = REGION(real, t->ws, states) + (size_t)worker * p->states_per_worker, *before = now + row_numbers(p);
@@ -61,7 +61,7 @@ static void generate_system(void *arg, size_t k, int worker)
     }
 }
 
-void NAME(kernel_generate)(const ssm2d_plan *plan, ssm2d_workspace *ws, NAME(kernel_view) out)
+void kernel_generate(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_view out)
 {
     job t = {plan, ws, out, NULL, NULL};
     pool_run(plan->context->pool, (size_t)plan->systems, generate_system, &t);
@@ -71,8 +71,8 @@ static void adjoint_system(void *arg, size_t k, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const NAME(state_functions) *f = functions(p);
-    const real border = (real)NAME(system_border)(p);
+    const state_functions *f = functions(p);
+    const real border = (real)system_border(p);
     const size_t W = (size_t)p->wide, row = row_numbers(p);
     const int m = p->state_block, T1 = p->trunc_rows, T2 = p->trunc_cols;
     const real *coef = REGION(real, t->ws, coef) + k * COEFS * W;
@@ -118,7 +118,7 @@ static void adjoint_system(void *arg, size_t k, int worker)
     }
 }
 
-void NAME(kernel_adjoint)(const ssm2d_plan *plan, ssm2d_workspace *ws, NAME(kernel_fetch) *fetch, const real *source)
+void kernel_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_fetch *fetch, const real *source)
 {
     job t = {plan, ws, {0}, fetch, source};
     pool_run(plan->context->pool, (size_t)plan->systems, adjoint_system, &t);

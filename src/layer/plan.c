@@ -12,7 +12,7 @@ enum { HOPELESS = 10 };
 
 enum { MOST_SIDE = 1 << 20, MOST_BATCH = 1 << 24, ALIGNMENT = 64 };
 
-static const engine *engine_of(ssm2d_type type) { return type == SSM2D_DOUBLE ? &engine_f64 : &engine_f32; }
+static const typed_functions *functions_of(ssm2d_type type) { return type == SSM2D_DOUBLE ? &layer_functions_f64 : &layer_functions_f32; }
 
 size_t plan_reserve(ssm2d_plan *p, size_t count, size_t size)
 {
@@ -29,8 +29,8 @@ ssm2d_plan_options ssm2d_plan_options_default(void) { return (ssm2d_plan_options
 
 const char *ssm2d_algorithm_name(int i)
 {
-    for (int k = 0; i >= 0 && engine_f32.algorithms[k]; k++)
-        if (k == i) return engine_f32.algorithms[k]->name;
+    for (int k = 0; i >= 0 && layer_functions_f32.algorithms[k]; k++)
+        if (k == i) return layer_functions_f32.algorithms[k]->name;
     return NULL;
 }
 
@@ -102,9 +102,9 @@ static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config, co
     p->config = *config;
     p->options = *o;
     p->params = params_offsets(config);
-    p->engine = engine_of(o->type);
+    p->functions = functions_of(o->type);
     p->algorithm = a;
-    p->simd = p->engine->simd(context->cpu, &p->lanes);
+    p->simd = p->functions->simd(context->cpu, &p->lanes);
     p->vectors = (config->channels + p->lanes - 1) / p->lanes;
     p->systems = config_systems(config);
     p->c_rows = config_c_rows(config);
@@ -115,7 +115,7 @@ static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config, co
     p->trunc_rows = config->trunc_rows && config->trunc_rows < p->rows ? config->trunc_rows : p->rows;
     p->trunc_cols = config->trunc_cols && config->trunc_cols < p->cols ? config->trunc_cols : p->cols;
     p->bytes = ALIGNMENT; /* so that no region is at 0, which is NOWHERE */
-    p->engine->plan_regions(p);
+    p->functions->plan_regions(p);
     ssm2d_status status = a->plan(p, error);
     if (status) return status;
     if (p->bytes == SIZE_MAX)
@@ -150,7 +150,7 @@ static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d
 {
     ssm2d_plan plan = *draft_plan;
     ssm2d_workspace *ws = NULL;
-    const size_t size = plan.engine->size, total = plan.params.total;
+    const size_t size = plan.functions->size, total = plan.params.total;
     const ssm2d_strides in = plan.options.in, out = plan.options.out;
     if (in.batch < 0 || in.row < 0 || in.col < 0 || in.channel < 0 || out.batch < 0 || out.row < 0 || out.col < 0
         || out.channel < 0)
@@ -158,7 +158,7 @@ static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d
     ssm2d_status status = ssm2d_workspace_create(&plan, &ws, error);
     if (status) return status;
     size_t n_in = extent(&plan, in), n_out = extent(&plan, out);
-    char *memory = memory_take(plan.context, size * (2 * total + 2 * n_in + 2 * n_out));
+    char *memory = mem_alloc(plan.context, size * (2 * total + 2 * n_in + 2 * n_out));
     if (!memory) {
         ssm2d_workspace_destroy(ws);
         return fail(error, SSM2D_ERROR_MEMORY, "measure=1: no memory for the arrays to measure with");
@@ -174,7 +174,7 @@ static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d
         double time = now() - start;
         if (time < *seconds) *seconds = time;
     }
-    memory_give(plan.context, memory);
+    mem_free(plan.context, memory);
     ssm2d_workspace_destroy(ws);
     return status;
 }
@@ -186,7 +186,7 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, c
     double least = 1e300, estimate = 1e300;
     ssm2d_error reason;
     ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
-    for (const algorithm *const *a = engine_of(o->type)->algorithms; *a; a++) {
+    for (const algorithm *const *a = functions_of(o->type)->algorithms; *a; a++) {
         ssm2d_plan one;
         ssm2d_status refused = draft(context, config, o, *a, &one, &reason);
         if (refused) continue;
@@ -209,7 +209,7 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config, c
 static ssm2d_status find_algorithm(const ssm2d_plan_options *o, const algorithm **found, ssm2d_error *error)
 {
     char names[128] = "auto";
-    for (const algorithm *const *a = engine_of(o->type)->algorithms; *a; a++) {
+    for (const algorithm *const *a = functions_of(o->type)->algorithms; *a; a++) {
         if (!strcmp((*a)->name, o->algorithm)) {
             *found = *a;
             return SSM2D_OK;
@@ -239,7 +239,7 @@ ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *confi
     }
     if (status) return status;
     plan.options.algorithm = plan.algorithm->name; /* the caller's string need not live on */
-    ssm2d_plan *p = memory_take(context, sizeof *p);
+    ssm2d_plan *p = mem_alloc(context, sizeof *p);
     if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a plan");
     *p = plan;
     *out = p;
@@ -248,7 +248,7 @@ ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *confi
 
 void ssm2d_plan_destroy(ssm2d_plan *plan)
 {
-    if (plan) memory_give(plan->context, plan);
+    if (plan) mem_free(plan->context, plan);
 }
 
 const char *ssm2d_plan_algorithm(const ssm2d_plan *plan) { return plan->algorithm->name; }
@@ -259,10 +259,10 @@ ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **ou
     if (!out) return fail(error, SSM2D_ERROR_ARGUMENT, "workspace=NULL: there is nowhere to put the result");
     *out = NULL;
     if (!plan) return fail(error, SSM2D_ERROR_ARGUMENT, "plan=NULL: make one with ssm2d_plan_create");
-    ssm2d_workspace *ws = memory_take(plan->context, sizeof *ws);
-    char *memory = ws ? memory_take(plan->context, plan->bytes) : NULL;
+    ssm2d_workspace *ws = mem_alloc(plan->context, sizeof *ws);
+    char *memory = ws ? mem_alloc(plan->context, plan->bytes) : NULL;
     if (!memory) {
-        memory_give(plan->context, ws);
+        mem_free(plan->context, ws);
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for a workspace of %zu bytes", plan->bytes);
     }
     *ws = (ssm2d_workspace){plan, plan->context, memory};
@@ -274,32 +274,32 @@ void ssm2d_workspace_destroy(ssm2d_workspace *ws)
 {
     if (!ws) return;
     const ssm2d_context *context = ws->context;
-    memory_give(context, ws->memory);
-    memory_give(context, ws);
+    mem_free(context, ws->memory);
+    mem_free(context, ws);
 }
 
-void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params) { plan->engine->prepare(plan, ws, params); }
+void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params) { plan->functions->prepare(plan, ws, params); }
 
-void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *u, void *y) { plan->engine->apply(plan, ws, u, y); }
+void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *u, void *y) { plan->functions->apply(plan, ws, u, y); }
 
 void ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *u, void *y)
 {
-    plan->engine->prepare(plan, ws, params);
-    plan->engine->apply(plan, ws, u, y);
+    plan->functions->prepare(plan, ws, params);
+    plan->functions->apply(plan, ws, u, y);
 }
 
 void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *u, const void *dy, void *du,
                     void *dparams)
 {
-    plan->engine->backward(plan, ws, params, u, dy, du, dparams);
+    plan->functions->backward(plan, ws, params, u, dy, du, dparams);
 }
 
 void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, void *kernel)
 {
-    plan->engine->kernel(plan, ws, params, kernel);
+    plan->functions->kernel(plan, ws, params, kernel);
 }
 
 void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *dkernel, void *dparams)
 {
-    plan->engine->kernel_backward(plan, ws, params, dkernel, dparams);
+    plan->functions->kernel_backward(plan, ws, params, dkernel, dparams);
 }

@@ -1,7 +1,7 @@
 /* plan - what a plan has decided, and where each array stands in a workspace.
  *
- * Everything behind the public functions is compiled for float and for double; the `engine` of a plan leads to one of them.
- * A new algorithm is a file that defines an `algorithm`, and a line in the table of engine.c. */
+ * Everything behind the public functions is compiled for float and for double; the `functions` of a plan leads to one of them.
+ * A new algorithm is a file that defines an `algorithm`, and a line in the table of execute.c. */
 #ifndef SSM2D_LAYER_PLAN_H
 #define SSM2D_LAYER_PLAN_H
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Offsets of a workspace's arrays in bytes; NOWHERE: the plan has no use for it. Shapes: K systems, C rows of C, W the padded
- * width of a state (see kernels/simd.h). */
+ * width of a state (see simd/simd_table.h). */
 enum { NOWHERE = 0 };
 
 typedef struct regions {
@@ -34,16 +34,16 @@ typedef struct regions {
 } regions;
 
 typedef struct algorithm algorithm;
-typedef struct engine engine;
+typedef struct typed_functions typed_functions;
 
 struct ssm2d_plan {
     ssm2d_context *context;
     ssm2d_config config;
     ssm2d_plan_options options;
     param_offsets params;
-    const engine *engine;
+    const typed_functions *functions;
     const algorithm *algorithm;
-    const void *simd; /* NAME(simd) of the plan's number type */
+    const void *simd; /* simd_table of the plan's number type */
     int lanes, vectors; /* vectors of channels: ceil(H / lanes) */
     int systems, c_rows, width, wide; /* K, C, padded d_state, W */
     int rows, cols, trunc_rows, trunc_cols; /* grid, and the part of the kernel that is used */
@@ -82,7 +82,7 @@ struct algorithm {
 };
 
 /* The functions of one number type. */
-struct engine {
+struct typed_functions {
     size_t size; /* of a number */
     const algorithm *const *algorithms; /* ended by NULL */
     const void *(*simd)(cpu_level level, int *lanes);
@@ -98,6 +98,6 @@ struct engine {
     size_t (*stream_numbers)(const ssm2d_plan *plan); /* of state, between rows; SIZE_MAX: beyond counting */
 };
 
-extern const engine engine_f32, engine_f64;
+extern const typed_functions layer_functions_f32, layer_functions_f64;
 
 #endif

@@ -14,9 +14,9 @@ enum { SCRATCH, SUMS };           /* at.own[]: of each worker; gradients of [chu
 
 enum { TASKS_WANTED = 16, LINE_BYTES = 64, SMALL_STATES = 256 << 10 };
 
-static const NAME(state_functions) *functions(const ssm2d_plan *p)
+static const state_functions *functions(const ssm2d_plan *p)
 {
-    return &((const NAME(simd) *)p->simd)->state[p->config.values != SSM2D_REAL];
+    return &((const simd_table *)p->simd)->state[p->config.values != SSM2D_REAL];
 }
 
 static size_t gradient_numbers(const ssm2d_plan *p) { return (size_t)(COEFS + 2) * (size_t)p->wide + 1; }
@@ -81,7 +81,7 @@ static walk walk_of(const ssm2d_plan *p, ssm2d_workspace *ws, int r, int h)
     w.coef = REGION(real, ws, coef) + (size_t)w.system * COEFS * (size_t)p->wide;
     w.c = REGION(real, ws, c) + (size_t)w.c_row * 2 * (size_t)p->wide;
     w.centre = REGION(real, ws, centre)[w.c_row] + (r == 0 && p->config.skip ? REGION(real, ws, d)[h] : 0);
-    w.border = (real)NAME(system_border)(p);
+    w.border = (real)system_border(p);
     return w;
 }
 
@@ -152,7 +152,7 @@ static void push_task(void *arg, size_t task, int worker)
     }
 }
 
-void NAME(scan_push)(const ssm2d_plan *p, ssm2d_workspace *ws, real *states, const real *u, real *y)
+void scan_push(const ssm2d_plan *p, ssm2d_workspace *ws, real *states, const real *u, real *y)
 {
     job t = {.plan = p, .ws = ws, .u = u, .y = y, .states = states};
     pool_run(p->context->pool, p->options.batch * tasks_per_image(p), push_task, &t);
@@ -162,7 +162,7 @@ void NAME(scan_push)(const ssm2d_plan *p, ssm2d_workspace *ws, real *states, con
 static void back_one(const job *t, const walk *w, size_t b, int h, real *gradient, real *scratch)
 {
     const ssm2d_plan *p = t->plan;
-    const NAME(state_functions) *f = functions(p);
+    const state_functions *f = functions(p);
     const ssm2d_strides in = p->options.in, out = p->conv_out;
     const size_t state = scan_state(p);
     const int m = p->own[BLOCK];
@@ -257,4 +257,4 @@ static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, co
     }
 }
 
-const algorithm NAME(algorithm_scan) = {"scan", 0, cost, plan, NULL, apply, backward};
+const algorithm algorithm_scan = {"scan", 0, cost, plan, NULL, apply, backward};

@@ -29,7 +29,7 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
         status = fail(error, SSM2D_ERROR_ARGUMENT, "params=NULL: an array of ssm2d_param_total() numbers is needed");
     if (status) return status;
 
-    ssm2d_stream *s = memory_take(context, sizeof *s);
+    ssm2d_stream *s = mem_alloc(context, sizeof *s);
     if (!s) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a stream");
     s->context = context;
     ssm2d_plan_options o = ssm2d_plan_options_default();
@@ -42,9 +42,9 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
     status = ssm2d_plan_create(context, config, &o, &s->plan, error);
     if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
     if (status) goto failed;
-    size_t numbers = s->plan->engine->stream_numbers(s->plan);
-    if (__builtin_mul_overflow(numbers, s->plan->engine->size, &s->bytes)) s->bytes = SIZE_MAX; /* which no one has */
-    s->states = memory_take(context, s->bytes);
+    size_t numbers = s->plan->functions->stream_numbers(s->plan);
+    if (__builtin_mul_overflow(numbers, s->plan->functions->size, &s->bytes)) s->bytes = SIZE_MAX; /* which no one has */
+    s->states = mem_alloc(context, s->bytes);
     if (!s->states) {
         status =
             fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of state of a stream of %zu columns", s->bytes, cols);
@@ -58,15 +58,15 @@ failed:
     return status;
 }
 
-void ssm2d_stream_push(ssm2d_stream *s, const void *u, void *y) { s->plan->engine->stream_push(s, u, y); }
+void ssm2d_stream_push(ssm2d_stream *s, const void *u, void *y) { s->plan->functions->stream_push(s, u, y); }
 
 void ssm2d_stream_reset(ssm2d_stream *s) { memset(s->states, 0, s->bytes); }
 
 void ssm2d_stream_destroy(ssm2d_stream *s)
 {
     if (!s) return;
-    memory_give(s->context, s->states);
+    mem_free(s->context, s->states);
     ssm2d_workspace_destroy(s->workspace);
     ssm2d_plan_destroy(s->plan);
-    memory_give(s->context, s);
+    mem_free(s->context, s);
 }

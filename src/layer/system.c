@@ -2,7 +2,7 @@
  *
  * This is a handful of numbers per layer, so it runs in double and in C's complex numbers whatever the number type is. A
  * gradient of a complex z is d/d(re) + i*d/d(im); through w = f(z) analytic it is multiplied by conj(f'). */
-#include "layer/parts.h"
+#include "layer/layer_internal.h"
 
 #include <complex.h>
 #include <math.h>
@@ -37,7 +37,7 @@ static factors factors_of(ssm2d_norm norm)
     return (factors){1, 0.5, 1};
 }
 
-double NAME(system_border)(const ssm2d_plan *plan) { return factors_of(plan->config.norm).output; }
+double system_border(const ssm2d_plan *plan) { return factors_of(plan->config.norm).output; }
 
 static double c_scale(const ssm2d_config *config)
 {
@@ -213,7 +213,7 @@ static void adjoint_system(void *arg, size_t k, int worker)
     }
 }
 
-void NAME(system_prepare)(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params)
+void system_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params)
 {
     const size_t H = (size_t)plan->config.channels;
     job t = {plan, ws, params, NULL};
@@ -225,7 +225,7 @@ void NAME(system_prepare)(const ssm2d_plan *plan, ssm2d_workspace *ws, const rea
     }
 }
 
-void NAME(system_adjoint)(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params, real *dparams)
+void system_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params, real *dparams)
 {
     job t = {plan, ws, params, dparams};
     pool_run(plan->context->pool, (size_t)plan->systems, adjoint_system, &t);

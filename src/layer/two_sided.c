@@ -1,7 +1,7 @@
 /* two_sided - flips and sums are linear, so all directions together are one kernel about the centre; D joins it at (0, 0). */
 #include "layer/two_sided.h"
 
-#include "layer/parts.h"
+#include "layer/layer_internal.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static size_t start(const ssm2d_plan *p, int r, int vector)
     return (base + (size_t)vector * (size_t)p->lanes) % (size_t)p->c_rows;
 }
 
-reach NAME(two_sided_reach)(const ssm2d_plan *p, int d)
+reach two_sided_reach(const ssm2d_plan *p, int d)
 {
     reach all = {1, 0};
     for (int r = 0; r < p->config.directions; r++) {
@@ -32,7 +32,7 @@ reach NAME(two_sided_reach)(const ssm2d_plan *p, int d)
     return all;
 }
 
-void NAME(two_sided_plan)(ssm2d_plan *p)
+void two_sided_plan(ssm2d_plan *p)
 {
     size_t cells = (size_t)p->trunc_rows * (size_t)p->trunc_cols;
     p->ktable_stride = (size_t)p->c_rows + (size_t)p->lanes;
@@ -79,7 +79,7 @@ static void assemble_vector(void *arg, size_t vector, int worker)
     for (int l = 0; l < count; l++) centre[l] += REGION(real, t->ws, d)[first + l];
 }
 
-void NAME(two_sided_prepare)(const ssm2d_plan *plan, ssm2d_workspace *ws)
+void two_sided_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws)
 {
     job t = {plan, ws};
     pool_run(plan->context->pool, (size_t)plan->trunc_rows, tabulate_row, &t);
@@ -108,7 +108,7 @@ static void collect_row(void *arg, size_t row, int worker)
     }
 }
 
-void NAME(two_sided_adjoint)(const ssm2d_plan *plan, ssm2d_workspace *ws)
+void two_sided_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws)
 {
     job t = {plan, ws};
     pool_run(plan->context->pool, (size_t)plan->trunc_rows, collect_row, &t);
@@ -119,7 +119,7 @@ void NAME(two_sided_adjoint)(const ssm2d_plan *plan, ssm2d_workspace *ws)
                                     + (size_t)(h % plan->lanes)];
 }
 
-void NAME(two_sided_fetch)(const ssm2d_plan *p, const real *table, int c, int i, real *row)
+void two_sided_fetch(const ssm2d_plan *p, const real *table, int c, int i, real *row)
 {
     const real *from = table + (size_t)i * (size_t)p->trunc_cols * p->ktable_stride + (size_t)c;
     for (int j = 0; j < p->trunc_cols; j++) row[j] = from[(size_t)j * p->ktable_stride];

@@ -6,7 +6,8 @@
 #ifndef SSM2D_LAYER_TWO_SIDED_H
 #define SSM2D_LAYER_TWO_SIDED_H
 
-#include "kernels/simd.h"
+#include "layer/layer_names.h"
+#include "simd/simd_table.h"
 #include "layer/plan.h"
 
 enum { SIDE = CORRELATE_MOST_C - 1 };
@@ -26,6 +27,6 @@ static inline ptrdiff_t two_sided_at(const ssm2d_plan *p, int d, int o)
 typedef struct reach {
     int low, high;
 } reach;
-reach NAME(two_sided_reach)(const ssm2d_plan *plan, int d);
+reach two_sided_reach(const ssm2d_plan *plan, int d);
 
 #endif

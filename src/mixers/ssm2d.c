@@ -1,4 +1,4 @@
-/* ssm2d - the 2-D state-space layer as a mixer. Compiled for float and double; what depends on neither comes with float. */
+/* ssm2d - the 2-D state-space layer as a mixer. */
 #include "mixers/mixer.h"
 #include "ops/ops.h"
 
@@ -9,16 +9,12 @@ static ssm2d_config layer_of(const mixer_config *m, int channels)
     return layer;
 }
 
-mixer_apply_f32 mixer_ssm2d_apply_f32;
-mixer_apply_f64 mixer_ssm2d_apply_f64;
-
-tensor *NAME(mixer_ssm2d_apply)(graph *g, tensor *x, tensor *params, const mixer_config *m, int first, int rows, int cols)
+static tensor *apply(graph *g, tensor *x, tensor *params, const mixer_config *m, int first, int rows, int cols)
 {
     const ssm2d_config layer = layer_of(m, (int)x->shape[x->rank - 1]);
-    return NAME(mix_ssm2d)(g, x, params, &layer, first, rows, cols);
+    return mix_ssm2d(g, x, params, &layer, first, rows, cols);
 }
 
-#ifdef REAL_IS_FLOAT
 static int array(const mixer_config *m, int channels, int i, ssm2d_param *param)
 {
     const ssm2d_config layer = layer_of(m, channels);
@@ -31,5 +27,4 @@ static ssm2d_status init(const mixer_config *m, int channels, uint64_t seed, flo
     return ssm2d_params_init(&layer, m->init, seed, SSM2D_FLOAT, params, error);
 }
 
-const mixer mixer_ssm2d = {"ssm2d", "the 2-D state-space layer", array, init, mixer_ssm2d_apply_f32, mixer_ssm2d_apply_f64};
-#endif
+const mixer mixer_ssm2d = {"ssm2d", "the 2-D state-space layer", array, init, apply};

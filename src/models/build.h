@@ -6,6 +6,6 @@
 #include "models/model.h"
 
 /* Declares the input "images" [batch][channels][rows][cols] and returns the logits [batch][classes], for a loss to be added. */
-tensor *NAME(model_build)(graph *g, const model_config *c, size_t batch);
+tensor *model_build(graph *g, const model_config *c, size_t batch);
 
 #endif

@@ -3,8 +3,8 @@
  *     model_config c;  graph *g;
  *     model_config_named("vit-mini", &c, error);  c.classes = 10;  c.mixer.kind = mixer_find("ssm2d");
  *     model_config_finish(&c, error);
- *     graph_create_f32(context, 1, &g, error);
- *     tensor *logits = model_build_f32(g, &c, batch);                      // build.h
+ *     graph_create(context, 1, &g, error);
+ *     tensor *logits = model_build(g, &c, batch);                      // build.h
  *
  * Adding a model: a file with its builder, compiled for both number types, and its line in registry.c. */
 #ifndef SSM2D_MODELS_MODEL_H
@@ -30,15 +30,13 @@ typedef struct model_config {
 } model_config;
 
 /* images: [batch][channels][rows][cols] -> [batch][classes] */
-typedef struct tensor_f32 *model_builder_f32(struct graph_f32 *g, const model_config *c, struct tensor_f32 *images);
-typedef struct tensor_f64 *model_builder_f64(struct graph_f64 *g, const model_config *c, struct tensor_f64 *images);
+typedef tensor *model_builder(graph *g, const model_config *c, tensor *images);
 
 typedef enum model_start { START_XAVIER, START_TRUNC_NORMAL } model_start; /* how weights begin; see weights.h */
 
 struct model {
     const char *name, *help;
-    model_builder_f32 *build_f32;
-    model_builder_f64 *build_f64;
+    model_builder *build;
     model_start start;
     model_config preset; /* zero: must be given */
     int paper_classes;   /* the paper's number of parameters is for so many; 0: not in the paper */

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-model_builder_f32 vit_build_f32;
-model_builder_f64 vit_build_f64;
+model_builder vit_build;
 
 /* The mixer, when one is asked for: 4 directions, 2 systems each, so that the parameters are as many as the paper counts
  * (K*N = 128 per layer of the small ViT, 32 of DeiT). The rest is the layer's own default. */
@@ -25,15 +24,13 @@ model_builder_f64 vit_build_f64;
         .mlp_ratio = 4, .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, MIXER(4)                                              \
     }
 
-#define BUILD(name) name##_build_f32, name##_build_f64
-
 static const model models[] = {
-    {"vit-mini", "a small ViT for small images", BUILD(vit), START_XAVIER, VIT(4, 96, 4, 4, 10), 0, {0}},
-    {"vit", "the paper's ViT for small images", BUILD(vit), START_XAVIER, VIT(0, 192, 9, 12, 100), 100, {2.71, 2.72, 2.73}},
-    {"deit-t", "DeiT tiny", BUILD(vit), START_TRUNC_NORMAL, DEIT(192, 12, 3), 40, {5.532, 5.537, 5.541}},
-    {"deit-s", "DeiT small", BUILD(vit), START_TRUNC_NORMAL, DEIT(384, 12, 6), 40, {21.681, 21.688, 21.691}},
-    {"deit-b", "DeiT base", BUILD(vit), START_TRUNC_NORMAL, DEIT(768, 12, 12), 40, {85.829, 85.841, 85.845}},
-    {"deit", "a DeiT of any size", BUILD(vit), START_TRUNC_NORMAL, DEIT(0, 0, 0), 0, {0}}, /* not listed: it has no size */
+    {"vit-mini", "a small ViT for small images", vit_build, START_XAVIER, VIT(4, 96, 4, 4, 10), 0, {0}},
+    {"vit", "the paper's ViT for small images", vit_build, START_XAVIER, VIT(0, 192, 9, 12, 100), 100, {2.71, 2.72, 2.73}},
+    {"deit-t", "DeiT tiny", vit_build, START_TRUNC_NORMAL, DEIT(192, 12, 3), 40, {5.532, 5.537, 5.541}},
+    {"deit-s", "DeiT small", vit_build, START_TRUNC_NORMAL, DEIT(384, 12, 6), 40, {21.681, 21.688, 21.691}},
+    {"deit-b", "DeiT base", vit_build, START_TRUNC_NORMAL, DEIT(768, 12, 12), 40, {85.829, 85.841, 85.845}},
+    {"deit", "a DeiT of any size", vit_build, START_TRUNC_NORMAL, DEIT(0, 0, 0), 0, {0}}, /* not listed: it has no size */
 };
 
 enum { MODELS = sizeof models / sizeof *models, LISTED = MODELS - 1 };

@@ -68,21 +68,21 @@ static void list_params(weights *w, const graph *g)
 ssm2d_status weights_create(ssm2d_context *context, const model_config *config, weights **out, ssm2d_error *error)
 {
     graph *g = NULL;
-    weights *w = memory_take(context, sizeof *w);
+    weights *w = mem_alloc(context, sizeof *w);
     ssm2d_status status =
-        w ? graph_create_f32(context, 0, &g, error) : fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
+        w ? graph_create(context, 0, &g, error) : fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
     *out = NULL;
     if (status) goto done;
     w->context = context;
     w->config = *config;
-    model_build_f32(g, config, 1);
+    model_build(g, config, 1);
     if (g->status) {
         status = fail(error, g->status, "%s", g->error.line);
         goto done;
     }
     w->total = g->param_count;
     list_params(w, g);
-    w->arrays = memory_take(context, (size_t)w->count * sizeof *w->arrays);
+    w->arrays = mem_alloc(context, (size_t)w->count * sizeof *w->arrays);
     if (!w->arrays) {
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the names of %d arrays", w->count);
         goto done;
@@ -91,16 +91,16 @@ ssm2d_status weights_create(ssm2d_context *context, const model_config *config, 
     *out = w;
     w = NULL;
 done:
-    graph_destroy_f32(g);
-    memory_give(context, w);
+    graph_destroy(g);
+    mem_free(context, w);
     return status;
 }
 
 void weights_destroy(weights *w)
 {
     if (!w) return;
-    memory_give(w->context, w->arrays);
-    memory_give(w->context, w);
+    mem_free(w->context, w->arrays);
+    mem_free(w->context, w);
 }
 
 const weights_array *weights_find(const weights *w, const char *name)

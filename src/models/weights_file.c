@@ -70,12 +70,12 @@ static ssm2d_status load_resized(loading *l, const weights_array *a, const safet
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: pos_embed has %s, which is no grid that is known: the model needs %d x %d patches", text_path(l->path),
                     shape_text(found->rank, found->shape, one, sizeof one), grid[0], grid[1]);
-    float *old = memory_take(l->w->context, found->count * sizeof *old);
+    float *old = mem_alloc(l->w->context, found->count * sizeof *old);
     if (!old) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for pos_embed", text_path(l->path));
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
     if (!status) pos_embed_resize(old, l->report.old_grid, l->params + a->offset, grid, a->shape[2]);
     l->report.resized = 1;
-    memory_give(l->w->context, old);
+    mem_free(l->w->context, old);
     return status;
 }
 
@@ -214,7 +214,7 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
     grid_of(&w->config, grid);
     snprintf(text, sizeof text, "%dx%d", grid[0], grid[1]);
     const safetensors_note notes[] = {{"format", "pt"}, {grid_note, text}}; /* "pt": what readers of PyTorch weights look for */
-    safetensors_item *items = memory_take(w->context, (size_t)w->count * sizeof *items);
+    safetensors_item *items = mem_alloc(w->context, (size_t)w->count * sizeof *items);
     if (!items) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays", text_path(path), w->count);
     for (int i = 0; i < w->count; i++) {
         const weights_array *a = &w->arrays[i];
@@ -222,7 +222,7 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
         memcpy(items[i].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
     ssm2d_status status = safetensors_write(w->context, path, (size_t)w->count, items, 2, notes, error);
-    memory_give(w->context, items);
+    mem_free(w->context, items);
     return status;
 }
 

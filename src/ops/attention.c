@@ -9,7 +9,7 @@
 typedef struct job {
     const graph *g;
     const node *n;
-    const NAME(simd_ops) *simd;
+    const simd_ops *simd;
     size_t room;  /* numbers of scratch for a worker */
     size_t parts; /* of the queries of a head */
 } job;
@@ -29,7 +29,7 @@ static size_t saved(const graph *g, const node *n)
 /* For one worker, in whole cache lines. */
 static size_t room(const graph *g, const node *n, int back)
 {
-    return (NAME(simd_ops_for)(g->context->cpu)->attend_room(n->out->shape[1], width_of(n), back) + 15) / 16 * 16;
+    return (simd_ops_for(g->context->cpu)->attend_room(n->out->shape[1], width_of(n), back) + 15) / 16 * 16;
 }
 
 static size_t scratch(const graph *g, const node *n, int back)
@@ -37,13 +37,13 @@ static size_t scratch(const graph *g, const node *n, int back)
     return room(g, n, back) * (size_t)pool_threads(g->context->pool);
 }
 
-static NAME(attend) head(const job *j, size_t task, int worker)
+static attend_args head(const job *j, size_t task, int worker)
 {
     const node *n = j->n;
     const size_t D = last_axis(n->out), T = n->out->shape[1], b = task / heads_of(n), at = task % heads_of(n) * width_of(n);
     const real *q = n->in[0]->data + b * T * 3 * D + at;
     real *out = n->out->data + b * T * D + at, *scratch_here = n->scratch + (size_t)worker * j->room;
-    return (NAME(attend)){.tokens = T,
+    return (attend_args){.tokens = T,
                           .first = 0,
                           .end = T,
                           .width = width_of(n),
@@ -61,7 +61,7 @@ static void forward_head(void *arg, size_t task, int worker)
 {
     const job *j = arg;
     const size_t part = task % j->parts;
-    NAME(attend) a = head(j, task / j->parts, worker);
+    attend_args a = head(j, task / j->parts, worker);
     a.first = a.tokens * part / j->parts;
     a.end = a.tokens * (part + 1) / j->parts;
     j->simd->attend(&a);
@@ -71,7 +71,7 @@ static void backward_head(void *arg, size_t task, int worker)
 {
     const job *j = arg;
     const node *n = j->n;
-    NAME(attend) a = head(j, task, worker);
+    attend_args a = head(j, task, worker);
     a.dout = n->out->grad + (a.out - n->out->data);
     a.dq = n->in[0]->grad + (a.q - n->in[0]->data);
     a.dk = a.dq + a.out_row;
@@ -85,26 +85,26 @@ static void run(const graph *g, const node *n, int back)
     const size_t heads = n->out->shape[0] * heads_of(n), most = n->out->shape[1] / PART_LEAST;
     size_t parts = back ? 1 : (TASKS_WANTED + heads - 1) / heads;
     if (parts > most) parts = most ? most : 1;
-    job j = {g, n, NAME(simd_ops_for)(g->context->cpu), room(g, n, back), parts};
+    job j = {g, n, simd_ops_for(g->context->cpu), room(g, n, back), parts};
     pool_run(g->context->pool, heads * parts, back ? backward_head : forward_head, &j);
 }
 
 static void forward(const graph *g, const node *n) { run(g, n, 0); }
 static void backward(const graph *g, const node *n) { run(g, n, 1); }
 
-const op NAME(op_attention) = {
+const op op_attention = {
     .name = "attention", .reads_in = 1, .reads_out = 1, .saved = saved, .scratch = scratch,
     .forward = forward, .backward = backward};
 
-tensor *NAME(attention)(graph *g, tensor *qkv, int heads)
+tensor *attention(graph *g, tensor *qkv, int heads)
 {
     char one[64];
     if (g->status) return NULL;
     if (qkv->rank != 3 || heads < 1 || qkv->shape[2] % (3 * (size_t)heads))
-        return NAME(graph_fail)(g, "attention: %s is not (batch, tokens, 3 * channels) for %d heads",
-                                NAME(shape_text)(qkv, one), heads);
+        return graph_fail(g, "attention: %s is not (batch, tokens, 3 * channels) for %d heads",
+                                shape_text(qkv, one), heads);
     const size_t shape[] = {qkv->shape[0], qkv->shape[1], qkv->shape[2] / 3};
-    node *n = NAME(graph_add)(g, &NAME(op_attention), 1, &qkv, 3, shape);
+    node *n = graph_add(g, &op_attention, 1, &qkv, 3, shape);
     if (!n) return NULL;
     n->size[0] = (size_t)heads;
     return n->out;

@@ -25,15 +25,15 @@ static void backward(const graph *g, const node *n)
     }
 }
 
-const op NAME(op_bce) = {.name = "bce", .reads_in = 3, .forward = forward, .backward = backward};
+const op op_bce = {.name = "bce", .reads_in = 3, .forward = forward, .backward = backward};
 
-tensor *NAME(bce)(graph *g, tensor *x, tensor *targets)
+tensor *bce(graph *g, tensor *x, tensor *targets)
 {
     char one[64], two[64];
     if (g->status) return NULL;
-    if (!NAME(same_shape)(x, targets))
-        return NAME(graph_fail)(g, "bce: logits %s and targets %s differ", NAME(shape_text)(x, one),
-                                NAME(shape_text)(targets, two));
-    node *n = NAME(graph_add)(g, &NAME(op_bce), 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
+    if (!same_shape(x, targets))
+        return graph_fail(g, "bce: logits %s and targets %s differ", shape_text(x, one),
+                                shape_text(targets, two));
+    node *n = graph_add(g, &op_bce, 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
     return n ? n->out : NULL;
 }

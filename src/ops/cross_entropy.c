@@ -43,15 +43,15 @@ static void backward(const graph *g, const node *n)
     }
 }
 
-const op NAME(op_cross_entropy) = {.name = "cross_entropy", .reads_in = 3, .forward = forward, .backward = backward};
+const op op_cross_entropy = {.name = "cross_entropy", .reads_in = 3, .forward = forward, .backward = backward};
 
-tensor *NAME(cross_entropy)(graph *g, tensor *x, tensor *targets)
+tensor *cross_entropy(graph *g, tensor *x, tensor *targets)
 {
     char one[64], two[64];
     if (g->status) return NULL;
-    if (x->rank != 2 || !NAME(same_shape)(x, targets))
-        return NAME(graph_fail)(g, "cross_entropy: logits %s and targets %s differ", NAME(shape_text)(x, one),
-                                NAME(shape_text)(targets, two));
-    node *n = NAME(graph_add)(g, &NAME(op_cross_entropy), 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
+    if (x->rank != 2 || !same_shape(x, targets))
+        return graph_fail(g, "cross_entropy: logits %s and targets %s differ", shape_text(x, one),
+                                shape_text(targets, two));
+    node *n = graph_add(g, &op_cross_entropy, 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
     return n ? n->out : NULL;
 }

@@ -32,13 +32,13 @@ static void run(const graph *g, const node *n, int back)
 static void forward(const graph *g, const node *n) { run(g, n, 0); }
 static void backward(const graph *g, const node *n) { run(g, n, 1); }
 
-const op NAME(op_drop_path) = {.name = "drop_path", .forward = forward, .backward = backward};
+const op op_drop_path = {.name = "drop_path", .forward = forward, .backward = backward};
 
-tensor *NAME(drop_path)(graph *g, tensor *x, double rate)
+tensor *drop_path(graph *g, tensor *x, double rate)
 {
     if (g->status || !g->training || rate == 0) return x;
-    if (!(rate > 0 && rate < 1)) return NAME(graph_fail)(g, "drop_path: rate %g is not in [0, 1)", rate);
-    node *n = NAME(graph_add)(g, &NAME(op_drop_path), 1, &x, 0, NULL);
+    if (!(rate > 0 && rate < 1)) return graph_fail(g, "drop_path: rate %g is not in [0, 1)", rate);
+    node *n = graph_add(g, &op_drop_path, 1, &x, 0, NULL);
     if (!n) return NULL;
     n->value[0] = rate;
     return n->out;

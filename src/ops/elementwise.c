@@ -8,7 +8,7 @@ enum { PIECE = 16384 };
 typedef struct job {
     const node *node;
     size_t count;
-    NAME(part) *part;
+    elementwise_part *part;
 } job;
 
 static void run_piece(void *arg, size_t task, int worker)
@@ -19,7 +19,7 @@ static void run_piece(void *arg, size_t task, int worker)
     j->part(j->node, first, end);
 }
 
-void NAME(elementwise)(const graph *g, const node *n, size_t count, NAME(part) *part)
+void elementwise(const graph *g, const node *n, size_t count, elementwise_part *part)
 {
     job j = {n, count, part};
     pool_run(g->context->pool, (count + PIECE - 1) / PIECE, run_piece, &j);
@@ -44,25 +44,25 @@ static void map_piece(void *arg, size_t task, int worker)
         j->body_back(n->in[0]->grad + first, n->out->grad + first, j->given + first, count, n->adds[0]);
 }
 
-void NAME(map)(const graph *g, const node *n, void (*body)(real *y, const real *x, size_t n))
+void map(const graph *g, const node *n, void (*body)(real *y, const real *x, size_t n))
 {
     map_job j = {.node = n, .body = body};
     pool_run(g->context->pool, (n->out->count + PIECE - 1) / PIECE, map_piece, &j);
 }
 
-void NAME(map_back)(const graph *g, const node *n, const real *given,
+void map_back(const graph *g, const node *n, const real *given,
                     void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds))
 {
     map_job j = {.node = n, .given = given, .body_back = body};
     pool_run(g->context->pool, (n->out->count + PIECE - 1) / PIECE, map_piece, &j);
 }
 
-int NAME(same_shape)(const tensor *a, const tensor *b)
+int same_shape(const tensor *a, const tensor *b)
 {
     return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
 }
 
-const char *NAME(shape_text)(const tensor *t, char text[64])
+const char *shape_text(const tensor *t, char text[64])
 {
     size_t used = 0;
     for (int i = 0; i < t->rank && used < 48; i++)

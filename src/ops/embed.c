@@ -51,18 +51,18 @@ static void backward(const graph *g, const node *n)
     pool_run(g->context->pool, n->out->shape[1], backward_token, (void *)n);
 }
 
-const op NAME(op_embed) = {.name = "embed", .forward = forward, .backward = backward};
+const op op_embed = {.name = "embed", .forward = forward, .backward = backward};
 
-tensor *NAME(embed)(graph *g, tensor *x, tensor *cls, tensor *pos)
+tensor *embed(graph *g, tensor *x, tensor *cls, tensor *pos)
 {
     char one[64], two[64];
     if (g->status) return NULL;
     const size_t shape[] = {x->shape[0], x->shape[1] + (cls != NULL), x->shape[2]};
     if (x->rank != 3 || (cls && cls->count != x->shape[2]) || (pos && pos->count != shape[1] * shape[2]))
-        return NAME(graph_fail)(g, "embed: tokens %s do not fit the position embedding %s", NAME(shape_text)(x, one),
-                                pos ? NAME(shape_text)(pos, two) : "(none)");
+        return graph_fail(g, "embed: tokens %s do not fit the position embedding %s", shape_text(x, one),
+                                pos ? shape_text(pos, two) : "(none)");
     if ((cls && cls->role == ROLE_VALUE) || (pos && pos->role == ROLE_VALUE))
-        return NAME(graph_fail)(g, "embed: cls and pos must be parameters or inputs");
-    node *n = NAME(graph_add)(g, &NAME(op_embed), 3, (tensor *[]){x, cls, pos}, 3, shape);
+        return graph_fail(g, "embed: cls and pos must be parameters or inputs");
+    node *n = graph_add(g, &op_embed, 3, (tensor *[]){x, cls, pos}, 3, shape);
     return n ? n->out : NULL;
 }

@@ -3,18 +3,18 @@
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-static void forward(const graph *g, const node *n) { NAME(map)(g, n, NAME(simd_ops_for)(g->context->cpu)->gelu); }
+static void forward(const graph *g, const node *n) { map(g, n, simd_ops_for(g->context->cpu)->gelu); }
 
 static void backward(const graph *g, const node *n)
 {
-    NAME(map_back)(g, n, n->in[0]->data, NAME(simd_ops_for)(g->context->cpu)->gelu_back);
+    map_back(g, n, n->in[0]->data, simd_ops_for(g->context->cpu)->gelu_back);
 }
 
-const op NAME(op_gelu) = {.name = "gelu", .reads_in = 1, .cheap = 1, .forward = forward, .backward = backward};
+const op op_gelu = {.name = "gelu", .reads_in = 1, .cheap = 1, .forward = forward, .backward = backward};
 
-tensor *NAME(gelu)(graph *g, tensor *x)
+tensor *gelu(graph *g, tensor *x)
 {
     if (g->status) return NULL;
-    node *n = NAME(graph_add)(g, &NAME(op_gelu), 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_gelu, 1, &x, 0, NULL);
     return n ? n->out : NULL;
 }

@@ -14,7 +14,7 @@ enum { PART_ROWS = 64, MOST_PARTS = 64 };
 typedef struct job {
     const graph *g;
     const node *n;
-    const NAME(simd_ops) *simd;
+    const simd_ops *simd;
     size_t parts;
 } job;
 
@@ -62,13 +62,13 @@ static void backward_part(void *arg, size_t part, int worker)
 
 static void forward(const graph *g, const node *n)
 {
-    job j = {g, n, NAME(simd_ops_for)(g->context->cpu), parts_of(n)};
+    job j = {g, n, simd_ops_for(g->context->cpu), parts_of(n)};
     pool_run(g->context->pool, j.parts, forward_part, &j);
 }
 
 static void backward(const graph *g, const node *n)
 {
-    job j = {g, n, NAME(simd_ops_for)(g->context->cpu), parts_of(n)};
+    job j = {g, n, simd_ops_for(g->context->cpu), parts_of(n)};
     const size_t D = last_axis(n->out);
     pool_run(g->context->pool, j.parts, backward_part, &j);
     for (int i = GAMMA; i <= BETA; i++) {
@@ -80,18 +80,18 @@ static void backward(const graph *g, const node *n)
     }
 }
 
-const op NAME(op_layer_norm) = {
+const op op_layer_norm = {
     .name = "layer_norm", .reads_in = 3, .cheap = 1, .saved = saved, .scratch = scratch,
     .forward = forward, .backward = backward};
 
-tensor *NAME(layer_norm)(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
+tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
 {
     char one[64], two[64];
     if (g->status) return NULL;
     if (gamma->count != last_axis(x) || beta->count != last_axis(x))
-        return NAME(graph_fail)(g, "layer_norm: input %s does not fit weights %s", NAME(shape_text)(x, one),
-                                NAME(shape_text)(gamma->count != last_axis(x) ? gamma : beta, two));
-    node *n = NAME(graph_add)(g, &NAME(op_layer_norm), 3, (tensor *[]){x, gamma, beta}, 0, NULL);
+        return graph_fail(g, "layer_norm: input %s does not fit weights %s", shape_text(x, one),
+                                shape_text(gamma->count != last_axis(x) ? gamma : beta, two));
+    node *n = graph_add(g, &op_layer_norm, 3, (tensor *[]){x, gamma, beta}, 0, NULL);
     if (!n) return NULL;
     n->value[0] = eps;
     return n->out;

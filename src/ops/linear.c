@@ -1,6 +1,6 @@
 /* linear - y = x W^T + b.  x: [m][k], W: [n][k], b: [n], y: [m][n].
  *
- * W is packed once for a run (simd/packed.h), for y and again for dx = dy W; dW = dy^T x needs none of that (simd/turned.h).
+ * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; dW = dy^T x needs none of that (simd/gemm_tn.h).
  * Tasks are blocks of rows (of dW: blocks of its rows over all of m), a function of the shape alone, so that the result does not
  * depend on the number of threads. */
 #include "core/status.h"
@@ -21,14 +21,14 @@ static size_t block_rows(size_t m)
 /* ---- packed products ------------------------------------------------------------------------------------------------ */
 
 typedef struct job {
-    const NAME(simd_ops) *simd;
-    NAME(packed) product;
-    NAME(packing) packing;
+    const simd_ops *simd;
+    gemm_packed_args product;
+    gemm_pack_args packing;
     size_t rows, cols, across; /* of a task; tasks side by side */
     int pack;                  /* whether a task has to pack its columns first */
 } job;
 
-static const NAME(simd_ops) *simd_of(const graph *g) { return NAME(simd_ops_for)(g->context->cpu); }
+static const simd_ops *simd_of(const graph *g) { return simd_ops_for(g->context->cpu); }
 
 static void pack_block(void *arg, size_t task, int worker)
 {
@@ -41,7 +41,7 @@ static void pack_block(void *arg, size_t task, int worker)
 static void product_block(void *arg, size_t task, int worker)
 {
     const job *j = arg;
-    NAME(packed) p = j->product;
+    gemm_packed_args p = j->product;
     const size_t i = task / j->across * j->rows, first = task % j->across * j->cols, end = first + j->cols;
     if (j->pack) pack_block(arg, task, worker);
     p.m = i + j->rows < p.m ? j->rows : p.m - i;
@@ -84,11 +84,11 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (!keeps(g, nd)) return SSM2D_OK;
-    nd->object = memory_take(g->context, sizeof(kept) + simd_of(g)->packed_room(n, k) * sizeof(real));
+    nd->object = mem_alloc(g->context, sizeof(kept) + simd_of(g)->packed_room(n, k) * sizeof(real));
     return nd->object ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
 }
 
-static void destroy(graph *g, node *nd) { memory_give(g->context, nd->object); }
+static void destroy(graph *g, node *nd) { mem_free(g->context, nd->object); }
 
 /* For one worker, in whole cache lines. */
 static size_t turned_room(const graph *g) { return (simd_of(g)->turned_room(BLOCK_COLS) + 15) / 16 * 16; }
@@ -120,8 +120,8 @@ static void forward(const graph *g, const node *nd)
 /* ---- backward ------------------------------------------------------------------------------------------------------- */
 
 typedef struct weights_job {
-    const NAME(simd_ops) *simd;
-    NAME(turned) product;
+    const simd_ops *simd;
+    gemm_tn_args product;
     real *scratch;
     size_t room; /* of a worker */
 } weights_job;
@@ -150,7 +150,7 @@ static void backward(const graph *g, const node *nd)
     if (j.product.dw || j.product.db) pool_run(g->context->pool, (n + BLOCK_COLS - 1) / BLOCK_COLS, weight_block, &j);
 }
 
-const op NAME(op_linear) = {.name = "linear",
+const op op_linear = {.name = "linear",
                             .reads_in = 3,
                             .scratch = scratch,
                             .prepare = prepare,
@@ -158,20 +158,20 @@ const op NAME(op_linear) = {.name = "linear",
                             .backward = backward,
                             .destroy = destroy};
 
-tensor *NAME(linear)(graph *g, tensor *x, tensor *w, tensor *b)
+tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
 {
     char one[64], two[64];
     if (g->status) return NULL;
     if (w->rank != 2 || last_axis(w) != last_axis(x) || (b && b->count != w->shape[0]))
-        return NAME(graph_fail)(g, "linear: input %s does not fit weights %s", NAME(shape_text)(x, one),
-                                NAME(shape_text)(w, two));
+        return graph_fail(g, "linear: input %s does not fit weights %s", shape_text(x, one),
+                                shape_text(w, two));
     if (w->role == ROLE_VALUE
         || (b && b->role == ROLE_VALUE)) /* their gradients are added to, which nobody clears for a value */
-        return NAME(graph_fail)(g, "linear: weights and bias must be parameters or inputs, not %s",
+        return graph_fail(g, "linear: weights and bias must be parameters or inputs, not %s",
                                 w->role == ROLE_VALUE ? w->name : b->name);
     size_t shape[GRAPH_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = w->shape[0];
-    node *n = NAME(graph_add)(g, &NAME(op_linear), b ? 3 : 2, (tensor *[]){x, w, b}, x->rank, shape);
+    node *n = graph_add(g, &op_linear, b ? 3 : 2, (tensor *[]){x, w, b}, x->rank, shape);
     return n ? n->out : NULL;
 }

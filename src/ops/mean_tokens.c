@@ -31,14 +31,14 @@ static void backward_image(void *arg, size_t b, int worker)
 static void forward(const graph *g, const node *n) { pool_run(g->context->pool, n->out->shape[0], forward_image, (void *)n); }
 static void backward(const graph *g, const node *n) { pool_run(g->context->pool, n->out->shape[0], backward_image, (void *)n); }
 
-const op NAME(op_mean_tokens) = {.name = "mean_tokens", .forward = forward, .backward = backward};
+const op op_mean_tokens = {.name = "mean_tokens", .forward = forward, .backward = backward};
 
-tensor *NAME(mean_tokens)(graph *g, tensor *x)
+tensor *mean_tokens(graph *g, tensor *x)
 {
     char one[64];
     if (g->status) return NULL;
-    if (x->rank != 3) return NAME(graph_fail)(g, "mean_tokens: %s is not (batch, tokens, channels)", NAME(shape_text)(x, one));
+    if (x->rank != 3) return graph_fail(g, "mean_tokens: %s is not (batch, tokens, channels)", shape_text(x, one));
     const size_t shape[] = {x->shape[0], x->shape[2]};
-    node *n = NAME(graph_add)(g, &NAME(op_mean_tokens), 1, &x, 2, shape);
+    node *n = graph_add(g, &op_mean_tokens, 1, &x, 2, shape);
     return n ? n->out : NULL;
 }

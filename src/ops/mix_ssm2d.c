@@ -69,27 +69,27 @@ static void destroy(graph *g, node *n)
     mixer *m = n->object;
     ssm2d_workspace_destroy(m->workspace);
     ssm2d_plan_destroy(m->plan);
-    memory_give(g->context, m);
+    mem_free(g->context, m);
 }
 
-const op NAME(op_mix_ssm2d) = {
+const op op_mix_ssm2d = {
     .name = "mix_ssm2d", .reads_in = 3, .prepare = prepare, .forward = forward, .backward = backward, .destroy = destroy};
 
-tensor *NAME(mix_ssm2d)(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first, int rows, int cols)
+tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first, int rows, int cols)
 {
     char one[64];
     if (g->status) return NULL;
     ssm2d_error error;
-    if (ssm2d_config_check(config, &error)) return NAME(graph_fail)(g, "mixer: %s", error.line);
+    if (ssm2d_config_check(config, &error)) return graph_fail(g, "mixer: %s", error.line);
     if (x->rank != 3 || first < 0 || rows < 1 || cols < 1 || x->shape[1] != (size_t)first + (size_t)rows * (size_t)cols
         || x->shape[2] != (size_t)config->channels || params->count != ssm2d_param_total(config))
-        return NAME(graph_fail)(g, "mixer: tokens %s are not %d + %d x %d with %d channels", NAME(shape_text)(x, one), first,
+        return graph_fail(g, "mixer: tokens %s are not %d + %d x %d with %d channels", shape_text(x, one), first,
                                 rows, cols, config->channels);
-    node *n = NAME(graph_add)(g, &NAME(op_mix_ssm2d), 2, (tensor *[]){x, params}, 0, NULL);
+    node *n = graph_add(g, &op_mix_ssm2d, 2, (tensor *[]){x, params}, 0, NULL);
     if (!n) return NULL;
-    mixer *m = memory_take(g->context, sizeof *m);
+    mixer *m = mem_alloc(g->context, sizeof *m);
     if (!m) {
-        NAME(graph_fail)(g, "no memory for a mixer");
+        graph_fail(g, "no memory for a mixer");
         g->status = SSM2D_ERROR_MEMORY;
         return NULL;
     }

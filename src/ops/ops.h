@@ -7,45 +7,45 @@
 
 #include "graph/graph.h"
 
-#define OP(name) extern const op NAME(op_##name);
+#define OP(name) extern const op op_##name;
 #include "ops/ops.def"
 #undef OP
 
 /* y = x W^T + b.  x: [..][in], W: [out][in], b: [out] or NULL */
-tensor *NAME(linear)(graph *g, tensor *x, tensor *w, tensor *b);
+tensor *linear(graph *g, tensor *x, tensor *w, tensor *b);
 /* y = (x - mean)/sqrt(var + eps) * gamma + beta over the last axis, biased variance */
-tensor *NAME(layer_norm)(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps);
+tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps);
 /* Multi-head attention over tokens. qkv: [B][T][3*D], row = which*D + head*(D/heads) + d; y: [B][T][D], heads side by side;
  * y = softmax(q k^T / sqrt(D/heads)) v */
-tensor *NAME(attention)(graph *g, tensor *qkv, int heads);
+tensor *attention(graph *g, tensor *qkv, int heads);
 /* The patches of images, flattened as (channel, row, column). x: [B][C][R][S] (input), y: [B][R/p*S/p][C*p*p] */
-tensor *NAME(patches)(graph *g, tensor *x, int patch);
+tensor *patches(graph *g, tensor *x, int patch);
 /* y[b] = [cls; x[b]] + pos.  x: [B][T][D], cls: [1][1][D] or NULL, pos: [1][T+1 or T][D] or NULL */
-tensor *NAME(embed)(graph *g, tensor *x, tensor *cls, tensor *pos);
+tensor *embed(graph *g, tensor *x, tensor *cls, tensor *pos);
 /* y[b] = x[b][t].  x: [B][T][D], y: [B][D] */
-tensor *NAME(take_token)(graph *g, tensor *x, int t);
+tensor *take_token(graph *g, tensor *x, int t);
 /* y[b] = mean of x[b] over tokens */
-tensor *NAME(mean_tokens)(graph *g, tensor *x);
+tensor *mean_tokens(graph *g, tensor *x);
 /* The 2-D SSM over tokens from `first` on (tokens before it pass unchanged), as a grid rows x cols in raster order.
  * params: the layer's flat parameters as one tensor [ssm2d_param_total]. x, y: [B][first + rows*cols][H] */
-tensor *NAME(mix_ssm2d)(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first, int rows, int cols);
+tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first, int rows, int cols);
 
-tensor *NAME(add)(graph *g, tensor *a, tensor *b);  /* a + b, same shape */
-tensor *NAME(gate)(graph *g, tensor *a, tensor *b); /* a * b, same shape */
-tensor *NAME(scale)(graph *g, tensor *x, double factor);
-tensor *NAME(gelu)(graph *g, tensor *x); /* x * Phi(x), by erf */
-tensor *NAME(silu)(graph *g, tensor *x);
-tensor *NAME(sigmoid)(graph *g, tensor *x);
-tensor *NAME(softmax)(graph *g, tensor *x); /* over the last axis */
+tensor *add(graph *g, tensor *a, tensor *b);  /* a + b, same shape */
+tensor *gate(graph *g, tensor *a, tensor *b); /* a * b, same shape */
+tensor *scale(graph *g, tensor *x, double factor);
+tensor *gelu(graph *g, tensor *x); /* x * Phi(x), by erf */
+tensor *silu(graph *g, tensor *x);
+tensor *sigmoid(graph *g, tensor *x);
+tensor *softmax(graph *g, tensor *x); /* over the last axis */
 
 /* Training only (elsewhere they return x): each number, or each image's whole branch, is zero with probability rate and divided
  * by 1 - rate otherwise. */
-tensor *NAME(dropout)(graph *g, tensor *x, double rate);
-tensor *NAME(drop_path)(graph *g, tensor *x, double rate);
+tensor *dropout(graph *g, tensor *x, double rate);
+tensor *drop_path(graph *g, tensor *x, double rate);
 
 /* Mean over the batch of -sum_c t_c * log softmax(x)_c.  x, targets: [B][classes]; loss: [1]. targets sum to one. */
-tensor *NAME(cross_entropy)(graph *g, tensor *x, tensor *targets);
+tensor *cross_entropy(graph *g, tensor *x, tensor *targets);
 /* Mean over batch and classes of the binary cross-entropy of sigmoid(x). */
-tensor *NAME(bce)(graph *g, tensor *x, tensor *targets);
+tensor *bce(graph *g, tensor *x, tensor *targets);
 
 #endif

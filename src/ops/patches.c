@@ -52,18 +52,18 @@ static void backward(const graph *g, const node *n)
     pool_run(g->context->pool, n->in[0]->shape[0] * (n->in[0]->shape[2] / n->size[0]), backward_row, &j);
 }
 
-const op NAME(op_patches) = {.name = "patches", .cheap = 1, .forward = forward, .backward = backward};
+const op op_patches = {.name = "patches", .cheap = 1, .forward = forward, .backward = backward};
 
-tensor *NAME(patches)(graph *g, tensor *x, int patch)
+tensor *patches(graph *g, tensor *x, int patch)
 {
     char one[64];
     if (g->status) return NULL;
     const size_t p = (size_t)patch;
     if (x->rank != 4 || patch < 1 || x->shape[2] % p || x->shape[3] % p)
-        return NAME(graph_fail)(g, "patches: images %s cannot be cut into patches of %d x %d", NAME(shape_text)(x, one), patch,
+        return graph_fail(g, "patches: images %s cannot be cut into patches of %d x %d", shape_text(x, one), patch,
                                 patch);
     const size_t shape[] = {x->shape[0], x->shape[2] / p * (x->shape[3] / p), x->shape[1] * p * p};
-    node *n = NAME(graph_add)(g, &NAME(op_patches), 1, &x, 3, shape);
+    node *n = graph_add(g, &op_patches, 1, &x, 3, shape);
     if (!n) return NULL;
     n->size[0] = p;
     return n->out;

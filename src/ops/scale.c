@@ -16,15 +16,15 @@ static void backward_part(const node *n, size_t first, size_t end)
     for (size_t i = first; i < end; i++) dx[i] = factor * dy[i] + (n->adds[0] ? dx[i] : 0);
 }
 
-static void forward(const graph *g, const node *n) { NAME(elementwise)(g, n, n->out->count, forward_part); }
-static void backward(const graph *g, const node *n) { NAME(elementwise)(g, n, n->out->count, backward_part); }
+static void forward(const graph *g, const node *n) { elementwise(g, n, n->out->count, forward_part); }
+static void backward(const graph *g, const node *n) { elementwise(g, n, n->out->count, backward_part); }
 
-const op NAME(op_scale) = {.name = "scale", .cheap = 1, .forward = forward, .backward = backward};
+const op op_scale = {.name = "scale", .cheap = 1, .forward = forward, .backward = backward};
 
-tensor *NAME(scale)(graph *g, tensor *x, double factor)
+tensor *scale(graph *g, tensor *x, double factor)
 {
     if (g->status) return NULL;
-    node *n = NAME(graph_add)(g, &NAME(op_scale), 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_scale, 1, &x, 0, NULL);
     if (!n) return NULL;
     n->value[0] = factor;
     return n->out;

@@ -3,18 +3,18 @@
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-static void forward(const graph *g, const node *n) { NAME(map)(g, n, NAME(simd_ops_for)(g->context->cpu)->sigmoid); }
+static void forward(const graph *g, const node *n) { map(g, n, simd_ops_for(g->context->cpu)->sigmoid); }
 
 static void backward(const graph *g, const node *n)
 {
-    NAME(map_back)(g, n, n->out->data, NAME(simd_ops_for)(g->context->cpu)->sigmoid_back);
+    map_back(g, n, n->out->data, simd_ops_for(g->context->cpu)->sigmoid_back);
 }
 
-const op NAME(op_sigmoid) = {.name = "sigmoid", .reads_out = 1, .forward = forward, .backward = backward};
+const op op_sigmoid = {.name = "sigmoid", .reads_out = 1, .forward = forward, .backward = backward};
 
-tensor *NAME(sigmoid)(graph *g, tensor *x)
+tensor *sigmoid(graph *g, tensor *x)
 {
     if (g->status) return NULL;
-    node *n = NAME(graph_add)(g, &NAME(op_sigmoid), 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_sigmoid, 1, &x, 0, NULL);
     return n ? n->out : NULL;
 }

@@ -3,18 +3,18 @@
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-static void forward(const graph *g, const node *n) { NAME(map)(g, n, NAME(simd_ops_for)(g->context->cpu)->silu); }
+static void forward(const graph *g, const node *n) { map(g, n, simd_ops_for(g->context->cpu)->silu); }
 
 static void backward(const graph *g, const node *n)
 {
-    NAME(map_back)(g, n, n->in[0]->data, NAME(simd_ops_for)(g->context->cpu)->silu_back);
+    map_back(g, n, n->in[0]->data, simd_ops_for(g->context->cpu)->silu_back);
 }
 
-const op NAME(op_silu) = {.name = "silu", .reads_in = 1, .cheap = 1, .forward = forward, .backward = backward};
+const op op_silu = {.name = "silu", .reads_in = 1, .cheap = 1, .forward = forward, .backward = backward};
 
-tensor *NAME(silu)(graph *g, tensor *x)
+tensor *silu(graph *g, tensor *x)
 {
     if (g->status) return NULL;
-    node *n = NAME(graph_add)(g, &NAME(op_silu), 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_silu, 1, &x, 0, NULL);
     return n ? n->out : NULL;
 }

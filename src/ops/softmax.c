@@ -7,7 +7,7 @@ enum { PART = 8192 }; /* numbers in a task, about */
 
 typedef struct job {
     const node *n;
-    const NAME(simd_ops) *simd;
+    const simd_ops *simd;
     size_t rows; /* of a task */
     int back;
 } job;
@@ -27,18 +27,18 @@ static void run_rows(void *arg, size_t task, int worker)
 
 static void run(const graph *g, const node *n, int back)
 {
-    job j = {n, NAME(simd_ops_for)(g->context->cpu), PART / last_axis(n->out) + 1, back};
+    job j = {n, simd_ops_for(g->context->cpu), PART / last_axis(n->out) + 1, back};
     pool_run(g->context->pool, (rows_of(n->out) + j.rows - 1) / j.rows, run_rows, &j);
 }
 
 static void forward(const graph *g, const node *n) { run(g, n, 0); }
 static void backward(const graph *g, const node *n) { run(g, n, 1); }
 
-const op NAME(op_softmax) = {.name = "softmax", .reads_out = 1, .forward = forward, .backward = backward};
+const op op_softmax = {.name = "softmax", .reads_out = 1, .forward = forward, .backward = backward};
 
-tensor *NAME(softmax)(graph *g, tensor *x)
+tensor *softmax(graph *g, tensor *x)
 {
     if (g->status) return NULL;
-    node *n = NAME(graph_add)(g, &NAME(op_softmax), 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_softmax, 1, &x, 0, NULL);
     return n ? n->out : NULL;
 }

@@ -27,16 +27,16 @@ static void backward(const graph *g, const node *n)
     pool_run(g->context->pool, n->in[0]->shape[0], backward_image, (void *)n);
 }
 
-const op NAME(op_take_token) = {.name = "take_token", .forward = forward, .backward = backward};
+const op op_take_token = {.name = "take_token", .forward = forward, .backward = backward};
 
-tensor *NAME(take_token)(graph *g, tensor *x, int t)
+tensor *take_token(graph *g, tensor *x, int t)
 {
     char one[64];
     if (g->status) return NULL;
     if (x->rank != 3 || t < 0 || (size_t)t >= x->shape[1])
-        return NAME(graph_fail)(g, "take_token: there is no token %d in %s", t, NAME(shape_text)(x, one));
+        return graph_fail(g, "take_token: there is no token %d in %s", t, shape_text(x, one));
     const size_t shape[] = {x->shape[0], x->shape[2]};
-    node *n = NAME(graph_add)(g, &NAME(op_take_token), 1, &x, 2, shape);
+    node *n = graph_add(g, &op_take_token, 1, &x, 2, shape);
     if (!n) return NULL;
     n->size[0] = (size_t)t;
     return n->out;

@@ -152,7 +152,7 @@ ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, che
     const char *text;
     char *end;
     *out = NULL;
-    checkpoint *c = memory_take(context, sizeof *c + strlen(path) + 1);
+    checkpoint *c = mem_alloc(context, sizeof *c + strlen(path) + 1);
     if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     c->context = context;
     c->path = (char *)(c + 1);
@@ -228,5 +228,5 @@ void checkpoint_close(checkpoint *c)
 {
     if (!c) return;
     safetensors_close(c->file);
-    memory_give(c->context, c);
+    mem_free(c->context, c);
 }

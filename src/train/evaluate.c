@@ -20,18 +20,18 @@ ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config
                               ssm2d_error *error)
 {
     *out = NULL;
-    evaluator *e = memory_take(context, sizeof *e);
+    evaluator *e = mem_alloc(context, sizeof *e);
     if (!e) return fail(error, SSM2D_ERROR_MEMORY, "no memory to evaluate");
     e->context = context;
     e->batch = batch;
     e->classes = config->classes;
     e->image = (size_t)config->channels * (size_t)config->image[0] * (size_t)config->image[1];
-    ssm2d_status status = NAME(graph_create)(context, 0, &e->graph, error);
+    ssm2d_status status = graph_create(context, 0, &e->graph, error);
     if (status) goto done;
-    e->logits = NAME(model_build)(e->graph, config, batch);
-    if ((status = NAME(graph_finish)(e->graph, e->logits, error))) goto done;
-    e->images = NAME(graph_find)(e->graph, "images");
-    e->part = memory_take(context, batch * e->image * sizeof *e->part);
+    e->logits = model_build(e->graph, config, batch);
+    if ((status = graph_finish(e->graph, e->logits, error))) goto done;
+    e->images = graph_find(e->graph, "images");
+    e->part = mem_alloc(context, batch * e->image * sizeof *e->part);
     if (!e->part) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a batch of %zu images", batch);
 done:
     if (status)
@@ -44,14 +44,14 @@ done:
 void evaluator_destroy(evaluator *e)
 {
     if (!e) return;
-    NAME(graph_destroy)(e->graph);
-    memory_give(e->context, e->part);
-    memory_give(e->context, e);
+    graph_destroy(e->graph);
+    mem_free(e->context, e->part);
+    mem_free(e->context, e);
 }
 
 void evaluator_weights(evaluator *e, float *weights)
 {
-    NAME(graph_bind)(e->graph, weights, NULL);
+    graph_bind(e->graph, weights, NULL);
     e->graph->step++; /* kernels are made anew */
 }
 
@@ -62,7 +62,7 @@ const float *evaluator_run(evaluator *e, const float *images, size_t count)
         memcpy(e->part, images, count * e->image * sizeof *images);
         e->images->data = e->part;
     }
-    NAME(graph_forward)(e->graph);
+    graph_forward(e->graph);
     return e->logits->data;
 }
 

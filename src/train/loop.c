@@ -357,7 +357,7 @@ static int same_settings(const ssm2d_context *context, const char *folder, const
     size_t size;
     if (run_path(folder, RUN_TRAIN, path, NULL) || file_read(context, path, 1 << 20, &found, &size, NULL)) return 0;
     const int same = size == strlen(text) + 1 && !memcmp(found, text, size - 1);
-    memory_give(context, found);
+    mem_free(context, found);
     return same;
 }
 

@@ -26,10 +26,10 @@ static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
 {
     if (m->count == m->room) {
         size_t room = m->room ? 2 * m->room : FIRST_ROOM;
-        metric *more = memory_take(m->context, room * sizeof *more);
+        metric *more = mem_alloc(m->context, room * sizeof *more);
         if (!more) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines of metrics", room);
         if (m->count) memcpy(more, m->lines, m->count * sizeof *more);
-        memory_give(m->context, m->lines);
+        mem_free(m->context, m->lines);
         m->lines = more;
         m->room = room;
     }
@@ -88,7 +88,7 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
         atomic_cancel(&file);
     else
         status = atomic_commit(&file, error);
-    memory_give(m->context, text);
+    mem_free(m->context, text);
     return status;
 }
 
@@ -97,7 +97,7 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
 {
     ssm2d_status status = SSM2D_OK;
     *out = NULL;
-    metrics *m = memory_take(context, sizeof *m + strlen(path) + 1);
+    metrics *m = mem_alloc(context, sizeof *m + strlen(path) + 1);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for metrics", text_path(path));
     m->context = context;
     m->path = (char *)(m + 1);
@@ -146,8 +146,8 @@ void metrics_close(metrics *m)
 {
     if (!m) return;
     if (m->stream) fclose(m->stream);
-    memory_give(m->context, m->lines);
-    memory_give(m->context, m);
+    mem_free(m->context, m->lines);
+    mem_free(m->context, m);
 }
 
 /* ---- picture -------------------------------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
 {
     static const colour blue = {0.12, 0.42, 0.74}, orange = {0.85, 0.37, 0.05};
     size_t rows = m->count ? m->count : 1;
-    double *column[COLUMNS], *table = memory_take(m->context, COLUMNS * rows * sizeof *table);
+    double *column[COLUMNS], *table = mem_alloc(m->context, COLUMNS * rows * sizeof *table);
     int steps = 0, ends = 0;
     if (!table) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
     for (size_t i = 0; i < COLUMNS; i++) column[i] = table + i * rows;
@@ -181,6 +181,6 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
     const curve_panel panels[] = {{"loss", losses, 2, 0}, {"accuracy, %", accuracies, 2, 1}};
     const curve_figure figure = {title, "epoch", panels, 2, 0, (double)epochs};
     ssm2d_status status = curves_draw(m->context, path, &figure, error);
-    memory_give(m->context, table);
+    mem_free(m->context, table);
     return status;
 }

@@ -159,7 +159,7 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
     }
     if (!cJSON_IsArray(list) || item || !count || count > MOST_CLASSES)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is not a list of names", text_path(path));
-    data->names = memory_take(context, count * sizeof *data->names + bytes);
+    data->names = mem_alloc(context, count * sizeof *data->names + bytes);
     if (!data->names) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of classes", text_path(path));
     char *text = (char *)(data->names + count);
     cJSON_ArrayForEach(item, list)
@@ -215,7 +215,7 @@ ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, s
 
 void run_data_free(const ssm2d_context *context, run_data *data)
 {
-    memory_give(context, data->names);
+    mem_free(context, data->names);
     *data = (run_data){0};
 }
 
@@ -249,7 +249,7 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
         if ((status = model_config_finish(config, error))) goto done;
     }
     if ((status = weights_create(context, config, &m->weights, error))) goto done;
-    m->params = memory_take(context, m->weights->total * sizeof *m->params);
+    m->params = mem_alloc(context, m->weights->total * sizeof *m->params);
     if (!m->params) {
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", m->weights->total);
         goto done;
@@ -269,7 +269,7 @@ done:
 void run_model_close(ssm2d_context *context, run_model *m)
 {
     weights_destroy(m->weights);
-    memory_give(context, m->params);
+    mem_free(context, m->params);
     run_data_free(context, &m->data);
     m->weights = NULL;
     m->params = NULL;

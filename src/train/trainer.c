@@ -51,16 +51,16 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
 {
     const model_config *m = &t->settings.model;
     const size_t batch = (size_t)t->settings.options.batch, shape[] = {batch, (size_t)m->classes};
-    ssm2d_status status = NAME(graph_create)(t->context, 1, &t->graph, error);
+    ssm2d_status status = graph_create(t->context, 1, &t->graph, error);
     if (status) return status;
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
-    t->logits = NAME(model_build)(g, m, batch);
-    t->targets = NAME(graph_input)(g, "targets", 2, shape);
-    t->loss = t->settings.options.loss == TRAIN_LOSS_BCE ? NAME(bce)(g, t->logits, t->targets)
-                                                         : NAME(cross_entropy)(g, t->logits, t->targets);
-    if ((status = NAME(graph_finish)(g, t->loss, error))) return status;
-    t->images = NAME(graph_find)(g, "images");
+    t->logits = model_build(g, m, batch);
+    t->targets = graph_input(g, "targets", 2, shape);
+    t->loss = t->settings.options.loss == TRAIN_LOSS_BCE ? bce(g, t->logits, t->targets)
+                                                         : cross_entropy(g, t->logits, t->targets);
+    if ((status = graph_finish(g, t->loss, error))) return status;
+    t->images = graph_find(g, "images");
     return evaluator_create(t->context, m, batch, &t->evaluator, error);
 }
 
@@ -86,14 +86,14 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
     const size_t count = t->weights->total, bytes = count * sizeof(float);
     train_state *s = &t->state;
     s->count = count;
-    s->weights = memory_take(t->context, bytes);
-    s->moment1 = memory_take(t->context, bytes);
-    s->moment2 = memory_take(t->context, bytes);
-    s->average = o->ema > 0 ? memory_take(t->context, bytes) : NULL;
-    t->gradients = memory_take(t->context, bytes);
-    t->partial = memory_take(t->context, norm_pieces(count) * sizeof *t->partial);
-    t->spans = memory_take(t->context, (size_t)t->weights->count * sizeof *t->spans);
-    t->target_numbers = memory_take(t->context, (size_t)o->batch * (size_t)t->settings.model.classes * sizeof(float));
+    s->weights = mem_alloc(t->context, bytes);
+    s->moment1 = mem_alloc(t->context, bytes);
+    s->moment2 = mem_alloc(t->context, bytes);
+    s->average = o->ema > 0 ? mem_alloc(t->context, bytes) : NULL;
+    t->gradients = mem_alloc(t->context, bytes);
+    t->partial = mem_alloc(t->context, norm_pieces(count) * sizeof *t->partial);
+    t->spans = mem_alloc(t->context, (size_t)t->weights->count * sizeof *t->spans);
+    t->target_numbers = mem_alloc(t->context, (size_t)o->batch * (size_t)t->settings.model.classes * sizeof(float));
     if (!s->weights || !s->moment1 || !s->moment2 || (o->ema > 0 && !s->average) || !t->gradients || !t->partial || !t->spans
         || !t->target_numbers)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory to train %zu parameters", count);
@@ -126,7 +126,7 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
     if ((status = make_graph(t, error))) return status;
     if ((status = make_state(t, error))) return status;
     if ((status = make_texts(t, error))) return status;
-    NAME(graph_bind)(t->graph, t->state.weights, t->gradients);
+    graph_bind(t->graph, t->state.weights, t->gradients);
     t->targets->data = t->target_numbers;
     t->epoch_steps = (long)loader_batches(t->train_loader);
     const long steps = o->epochs * t->epoch_steps;
@@ -147,11 +147,11 @@ void trainer_destroy(trainer *t)
     dataset_close(t->train_data);
     dataset_close(t->test_data);
     evaluator_destroy(t->evaluator);
-    NAME(graph_destroy)(t->graph);
+    graph_destroy(t->graph);
     weights_destroy(t->weights);
     void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2, t->state.average,
                             t->gradients,     t->partial,       t->spans,         t->target_numbers};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) memory_give(t->context, memory[i]);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(t->context, memory[i]);
     cJSON_free(t->settings_text);
     cJSON_free(t->model_text);
     cJSON_free(t->data_text);
@@ -207,7 +207,7 @@ static void clear_gradients(trainer *t) { memset(t->gradients, 0, t->state.count
 static ssm2d_status not_finite(trainer *t, const char *what, const char *good, long good_step, ssm2d_error *error)
 {
     clear_gradients(t);
-    const char *name = NAME(graph_find_bad)(t->graph);
+    const char *name = graph_find_bad(t->graph);
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "step %ld: the %s is not finite; first in %s. Last good checkpoint: %s, step %ld. "
                 "Begin anew with a lower lr, or with clip=1",
@@ -225,12 +225,12 @@ ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_res
     clear_gradients(t);
     t->images->data = (float *)batch.images; /* the graph only reads it */
     t->graph->step = (uint64_t)s->step;
-    NAME(graph_forward)(t->graph);
+    graph_forward(t->graph);
     result->loss = (double)t->loss->data[0];
     result->correct = count_correct(t, batch.labels);
     t->loss->grad[0] = 1;
     if (!isfinite(result->loss)) return not_finite(t, "loss", good, good_step, error);
-    NAME(graph_backward)(t->graph);
+    graph_backward(t->graph);
     result->norm = gradient_norm(t->context, s->count, t->gradients, t->partial);
     if (!isfinite(result->norm)) return not_finite(t, "gradient", good, good_step, error);
 

@@ -5,7 +5,7 @@
  *     S = q k^T / sqrt(width), P = exp(S - lse), dP = dout v^T, dS = P (dP - rowsum(dout out)),
  *     dv = P^T dout, dk = dS^T q / sqrt(width), dq = dS k / sqrt(width).
  * What is read by vectors is copied first, with its last axis padded to whole vectors; k and v transposed for the scores. */
-#include "ops/simd/product.h"
+#include "ops/simd/gemm_micro.h"
 
 enum { TILE_NUMBERS = 5120, TILE_LEAST = 12 };
 
@@ -131,7 +131,7 @@ static real exponentials(real *s, size_t tokens, real *sum)
 }
 
 /* The next head's numbers stand beside this one's, too far from row to row for the processor to guess. */
-INLINE void fetch_ahead(const NAME(attend) *a, size_t token)
+INLINE void fetch_ahead(const attend_args *a, size_t token)
 {
     for (size_t d = 0; d < a->width; d += 64 / sizeof(real)) {
         __builtin_prefetch(a->q + token * a->row + a->width + d);
@@ -142,7 +142,7 @@ INLINE void fetch_ahead(const NAME(attend) *a, size_t token)
     }
 }
 
-static void attend(const NAME(attend) *a)
+static void attend(const attend_args *a)
 {
     const pieces s = cut(a->tokens, a->width, 0, a->scratch);
     const size_t T = a->tokens, d = a->width;
@@ -186,7 +186,7 @@ static real dot(const real *x, const real *y, size_t n)
     return sum_lanes(sum);
 }
 
-static void attend_back(const NAME(attend) *a)
+static void attend_back(const attend_args *a)
 {
     const pieces s = cut(a->tokens, a->width, 1, a->scratch);
     const size_t T = a->tokens, d = a->width;

@@ -1,19 +1,19 @@
 /* ops_bodies - every SIMD body of the operators, compiled for the instruction set of the including file. */
 #include "ops/simd/simd_ops.h"
 
-#include "kernels/vector.h"
+#include "simd/vector.h"
 
 #include "ops/simd/vecmath.h"
 
 #include "ops/simd/activation.h"
 #include "ops/simd/attend.h"
 #include "ops/simd/norm.h"
-#include "ops/simd/packed.h"
-#include "ops/simd/turned.h"
+#include "ops/simd/gemm_packed.h"
+#include "ops/simd/gemm_tn.h"
 
-extern const NAME(simd_ops) TABLE;
+extern const simd_ops TABLE;
 
-const NAME(simd_ops) TABLE = {
+const simd_ops TABLE = {
     .gelu = gelu,
     .gelu_back = gelu_back,
     .silu = silu,

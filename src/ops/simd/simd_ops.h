@@ -1,6 +1,6 @@
 /* simd_ops - the table of SIMD bodies that operators use, for one instruction set and one number type.
  *
- * It is apart from kernels/simd.h because the layer library needs none of it (nor libmvec). Results come first. `adds`: the
+ * It is apart from simd/simd_table.h because the layer library needs none of it (nor libmvec). Results come first. `adds`: the
  * gradient is added to instead of overwritten. */
 #ifndef SSM2D_OPS_SIMD_OPS_H
 #define SSM2D_OPS_SIMD_OPS_H
@@ -12,7 +12,7 @@
 
 /* One head of one image: softmax(q k^T / sqrt(width)) v. q, k, v (and their gradients) are [tokens][width] with `row` numbers
  * from token to token, out and dout with `out_row`. */
-typedef struct NAME(attend) {
+typedef struct attend_args {
     size_t tokens, width, row, out_row;
     size_t first, end; /* the queries to answer; backward always does all */
     const real *q, *k, *v;
@@ -22,32 +22,32 @@ typedef struct NAME(attend) {
     real *dq, *dk, *dv;
     int adds;
     real *scratch; /* attend_room numbers, aligned to 64 bytes */
-} NAME(attend);
+} attend_args;
 
 /* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]. */
-typedef struct NAME(packed) {
+typedef struct gemm_packed_args {
     size_t m, n, k;
     const real *x, *packed, *bias; /* bias may be NULL */
     real *y;
     int adds;
-} NAME(packed);
+} gemm_packed_args;
 
 /* W for it, from where its rows and columns are so many numbers apart. */
-typedef struct NAME(packing) {
+typedef struct gemm_pack_args {
     size_t n, k;
     const real *weights;
     size_t row, column;
     real *packed; /* packed_room(n, k) numbers */
-} NAME(packing);
+} gemm_pack_args;
 
 /* dW += dy^T x, db += the sum of the rows of dy. x: [m][k], dy: [m][n], dW: [n][k]; dW and db may be NULL. */
-typedef struct NAME(turned) {
+typedef struct gemm_tn_args {
     size_t m, n, k;
     const real *x, *dy;
     real *dw, *db;
-} NAME(turned);
+} gemm_tn_args;
 
-typedef struct NAME(simd_ops) {
+typedef struct simd_ops {
     void (*gelu)(real *y, const real *x, size_t n);
     void (*gelu_back)(real *dx, const real *dy, const real *x, size_t n, int adds);
     void (*silu)(real *y, const real *x, size_t n);
@@ -62,17 +62,17 @@ typedef struct NAME(simd_ops) {
     void (*norm_back)(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x, const real *stats, const real *gamma,
                       size_t n, int adds);
     size_t (*attend_room)(size_t tokens, size_t width, int back);
-    void (*attend)(const NAME(attend) *a);
-    void (*attend_back)(const NAME(attend) *a);
+    void (*attend)(const attend_args *a);
+    void (*attend_back)(const attend_args *a);
     size_t strip; /* columns of y that are made together */
     size_t (*packed_room)(size_t n, size_t k);
     /* Of columns [first, end) of y; first is a multiple of strip, end too unless it is n. */
-    void (*pack)(const NAME(packing) *p, size_t first, size_t end);
-    void (*packed_product)(const NAME(packed) *p, size_t first, size_t end);
+    void (*pack)(const gemm_pack_args *p, size_t first, size_t end);
+    void (*packed_product)(const gemm_packed_args *p, size_t first, size_t end);
     size_t (*turned_room)(size_t rows); /* numbers of memory for so many rows of dW */
-    void (*turned_product)(const NAME(turned) *p, size_t first, size_t end, real *room);
-} NAME(simd_ops);
+    void (*turned_product)(const gemm_tn_args *p, size_t first, size_t end, real *room);
+} simd_ops;
 
-const NAME(simd_ops) *NAME(simd_ops_for)(cpu_level level);
+const simd_ops *simd_ops_for(cpu_level level);
 
 #endif

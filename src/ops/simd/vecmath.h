@@ -9,19 +9,19 @@
 
 typedef __typeof__((vec){0} < (vec){0}) mask;
 
-#if LANE_BYTES == 16 && defined(REAL_IS_FLOAT)
+#if LANE_BYTES == 16 && !defined(REAL_IS_DOUBLE)
 #define X86(name) _mm_##name##_ps
 #define MVEC(name) _ZGVbN4v_##name##f
 #elif LANE_BYTES == 16
 #define X86(name) _mm_##name##_pd
 #define MVEC(name) _ZGVbN2v_##name
-#elif LANE_BYTES == 32 && defined(REAL_IS_FLOAT)
+#elif LANE_BYTES == 32 && !defined(REAL_IS_DOUBLE)
 #define X86(name) _mm256_##name##_ps
 #define MVEC(name) _ZGVdN8v_##name##f
 #elif LANE_BYTES == 32
 #define X86(name) _mm256_##name##_pd
 #define MVEC(name) _ZGVdN4v_##name
-#elif defined(REAL_IS_FLOAT)
+#elif !defined(REAL_IS_DOUBLE)
 #define X86(name) _mm512_##name##_ps
 #define MVEC(name) _ZGVeN16v_##name##f
 #else
@@ -45,7 +45,7 @@ INLINE vec vec_erf(vec x)
 #endif
 
 /* For |x| up to FAR, which callers see to. */
-#if defined(REAL_IS_FLOAT)
+#if !defined(REAL_IS_DOUBLE)
 
 /* exp(x) = 2^n exp(r), n whole, |r| <= log(2)/2: exp(r) by its series, whose last terms are bent to spread the error; within
  * 1.5 units in the last place. Adding 1.5 * 2^23 rounds to whole numbers, and leaves n in the lowest bits. NaN stays NaN. */

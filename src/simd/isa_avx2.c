@@ -1,4 +1,4 @@
 /* AVX2 with FMA; elsewhere than on x86-64 the same bodies, never chosen. */
-#define TABLE NAME(simd_avx2)
+#define TABLE simd_avx2
 #define LANE_BYTES 32
-#include "kernels/bodies.h"
+#include "simd/bodies.h"

@@ -5,23 +5,23 @@
 #define SSM2D_KERNELS_SIMD_H
 
 #include "core/cpu.h"
-#include "core/real.h"
-#include "kernels/fft_table.h"
+#include "simd/simd_names.h"
+#include "simd/fft_table.h"
 
 enum { CORRELATE_MOST_A = 4, CORRELATE_MOST_C = 8 };
 
 /* acc[a*acc_a + c] += sum over r < rows, t < n of x[r*x_row + t - c] * y[r*y_row + a*y_a + t]; a < A, c < C.
  * Distances are in numbers; acc steps by `lanes` per c, x and y per t. x is read from -(C-1) to n-1 in each row.
  * With x a kernel and y the cells of A images it is a convolution; with x cells and y output gradients, the kernel's. */
-typedef void NAME(correlate)(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_t x_row, const real *y, ptrdiff_t y_row,
+typedef void correlate_fn(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_t x_row, const real *y, ptrdiff_t y_row,
                              ptrdiff_t y_a, int rows, int n);
 
 /* Channels h < channels of each cell, at src[cell*cell_stride + h*lane_stride], into the tiles of their vectors, tile v at
  * tile + v*vector_step; lanes past the last channel become 0. */
-typedef void NAME(gather)(real *tile, size_t vector_step, const real *src, size_t cells, ptrdiff_t cell_stride,
+typedef void gather_fn(real *tile, size_t vector_step, const real *src, size_t cells, ptrdiff_t cell_stride,
                           ptrdiff_t lane_stride, int channels);
 /* The other way: dst gets (add 0) or is increased by (add 1) the tiles. */
-typedef void NAME(scatter)(real *dst, const real *tile, size_t vector_step, size_t cells, ptrdiff_t cell_stride,
+typedef void scatter_fn(real *dst, const real *tile, size_t vector_step, size_t cells, ptrdiff_t cell_stride,
                            ptrdiff_t lane_stride, int channels, int add);
 
 /* The state-space recursions, vectorised over the coordinates n of one system, which are padded with zeros to `width`, a
@@ -31,7 +31,7 @@ typedef void NAME(scatter)(real *dst, const real *tile, size_t vector_step, size
  * Kernel rows: state [cols][2][W], h and v of each cell. */
 enum coef { RHO, SIGMA, TAU, PHI, PSI, CHI, E_H, E_V, COEFS };
 
-typedef struct NAME(state_functions) {
+typedef struct state_functions {
     /* now <- the states of kernel row i from those of row i-1 (before; not read when i = 0). */
     void (*kernel_row)(real *now, const real *before, const real *coef, int i, int cols, int width);
     /* out[j*stride] = Re sum_n c1*h + c2*v for cells first <= j < cols. */
@@ -51,17 +51,17 @@ typedef struct NAME(state_functions) {
     void (*scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre, const real *dy,
                           ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride, const real *row, real *drow, const real *coef,
                           const real *c, real centre, real border, int cols, int width, real *left, real *sums);
-} NAME(state_functions);
+} state_functions;
 
-typedef struct NAME(simd) {
+typedef struct simd_table {
     int lanes;
-    NAME(correlate) *correlate[CORRELATE_MOST_A + 1][CORRELATE_MOST_C + 1]; /* [A][C]; NULL where registers would not do */
-    NAME(gather) *gather;
-    NAME(scatter) *scatter;
-    NAME(state_functions) state[2]; /* real, complex */
-    NAME(fft_functions) fft;
-} NAME(simd);
+    correlate_fn *correlate[CORRELATE_MOST_A + 1][CORRELATE_MOST_C + 1]; /* [A][C]; NULL where registers would not do */
+    gather_fn *gather;
+    scatter_fn *scatter;
+    state_functions state[2]; /* real, complex */
+    fft_functions fft;
+} simd_table;
 
-const NAME(simd) *NAME(simd_for)(cpu_level level);
+const simd_table *simd_for(cpu_level level);
 
 #endif

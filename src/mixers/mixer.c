@@ -1,4 +1,4 @@
-/* mixers - the table of them. */
+/* mixer - the table of mixers, and how one is put into a graph. */
 #include "mixers/mixer.h"
 
 #include <string.h>
@@ -25,4 +25,17 @@ size_t mixer_total(const mixer_config *m, int channels)
     size_t total = 0;
     for (int i = 0; m->kind->array(m, channels, i, &param); i++) total += param.size;
     return total;
+}
+
+tensor *mix_params(graph *g, const mixer_config *m, int channels, const char *block)
+{
+    const size_t total = mixer_total(m, channels);
+    return total ? graph_param(g, 0, 1, &total, "%s.mixer", block) : NULL;
+}
+
+tensor *mix(graph *g, tensor *x, const mixer_config *m, const char *block, int first, int rows, int cols)
+{
+    if (g->status) return NULL;
+    tensor *params = mix_params(g, m, (int)x->shape[x->rank - 1], block);
+    return g->status ? NULL : m->kind->apply(g, x, params, m, first, rows, cols);
 }

@@ -6,9 +6,9 @@
 #include "core/rng.h"
 
 /* One line per use; a new one leaves the numbers of the others as they are. */
-typedef enum counter_purpose { COUNTER_ORDER = 1, COUNTER_FLIP = 2, COUNTER_CROP = 3 } counter_purpose;
+typedef enum rng_purpose { RNG_ORDER = 1, RNG_FLIP = 2, RNG_CROP = 3 } rng_purpose;
 
-static inline rng counter_rng(uint64_t seed, counter_purpose purpose, uint64_t epoch, uint64_t index)
+static inline rng keyed_rng(uint64_t seed, rng_purpose purpose, uint64_t epoch, uint64_t index)
 {
     rng r = rng_seed(seed);
     r = rng_seed(rng_next(&r) + (uint64_t)purpose);
@@ -18,6 +18,6 @@ static inline rng counter_rng(uint64_t seed, counter_purpose purpose, uint64_t e
 }
 
 /* A whole number from 0 to n - 1. */
-static inline uint64_t counter_below(rng *r, uint64_t n) { return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64); }
+static inline uint64_t rng_below(rng *r, uint64_t n) { return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64); }
 
 #endif

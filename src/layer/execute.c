@@ -1,16 +1,16 @@
 /* engine - a forward and a backward pass from parameters to output, in the order of parts.h, for one number type. */
-#include "layer/parts.h"
+#include "layer/layer_internal.h"
 #include "layer/scan.h"
 #include "layer/stream.h"
 
 #include <string.h>
 
 /* Every algorithm there is: one file, one line. */
-static const algorithm *const algorithms[] = {&NAME(algorithm_direct), &NAME(algorithm_fft), &NAME(algorithm_scan), NULL};
+static const algorithm *const algorithms[] = {&algorithm_direct, &algorithm_fft, &algorithm_scan, NULL};
 
-static const void *simd_table(cpu_level level, int *lanes)
+static const void *bodies_for(cpu_level level, int *lanes)
 {
-    const NAME(simd) *simd = NAME(simd_for)(level);
+    const simd_table *simd = simd_for(level);
     *lanes = simd->lanes;
     return simd;
 }
@@ -24,7 +24,7 @@ static void plan_regions(ssm2d_plan *p)
     p->at.c = plan_reserve(p, C * 2 * W, size);
     p->at.centre = plan_reserve(p, C, size);
     p->at.d = plan_reserve(p, H, size);
-    p->states_per_worker = NAME(kernel_states)(p, p->options.inference);
+    p->states_per_worker = kernel_states(p, p->options.inference);
     p->at.states = plan_reserve(p, p->states_per_worker * (size_t)pool_threads(p->context->pool), size);
     if (training) {
         p->at.dcoef = plan_reserve(p, K * COEFS * W, size);
@@ -39,18 +39,18 @@ static void plan_regions(ssm2d_plan *p)
         p->at.norm = plan_reserve(p, 2 * H, size);
         p->at.z = plan_reserve(p, p->options.batch, cells * H * size);
         if (training) p->at.dz = plan_reserve(p, p->options.batch, cells * H * size);
-        if (training) p->at.norm_sums = plan_reserve(p, NAME(layer_norm_sums)(p), size);
+        if (training) p->at.norm_sums = plan_reserve(p, layer_norm_sums(p), size);
     }
-    if (p->algorithm->uses_kernel) NAME(two_sided_plan)(p);
+    if (p->algorithm->uses_kernel) two_sided_plan(p);
 }
 
 static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params)
 {
-    NAME(system_prepare)(p, ws, params);
+    system_prepare(p, ws, params);
     if (p->algorithm->uses_kernel) {
         const ptrdiff_t T2 = p->trunc_cols, cells = p->trunc_rows * T2;
-        NAME(kernel_generate)(p, ws, (NAME(kernel_view)){REGION(real, ws, krows), cells, T2, 1, p->c_rows});
-        NAME(two_sided_prepare)(p, ws);
+        kernel_generate(p, ws, (kernel_view){REGION(real, ws, krows), cells, T2, 1, p->c_rows});
+        two_sided_prepare(p, ws);
     }
     if (p->algorithm->prepare) p->algorithm->prepare(p, ws);
 }
@@ -58,23 +58,23 @@ static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params
 static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void *y)
 {
     p->algorithm->apply(p, ws, u, p->config.layer_norm ? REGION(void, ws, z) : y);
-    if (p->config.layer_norm) NAME(layer_norm_apply)(p, ws, y);
+    if (p->config.layer_norm) layer_norm_apply(p, ws, y);
 }
 
 static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, const void *u, const void *dy, void *du,
                      void *dparams)
 {
     if (p->config.layer_norm) {
-        NAME(layer_norm_backward)(p, ws, dy, dparams);
+        layer_norm_backward(p, ws, dy, dparams);
         dy = REGION(void, ws, dz);
     }
     p->algorithm->backward(p, ws, u, dy, du, dparams != NULL);
     if (!dparams) return;
     if (p->algorithm->uses_kernel) {
-        NAME(two_sided_adjoint)(p, ws);
-        NAME(kernel_adjoint)(p, ws, NAME(two_sided_fetch), REGION(real, ws, ktable));
+        two_sided_adjoint(p, ws);
+        kernel_adjoint(p, ws, two_sided_fetch, REGION(real, ws, ktable));
     }
-    NAME(system_adjoint)(p, ws, params, dparams);
+    system_adjoint(p, ws, params, dparams);
 }
 
 /* How many channels of how many directions have a kernel of their own index; see two_sided.c. */
@@ -90,9 +90,9 @@ static void kernel(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params,
     const size_t all = (size_t)p->config.channels * (size_t)p->config.directions;
     const size_t emitted = C < used ? C : used;
     real *k = out;
-    NAME(system_prepare)(p, ws, params);
+    system_prepare(p, ws, params);
     memset(k, 0, emitted * cells * sizeof(real));
-    NAME(kernel_generate)(p, ws, (NAME(kernel_view)){k, (ptrdiff_t)cells, p->cols, 1, (int)emitted});
+    kernel_generate(p, ws, (kernel_view){k, (ptrdiff_t)cells, p->cols, 1, (int)emitted});
     for (size_t i = 0; p->config.average && i < emitted * cells; i++) k[i] *= (real)p->config.directions;
     for (size_t i = emitted; i < all; i++) {
         size_t from = i < used ? i % C : i % used;
@@ -115,17 +115,17 @@ static void fetch_kernel(const ssm2d_plan *p, const real *dkernel, int c, int i,
 
 static void kernel_backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, const void *dkernel, void *dparams)
 {
-    NAME(system_prepare)(p, ws, params);
-    NAME(kernel_adjoint)(p, ws, fetch_kernel, dkernel);
+    system_prepare(p, ws, params);
+    kernel_adjoint(p, ws, fetch_kernel, dkernel);
     memset(REGION(real, ws, dd), 0, (size_t)p->config.channels * sizeof(real));
-    NAME(system_adjoint)(p, ws, params, dparams);
+    system_adjoint(p, ws, params, dparams);
 }
 
 static void stream_push(ssm2d_stream *s, const void *u, void *y)
 {
     const ssm2d_plan *p = s->plan;
-    NAME(scan_push)(p, s->workspace, s->states, u, p->config.layer_norm ? REGION(void, s->workspace, z) : y);
-    if (p->config.layer_norm) NAME(layer_norm_apply)(p, s->workspace, y);
+    scan_push(p, s->workspace, s->states, u, p->config.layer_norm ? REGION(void, s->workspace, z) : y);
+    if (p->config.layer_norm) layer_norm_apply(p, s->workspace, y);
 }
 
 static size_t stream_numbers(const ssm2d_plan *p)
@@ -134,5 +134,5 @@ static size_t stream_numbers(const ssm2d_plan *p)
     return __builtin_mul_overflow(walks, scan_state(p), &numbers) ? SIZE_MAX : numbers;
 }
 
-const engine NAME(engine) = {sizeof(real), algorithms,      simd_table,  plan_regions,   prepare, apply, backward,
+const typed_functions layer_functions = {sizeof(real), algorithms,      bodies_for,  plan_regions,   prepare, apply, backward,
                              kernel,       kernel_backward, stream_push, stream_numbers};

@@ -17,7 +17,7 @@ static void turned_rest(real *dw, size_t row, size_t rest, const real *x, const 
         for (size_t j = 0; j < rest; j++) dw[c * row + j] += sums[c * STRIP + j];
 }
 
-static void turned_product(const NAME(turned) *p, size_t first, size_t end, real *room)
+static void turned_product(const gemm_tn_args *p, size_t first, size_t end, real *room)
 {
     const size_t cols = end - first;
     real *dy = room, *more = room + TURNED_DEPTH * cols, *dw = p->dw ? p->dw + first * p->k : NULL;

@@ -12,7 +12,7 @@
 #define FIRST_HALVES_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define SECOND_HALVES_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 
-#ifdef REAL_IS_FLOAT
+#ifndef REAL_IS_DOUBLE
 #define LANES_OF_16 4
 #define LANES_OF_32 8
 #define LANES_OF_64 16

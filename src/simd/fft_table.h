@@ -8,12 +8,12 @@
 #ifndef SSM2D_KERNELS_FFT_TABLE_H
 #define SSM2D_KERNELS_FFT_TABLE_H
 
-#include "core/real.h"
-#include "kernels/fft_radix.h"
+#include "simd/simd_names.h"
+#include "simd/fft_radix.h"
 
 #include <stddef.h>
 
-typedef struct NAME(fft_functions) {
+typedef struct fft_functions {
     /* [radix][present]: out[j*m + k] for from <= k < to. Real and imaginary parts come from arrays of their own, `step` numbers
      * apart, which may be `out` itself. */
     void (*first[FFT_RADIX + 1][FFT_RADIX + 1])(real *out, const real *re, const real *im, ptrdiff_t step, int m, int from,
@@ -33,6 +33,6 @@ typedef struct NAME(fft_functions) {
      * and b, `step` numbers apart. at[c]: the elements of z with frequencies c and -c. And back. */
     void (*split)(real *a, real *b, ptrdiff_t step, const real *z, const int (*at)[2], int count, real scale);
     void (*join)(real *z, const real *a, const real *b, ptrdiff_t step, const int (*at)[2], int count);
-} NAME(fft_functions);
+} fft_functions;
 
 #endif

@@ -1,22 +1,22 @@
 /* bodies - every SIMD body, compiled for the instruction set of the including file, and the table that makes them known. */
-#include "kernels/simd.h"
+#include "simd/simd_table.h"
 
-#include "kernels/vector.h"
+#include "simd/vector.h"
 
-#include "kernels/correlate.h"
-#include "kernels/fft.h"
-#include "kernels/tile.h"
+#include "simd/correlate.h"
+#include "simd/fft.h"
+#include "simd/tile.h"
 
 #define COMPLEX 0
-#include "kernels/state.h"
+#include "simd/state.h"
 #undef COMPLEX
 #define COMPLEX 1
-#include "kernels/state.h"
+#include "simd/state.h"
 #undef COMPLEX
 
-extern const NAME(simd) TABLE;
+extern const simd_table TABLE;
 
-const NAME(simd) TABLE = {
+const simd_table TABLE = {
     .lanes = LANES,
     .correlate = CORRELATE_TABLE,
     .gather = gather,

@@ -1,6 +1,6 @@
 #include "core/context.h"
 #include "core/status.h"
-#include "data/kind.h"
+#include "data/dataset_impl.h"
 #include "io/layer_config.h"
 #include "io/text.h"
 
@@ -72,7 +72,7 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
     *out = NULL;
     ssm2d_status status = choose(where, &kind, &folder, error);
     if (status) return status;
-    dataset *d = memory_take(context, sizeof *d);
+    dataset *d = mem_alloc(context, sizeof *d);
     if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(where));
     *d = (dataset){.context = context, .kind = kind};
     status = kind->open(d, folder, split, error);
@@ -90,8 +90,8 @@ void dataset_close(dataset *d)
     if (!d) return;
     const ssm2d_context *context = d->context;
     d->kind->close(d);
-    memory_give(context, d->names);
-    memory_give(context, d);
+    mem_free(context, d->names);
+    mem_free(context, d);
 }
 
 const dataset_info *dataset_about(const dataset *d) { return &d->info; }
@@ -119,7 +119,7 @@ ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *na
     enum { DIGITS = 12 };
     size_t bytes = (size_t)classes * sizeof *d->names;
     for (int i = 0; i < classes; i++) bytes += names ? strlen(names[i]) + 1 : DIGITS;
-    const char **block = memory_take(d->context, bytes);
+    const char **block = mem_alloc(d->context, bytes);
     if (!block) return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for the names of %d classes", classes);
     char *text = (char *)(block + classes);
     for (int i = 0; i < classes; i++) {
@@ -130,7 +130,7 @@ ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *na
             snprintf(text, DIGITS, "%d", i);
         text += strlen(text) + 1;
     }
-    memory_give(d->context, d->names);
+    mem_free(d->context, d->names);
     d->names = block;
     d->info.classes = classes;
     d->info.class_names = block;

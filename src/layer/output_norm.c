@@ -1,5 +1,5 @@
 /* layer_norm - y = (z - mean) / sqrt(variance + eps) * gamma + beta over the channels of each cell; biased variance. */
-#include "layer/parts.h"
+#include "layer/layer_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,13 +52,13 @@ static void apply_part(void *arg, size_t part, int worker)
     }
 }
 
-void NAME(layer_norm_apply)(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y)
+void layer_norm_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y)
 {
     job t = {.plan = plan, .ws = ws, .y = y};
     pool_run(plan->context->pool, PARTS, apply_part, &t);
 }
 
-size_t NAME(layer_norm_sums)(const ssm2d_plan *plan) { return PARTS * 2 * (size_t)plan->config.channels; }
+size_t layer_norm_sums(const ssm2d_plan *plan) { return PARTS * 2 * (size_t)plan->config.channels; }
 
 static void backward_part(void *arg, size_t part, int worker)
 {
@@ -91,7 +91,7 @@ static void backward_part(void *arg, size_t part, int worker)
     }
 }
 
-void NAME(layer_norm_backward)(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy, real *dparams)
+void layer_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy, real *dparams)
 {
     job t = {.plan = plan, .ws = ws, .dy = dy};
     const size_t H = (size_t)plan->config.channels;

@@ -12,7 +12,7 @@ enum { STRIP = 2 * LANES, STRIP_DEPTH = 384 }; /* so many numbers of k that a st
 
 static size_t packed_room(size_t n, size_t k) { return (n + STRIP - 1) / STRIP * STRIP * k; }
 
-static void pack(const NAME(packing) *p, size_t first, size_t end)
+static void pack(const gemm_pack_args *p, size_t first, size_t end)
 {
     real *to = p->packed + first * p->k;
     for (size_t c = first; c < end; c += STRIP) {
@@ -51,7 +51,7 @@ static void packed_rest(real *y, size_t row, size_t cols, const real *x, const r
     }
 }
 
-static void packed_product(const NAME(packed) *p, size_t first, size_t end)
+static void packed_product(const gemm_packed_args *p, size_t first, size_t end)
 {
     for (size_t c = first; c < end; c += STRIP) {
         const real *strip = p->packed + c * p->k;

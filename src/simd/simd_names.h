@@ -1,0 +1,13 @@
+/* simd_names - what is compiled for float and for double has the same name in the code and another
+ * one for the linker. */
+#ifndef SSM2D_SIMD_SIMD_NAMES_H
+#define SSM2D_SIMD_SIMD_NAMES_H
+
+#include "core/real.h"
+
+#define simd_for WITH_TYPE_SUFFIX(simd_for)
+#define simd_baseline WITH_TYPE_SUFFIX(simd_baseline)
+#define simd_avx2 WITH_TYPE_SUFFIX(simd_avx2)
+#define simd_avx512 WITH_TYPE_SUFFIX(simd_avx512)
+
+#endif
