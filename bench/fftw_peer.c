@@ -1,10 +1,12 @@
-/* fftw_peer [THREADS] - FFTW on the layer's convolution, beside the layer's own `fft` and what `auto` chooses.
+/* fftw_peer [THREADS] - FFTW on the layer's convolution, beside the layer's own `fft` and what
+ * `auto` chooses.
  *
- * y[b][i][j][h] = sum_{p,q} k[h][i-p][j-q] u[b][p][q][h], |i-p| < rows, |j-q| < cols: the two-sided kernel of all directions.
- * One image at a time on each thread, zero-padded to at least 2n-1 on each side, transformed, multiplied, transformed back.
- * Two layouts of the padded image, both through the guru interface and planned with FFTW_MEASURE: channels last, as u is, and
- * channels first, where the padding also transposes. The layer's times include generating the kernel; FFTW's do not, but
- * transforming it is in both. */
+ * y[b][i][j][h] = sum_{p,q} k[h][i-p][j-q] u[b][p][q][h], |i-p| < rows, |j-q| < cols: the two-sided
+ * kernel of all directions. One image at a time on each thread, zero-padded to at least 2n-1 on
+ * each side, transformed, multiplied, transformed back. Two layouts of the padded image, both
+ * through the guru interface and planned with FFTW_MEASURE: channels last, as u is, and channels
+ * first, where the padding also transposes. The layer's times include generating the kernel; FFTW's
+ * do not, but transforming it is in both. */
 #include "core/context.h"
 #include "core/rng.h"
 
@@ -59,8 +61,10 @@ static void make_plans(job *j)
     fftwf_iodim complex_dims[2] = {{n1, half * cs, n2 * cs}, {n2, cs, cs}};
     fftwf_iodim real_many = {h, last ? 1 : n1 * n2, last ? 1 : n1 * half};
     fftwf_iodim complex_many = {h, last ? 1 : n1 * half, last ? 1 : n1 * n2};
-    j->forward = fftwf_plan_guru_dft_r2c(2, real_dims, 1, &real_many, j->padded[0], j->spectrum[0], FFTW_MEASURE);
-    j->backward = fftwf_plan_guru_dft_c2r(2, complex_dims, 1, &complex_many, j->spectrum[0], j->padded[0], FFTW_MEASURE);
+    j->forward = fftwf_plan_guru_dft_r2c(2, real_dims, 1, &real_many, j->padded[0], j->spectrum[0],
+                                         FFTW_MEASURE);
+    j->backward = fftwf_plan_guru_dft_c2r(2, complex_dims, 1, &complex_many, j->spectrum[0],
+                                          j->padded[0], FFTW_MEASURE);
 }
 
 static void image_task(void *arg, size_t image, int worker)
@@ -68,23 +72,28 @@ static void image_task(void *arg, size_t image, int worker)
     job *j = arg;
     float *padded = j->padded[worker];
     fftwf_complex *spectrum = j->spectrum[worker];
-    size_t plane = j->rows * j->cols * j->channels, bins = j->prows * (j->pcols / 2 + 1) * j->channels;
+    size_t plane = j->rows * j->cols * j->channels,
+           bins = j->prows * (j->pcols / 2 + 1) * j->channels;
     const float *u = j->u + image * plane;
     float *y = j->y + image * plane;
     memset(padded, 0, j->prows * j->pcols * j->channels * sizeof *padded);
     for (size_t r = 0; r < j->rows; r++)
         for (size_t c = 0; c < j->cols; c++)
-            for (size_t h = 0; h < j->channels; h++) padded[at(j, r, c, h)] = u[(r * j->cols + c) * j->channels + h];
+            for (size_t h = 0; h < j->channels; h++)
+                padded[at(j, r, c, h)] = u[(r * j->cols + c) * j->channels + h];
     fftwf_execute_dft_r2c(j->forward, padded, spectrum);
-    for (size_t i = 0; i < bins; i++) { /* by hand: the product of C's complex numbers looks for NaN */
-        float re = spectrum[i][0], im = spectrum[i][1], kre = j->kernel_spectrum[i][0], kim = j->kernel_spectrum[i][1];
+    /* by hand: the product of C's complex numbers looks for NaN */
+    for (size_t i = 0; i < bins; i++) {
+        float re = spectrum[i][0], im = spectrum[i][1], kre = j->kernel_spectrum[i][0],
+              kim = j->kernel_spectrum[i][1];
         spectrum[i][0] = re * kre - im * kim;
         spectrum[i][1] = re * kim + im * kre;
     }
     fftwf_execute_dft_c2r(j->backward, spectrum, padded);
     for (size_t r = 0; r < j->rows; r++)
         for (size_t c = 0; c < j->cols; c++)
-            for (size_t h = 0; h < j->channels; h++) y[(r * j->cols + c) * j->channels + h] = padded[at(j, r, c, h)];
+            for (size_t h = 0; h < j->channels; h++)
+                y[(r * j->cols + c) * j->channels + h] = padded[at(j, r, c, h)];
 }
 
 static void convolve(ssm2d_context *context, job *j)
@@ -93,9 +102,11 @@ static void convolve(ssm2d_context *context, job *j)
     memset(j->padded[0], 0, j->prows * j->pcols * j->channels * sizeof(float));
     for (size_t r = 0; r < 2 * j->rows - 1; r++)
         for (size_t c = 0; c < 2 * j->cols - 1; c++) {
-            size_t row = (r + j->prows - j->rows + 1) % j->prows, col = (c + j->pcols - j->cols + 1) % j->pcols;
+            size_t row = (r + j->prows - j->rows + 1) % j->prows,
+                   col = (c + j->pcols - j->cols + 1) % j->pcols;
             for (size_t h = 0; h < j->channels; h++)
-                j->padded[0][at(j, row, col, h)] = scale * j->kernel[(r * (2 * j->cols - 1) + c) * j->channels + h];
+                j->padded[0][at(j, row, col, h)] =
+                    scale * j->kernel[(r * (2 * j->cols - 1) + c) * j->channels + h];
         }
     fftwf_execute_dft_r2c(j->forward, j->padded[0], j->kernel_spectrum);
     pool_run(context->pool, j->batch, image_task, j);
@@ -107,13 +118,18 @@ static double worst_error(const job *j)
     double worst = 0;
     rng random = rng_seed(3);
     for (int k = 0; k < 20; k++) {
-        size_t b = rng_next(&random) % j->batch, i = rng_next(&random) % j->rows, c = rng_next(&random) % j->cols;
+        size_t b = rng_next(&random) % j->batch, i = rng_next(&random) % j->rows,
+               c = rng_next(&random) % j->cols;
         size_t h = rng_next(&random) % j->channels;
         double sum = 0;
         for (size_t p = 0; p < j->rows; p++)
             for (size_t q = 0; q < j->cols; q++)
-                sum += (double)j->kernel[((i + j->rows - 1 - p) * (2 * j->cols - 1) + c + j->cols - 1 - q) * j->channels + h]
-                       * j->u[((b * j->rows + p) * j->cols + q) * j->channels + h];
+                sum +=
+                    (double)
+                        j->kernel[((i + j->rows - 1 - p) * (2 * j->cols - 1) + c + j->cols - 1 - q)
+                                      * j->channels
+                                  + h]
+                    * j->u[((b * j->rows + p) * j->cols + q) * j->channels + h];
         double error = fabs(sum - j->y[((b * j->rows + i) * j->cols + c) * j->channels + h]);
         if (!(error <= worst)) worst = error;
     }
@@ -123,7 +139,8 @@ static double worst_error(const job *j)
 static double measure_fftw(ssm2d_context *context, job *j, int channels_last)
 {
     int threads = ssm2d_context_threads(context);
-    size_t cells = j->prows * j->pcols * j->channels, bins = j->prows * (j->pcols / 2 + 1) * j->channels;
+    size_t cells = j->prows * j->pcols * j->channels,
+           bins = j->prows * (j->pcols / 2 + 1) * j->channels;
     double best = INFINITY;
     j->channels_last = channels_last;
     for (int t = 0; t < threads; t++) {
@@ -152,7 +169,8 @@ static double measure_fftw(ssm2d_context *context, job *j, int channels_last)
     return best;
 }
 
-static double measure_layer(ssm2d_context *context, const job *j, const char *algorithm, char *chosen, size_t size)
+static double measure_layer(ssm2d_context *context, const job *j, const char *algorithm,
+                            char *chosen, size_t size)
 {
     ssm2d_error error;
     ssm2d_plan *plan;
@@ -168,7 +186,8 @@ static double measure_layer(ssm2d_context *context, const job *j, const char *al
     options.inference = 1;
     float *params = calloc(ssm2d_param_total(&config), sizeof *params);
     if (!params || ssm2d_params_init(&config, SSM2D_INIT_AUTHORS, 1, SSM2D_FLOAT, params, &error)
-        || ssm2d_plan_create(context, &config, &options, &plan, &error) || ssm2d_workspace_create(plan, &workspace, &error)) {
+        || ssm2d_plan_create(context, &config, &options, &plan, &error)
+        || ssm2d_workspace_create(plan, &workspace, &error)) {
         fprintf(stderr, "fftw_peer: %s\n", params ? error.line : "no memory");
         exit(1);
     }
@@ -198,19 +217,25 @@ int main(int argc, char **argv)
     ssm2d_context_options options = {.threads = argc > 1 ? atoi(argv[1]) : 0};
     ssm2d_context *context;
     ssm2d_error error;
-    if (ssm2d_context_create(&options, &context, &error) || ssm2d_context_threads(context) > MOST_THREADS) {
+    if (ssm2d_context_create(&options, &context, &error)
+        || ssm2d_context_threads(context) > MOST_THREADS) {
         fprintf(stderr, "fftw_peer: %s\n", context ? "too many threads" : error.line);
         return 1;
     }
-    printf("threads %d, %s. Milliseconds, forward, the best of %d.\n", ssm2d_context_threads(context),
-           ssm2d_context_cpu(context), ROUNDS);
-    printf("%-20s %20s %20s %10s %16s\n", "case", "FFTW, channels last", "FFTW, transposed", "ssm2d fft", "ssm2d auto");
+    printf("threads %d, %s. Milliseconds, forward, the best of %d.\n",
+           ssm2d_context_threads(context), ssm2d_context_cpu(context), ROUNDS);
+    printf("%-20s %20s %20s %10s %16s\n", "case", "FFTW, channels last", "FFTW, transposed",
+           "ssm2d fft", "ssm2d auto");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        job j = {.batch = cases[i][0], .rows = cases[i][1], .cols = cases[i][2], .channels = cases[i][3]};
+        job j = {.batch = cases[i][0],
+                 .rows = cases[i][1],
+                 .cols = cases[i][2],
+                 .channels = cases[i][3]};
         size_t count = j.batch * j.rows * j.cols * j.channels;
         char name[64], fft[16], chosen[16];
         rng random = rng_seed(1);
-        float *u = noise(&random, count), *kernel = noise(&random, (2 * j.rows - 1) * (2 * j.cols - 1) * j.channels);
+        float *u = noise(&random, count),
+              *kernel = noise(&random, (2 * j.rows - 1) * (2 * j.cols - 1) * j.channels);
         j.u = u;
         j.kernel = kernel;
         j.y = malloc(count * sizeof *j.y);
@@ -221,7 +246,8 @@ int main(int argc, char **argv)
         double ours = measure_layer(context, &j, "fft", fft, sizeof fft);
         double automatic = measure_layer(context, &j, "auto", chosen, sizeof chosen);
         snprintf(name, sizeof name, "%zu x %zux%zu x %zu", j.batch, j.rows, j.cols, j.channels);
-        printf("%-20s %20.2f %20.2f %10.2f %7.2f (%s)\n", name, last, first, ours, automatic, chosen);
+        printf("%-20s %20.2f %20.2f %10.2f %7.2f (%s)\n", name, last, first, ours, automatic,
+               chosen);
         fflush(stdout);
         free(u);
         free(kernel);

@@ -1,5 +1,6 @@
-/* make_picture FILE.png [ROWS COLS] - draws a landscape to try the layer on: smooth sky, a sharp sun, ragged hills, and a lake
- * with fine ripples, so that a picture has edges, textures and flat parts. */
+/* make_picture FILE.png [ROWS COLS] - draws a landscape to try the layer on: smooth sky, a sharp
+ * sun, ragged hills, and a lake with fine ripples, so that a picture has edges, textures and flat
+ * parts. */
 #include "core/status.h"
 #include "io/image.h"
 
@@ -50,7 +51,8 @@ static colour land_and_sky(double x, double y)
     if (away < 0.07) c = sun;
     for (int range = 0; range < 3; range++) {
         double top = 0.42 + 0.17 * range + 0.38 * (0.5 - outline(x + range, range));
-        if (y > top) c = mix(mix(far_hill, near_hill, range / 2.0), horizon, 0.35 * (y - top) * (3 - range));
+        if (y > top)
+            c = mix(mix(far_hill, near_hill, range / 2.0), horizon, 0.35 * (y - top) * (3 - range));
     }
     return c;
 }
@@ -62,10 +64,12 @@ static colour scene(double x, double y)
     double depth = (y - shore) / (1 - shore);
     double ripple = sin(90 / (depth + 0.08) + 6 * sin(7 * x + 30 * depth));
     colour mirrored = land_and_sky(x + 0.006 * ripple * (0.3 + depth), 1 - 0.8 * depth);
-    return mix(mix(mirrored, (colour){16, 40, 60}, 0.3 + 0.3 * depth), (colour){255, 236, 200}, 0.12 * (ripple > 0.6));
+    return mix(mix(mirrored, (colour){16, 40, 60}, 0.3 + 0.3 * depth), (colour){255, 236, 200},
+               0.12 * (ripple > 0.6));
 }
 
-static ssm2d_status draw(ssm2d_context *context, const char *path, size_t rows, size_t cols, ssm2d_error *error)
+static ssm2d_status draw(ssm2d_context *context, const char *path, size_t rows, size_t cols,
+                         ssm2d_error *error)
 {
     image_info info = {rows, cols, 3};
     image_writer *writer;
@@ -75,9 +79,11 @@ static ssm2d_status draw(ssm2d_context *context, const char *path, size_t rows, 
     if (status) goto done;
     for (size_t i = 0; i < rows && !status; i++) {
         for (size_t j = 0; j < cols; j++) {
-            colour c = scene((double)j / (double)rows, ((double)i + 0.5) / (double)rows); /* square pixels */
+            /* square pixels */
+            colour c = scene((double)j / (double)rows, ((double)i + 0.5) / (double)rows);
             double rgb[3] = {c.r, c.g, c.b};
-            for (int k = 0; k < 3; k++) row[3 * j + k] = (uint8_t)(rgb[k] < 0 ? 0 : rgb[k] > 255 ? 255 : rgb[k] + 0.5);
+            for (int k = 0; k < 3; k++)
+                row[3 * j + k] = (uint8_t)(rgb[k] < 0 ? 0 : rgb[k] > 255 ? 255 : rgb[k] + 0.5);
         }
         status = image_write_row(writer, row, error);
     }

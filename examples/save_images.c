@@ -1,6 +1,8 @@
-/* save_images - writes the first test images of a data set as PNG files, to have something to classify.
+/* save_images - writes the first test images of a data set as PNG files, to have something to
+ * classify.
  *
- * usage: save_images DATA FOLDER COUNT; prints the names of the files, which tell the number and the true class */
+ * usage: save_images DATA FOLDER COUNT; prints the names of the files, which tell the number and
+ * the true class */
 #include "core/context.h"
 #include "data/dataset.h"
 #include "io/image.h"
@@ -18,12 +20,14 @@ static void name_file(char *path, size_t size, const char *folder, size_t i, con
     snprintf(path + used, size - (size_t)used, ".png");
 }
 
-static ssm2d_status save(ssm2d_context *context, const dataset *data, resize *to, const image_info *info, uint8_t *pixels,
-                         size_t i, const char *folder, ssm2d_error *error)
+static ssm2d_status save(ssm2d_context *context, const dataset *data, resize *to,
+                         const image_info *info, uint8_t *pixels, size_t i, const char *folder,
+                         ssm2d_error *error)
 {
     char path[4096];
     image_writer *writer;
-    name_file(path, sizeof path, folder, i, dataset_about(data)->class_names[dataset_label(data, i)]);
+    name_file(path, sizeof path, folder, i,
+              dataset_about(data)->class_names[dataset_label(data, i)]);
     ssm2d_status status = dataset_fetch(data, i, to, pixels, error);
     if (!status) status = image_create(context, path, info, &writer, error);
     if (status) return status;
@@ -55,7 +59,8 @@ int main(int argc, char **argv)
     if (!status) status = folder_make(argv[2], &error);
     if (!status) {
         const dataset_info *about = dataset_about(data);
-        image_info info = {about->rows ? about->rows : 224, about->cols ? about->cols : 224, about->channels};
+        image_info info = {about->rows ? about->rows : 224, about->cols ? about->cols : 224,
+                           about->channels};
         status = resize_create(context, info.rows, info.cols, info.channels, &to, &error);
         pixels = mem_alloc(context, info.rows * info.cols * (size_t)info.channels);
         for (size_t i = 0; i < (size_t)count && i < about->count && !status && pixels; i++)

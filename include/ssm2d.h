@@ -1,8 +1,9 @@
 /* ssm2d.h - the 2-D state-space layer for C and C++ programs.
  *
- * A layer is a configuration and one flat array of parameters that the caller owns. A plan fixes (batch, rows, columns,
- * number type), decides how to compute, and is the only place where a request can be refused. A workspace is the memory of
- * one execution. Executing a plan cannot fail and allocates nothing.
+ * A layer is a configuration and one flat array of parameters that the caller owns. A plan fixes
+ * (batch, rows, columns, number type), decides how to compute, and is the only place where a
+ * request can be refused. A workspace is the memory of one execution. Executing a plan cannot fail
+ * and allocates nothing.
  *
  *     ssm2d_context *ctx;  ssm2d_plan *plan;  ssm2d_workspace *ws;  ssm2d_error err;
  *     ssm2d_config cfg = ssm2d_config_default();          cfg.channels = 192;
@@ -14,8 +15,9 @@
  *     ssm2d_forward(plan, ws, params, u, y);
  *     ssm2d_backward(plan, ws, params, u, dy, du, dparams);           // adds to du and dparams
  *
- * Threads: a context, a plan and a parameter array may be shared by any number of threads; each thread executes with a
- * workspace of its own. The library never prints, exits, or aborts. MIT licence. */
+ * Threads: a context, a plan and a parameter array may be shared by any number of threads; each
+ * thread executes with a workspace of its own. The library never prints, exits, or aborts. MIT
+ * licence. */
 #ifndef SSM2D_H
 #define SSM2D_H
 
@@ -25,7 +27,7 @@
 #define SSM2D_VERSION_MAJOR 0
 #define SSM2D_VERSION_MINOR 1
 #define SSM2D_VERSION_PATCH 0
-#define SSM2D_VERSION "0.1.0"
+#define SSM2D_VERSION       "0.1.0"
 
 #if defined(__GNUC__)
 #define SSM2D_API __attribute__((visibility("default")))
@@ -37,17 +39,20 @@
 extern "C" {
 #endif
 
-/* ---- status ------------------------------------------------------------------------------------------------------- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 typedef enum ssm2d_status {
     SSM2D_OK = 0,
-    SSM2D_ERROR_ARGUMENT,    /* a value that can never work; the line names the field and the value */
-    SSM2D_ERROR_MEMORY,      /* the allocator said no */
-    SSM2D_ERROR_UNSUPPORTED, /* a sound request that this build, machine or algorithm cannot serve */
-    SSM2D_ERROR_SYSTEM       /* the operating system said no (a thread could not be started) */
+    /* a value that can never work; the line names the field and the value */
+    SSM2D_ERROR_ARGUMENT,
+    SSM2D_ERROR_MEMORY, /* the allocator said no */
+    /* a sound request that this build, machine or algorithm cannot serve */
+    SSM2D_ERROR_UNSUPPORTED,
+    SSM2D_ERROR_SYSTEM /* the operating system said no (a thread could not be started) */
 } ssm2d_status;
 
-/* Where a function takes `ssm2d_error *`, NULL is allowed; on failure `line` gets one English sentence, else it is left. */
+/* Where a function takes `ssm2d_error *`, NULL is allowed; on failure `line` gets one English
+ * sentence, else it is left. */
 typedef struct ssm2d_error {
     char line[256];
 } ssm2d_error;
@@ -55,68 +60,83 @@ typedef struct ssm2d_error {
 SSM2D_API const char *ssm2d_version(void);
 SSM2D_API const char *ssm2d_status_name(ssm2d_status status);
 
-/* ---- context: threads, memory, instruction set ---------------------------------------------------------------------- */
+/* ---- context: threads, memory, instruction set ----------------------------------------------- */
 
 typedef struct ssm2d_context ssm2d_context;
 
 typedef struct ssm2d_context_options {
-    int threads;     /* 0: as many as the machine has processors */
-    const char *cpu; /* "baseline", "avx2", "avx512"; NULL: the environment's SSM2D_CPU, else the best the machine has */
+    int threads; /* 0: as many as the machine has processors */
+    /* "baseline", "avx2", "avx512"; NULL: the environment's SSM2D_CPU, else the best the machine
+     * has */
+    const char *cpu;
     void *(*allocate)(size_t bytes, void *user); /* NULL: malloc; any alignment will do */
-    void (*release)(void *memory, void *user);   /* NULL: free; given with `allocate` or not at all */
+    /* NULL: free; given with `allocate` or not at all */
+    void (*release)(void *memory, void *user);
     void *user;
 } ssm2d_context_options;
 
-/* options may be NULL. Everything made from a context must be destroyed before it. All destroy functions accept NULL. */
-SSM2D_API ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_context **context, ssm2d_error *error);
+/* options may be NULL. Everything made from a context must be destroyed before it. All destroy
+ * functions accept NULL. */
+SSM2D_API ssm2d_status ssm2d_context_create(const ssm2d_context_options *options,
+                                            ssm2d_context **context, ssm2d_error *error);
 SSM2D_API void ssm2d_context_destroy(ssm2d_context *context);
 SSM2D_API int ssm2d_context_threads(const ssm2d_context *context);
-SSM2D_API const char *ssm2d_context_cpu(const ssm2d_context *context); /* the instruction set in use */
+/* the instruction set in use */
+SSM2D_API const char *ssm2d_context_cpu(const ssm2d_context *context);
 
-/* ---- configuration -------------------------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
-typedef enum ssm2d_norm { SSM2D_NORM_NONE, SSM2D_NORM_HALF, SSM2D_NORM_RELAXED, SSM2D_NORM_PAPER } ssm2d_norm;
+typedef enum ssm2d_norm {
+    SSM2D_NORM_NONE,
+    SSM2D_NORM_HALF,
+    SSM2D_NORM_RELAXED,
+    SSM2D_NORM_PAPER
+} ssm2d_norm;
 
 typedef enum ssm2d_values { SSM2D_REAL, SSM2D_POLAR, SSM2D_CARTESIAN } ssm2d_values;
 
-/* Which mirror images two directions are: none and both axes (the paper), or none and columns, which can be streamed. */
+/* Which mirror images two directions are: none and both axes (the paper), or none and columns,
+ * which can be streamed. */
 typedef enum ssm2d_pair { SSM2D_PAIR_BOTH, SSM2D_PAIR_COLUMNS } ssm2d_pair;
 
 typedef struct ssm2d_config {
-    int channels;          /* H; no default, must be set */
-    int d_state;           /* N, coordinates of the state of one system */
-    int n_ssm;             /* S, systems per direction */
-    int directions;        /* 1: none; 2: see pair; 4: none, rows, columns, both */
-    ssm2d_pair pair;       /* read when directions is 2 */
-    int average;           /* directions are averaged instead of summed */
-    ssm2d_norm norm;       /* of the recursion */
-    ssm2d_values values;   /* real, or complex with polar or cartesian B and C */
-    int share_directions;  /* every direction uses the same systems */
-    int c_per_channel;     /* C per direction and channel instead of per system */
-    int skip;              /* adds D.u */
-    int layer_norm;        /* LayerNorm over channels at the end, eps 1e-5 */
-    int trunc_rows;        /* kernel cut to this many rows; 0: as many as the grid has */
+    int channels;         /* H; no default, must be set */
+    int d_state;          /* N, coordinates of the state of one system */
+    int n_ssm;            /* S, systems per direction */
+    int directions;       /* 1: none; 2: see pair; 4: none, rows, columns, both */
+    ssm2d_pair pair;      /* read when directions is 2 */
+    int average;          /* directions are averaged instead of summed */
+    ssm2d_norm norm;      /* of the recursion */
+    ssm2d_values values;  /* real, or complex with polar or cartesian B and C */
+    int share_directions; /* every direction uses the same systems */
+    int c_per_channel;    /* C per direction and channel instead of per system */
+    int skip;             /* adds D.u */
+    int layer_norm;       /* LayerNorm over channels at the end, eps 1e-5 */
+    int trunc_rows;       /* kernel cut to this many rows; 0: as many as the grid has */
     int trunc_cols;
 } ssm2d_config;
 
-/* The paper's layer: d_state 16, n_ssm 8, 2 directions, relaxed, real, with skip. channels is 0 and must be set. */
+/* The paper's layer: d_state 16, n_ssm 8, 2 directions, relaxed, real, with skip. channels is 0 and
+ * must be set. */
 SSM2D_API ssm2d_config ssm2d_config_default(void);
 SSM2D_API ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error);
 
-/* Every field of ssm2d_config described, so that a program can list, parse and bound them. Every field is an int or an
- * enum of int size at `offset`. */
+/* Every field of ssm2d_config described, so that a program can list, parse and bound them. Every
+ * field is an int or an enum of int size at `offset`. */
 typedef struct ssm2d_field {
     const char *name;
     const char *help;
     size_t offset;
     int minimum, maximum, standard;
-    const char *const *names; /* of an enum's or a flag's values minimum .. maximum; NULL for a number */
-    const int *allowed;       /* when not every value in between will do: a list ended by 0; else NULL */
+    /* of an enum's or a flag's values minimum .. maximum; NULL for a number */
+    const char *const *names;
+    /* when not every value in between will do: a list ended by 0; else NULL */
+    const int *allowed;
 } ssm2d_field;
 
 SSM2D_API const ssm2d_field *ssm2d_config_fields(size_t *count);
 
-/* ---- parameters ----------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 typedef struct ssm2d_param {
     const char *name; /* A B C, or A_angle A_radius B_angle .., then D, gamma, beta */
@@ -126,25 +146,30 @@ typedef struct ssm2d_param {
     int decay;           /* whether weight decay is meant to act on it (never on A, B, C) */
 } ssm2d_param;
 
-/* The i-th parameter array, i from 0; returns 0 when there is no such (or the configuration is not valid). */
+/* The i-th parameter array, i from 0; returns 0 when there is no such (or the configuration is not
+ * valid). */
 SSM2D_API int ssm2d_param_get(const ssm2d_config *config, int i, ssm2d_param *param);
-SSM2D_API size_t ssm2d_param_total(const ssm2d_config *config); /* numbers in the flat array; 0 when not valid */
+/* numbers in the flat array; 0 when not valid */
+SSM2D_API size_t ssm2d_param_total(const ssm2d_config *config);
 
 typedef enum ssm2d_type { SSM2D_FLOAT, SSM2D_DOUBLE } ssm2d_type;
 
-/* IDENTITY: D = 1 and a small C, so that a block starts close to what it was without the layer. AUTHORS: as published. */
+/* IDENTITY: D = 1 and a small C, so that a block starts close to what it was without the layer.
+ * AUTHORS: as published. */
 typedef enum ssm2d_init { SSM2D_INIT_IDENTITY, SSM2D_INIT_AUTHORS } ssm2d_init;
 
 /* The same seed gives the same values on every machine, and (rounded) in both types. */
-SSM2D_API ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed, ssm2d_type type,
-                                         void *params, ssm2d_error *error);
+SSM2D_API ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed,
+                                         ssm2d_type type, void *params, ssm2d_error *error);
 /* Refuses NaN and infinity, naming the array and the index. Executing does not look. */
-SSM2D_API ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type, const void *params, ssm2d_error *error);
+SSM2D_API ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type,
+                                          const void *params, ssm2d_error *error);
 
-/* ---- plan ----------------------------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
-/* Distances between neighbours, in numbers; negative ones are fine. All zero: dense [batch][rows][cols][channels]. Any slice or
- * permutation of a dense array will do; strides by which cells would share numbers are refused. */
+/* Distances between neighbours, in numbers; negative ones are fine. All zero: dense
+ * [batch][rows][cols][channels]. Any slice or permutation of a dense array will do; strides by
+ * which cells would share numbers are refused. */
 typedef struct ssm2d_strides {
     ptrdiff_t batch, row, col, channel;
 } ssm2d_strides;
@@ -163,43 +188,59 @@ typedef struct ssm2d_plan_options {
 typedef struct ssm2d_plan ssm2d_plan;
 typedef struct ssm2d_workspace ssm2d_workspace;
 
-SSM2D_API ssm2d_plan_options ssm2d_plan_options_default(void); /* batch 1, float, auto; rows and cols must be set */
-SSM2D_API ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config, const ssm2d_plan_options *options,
-                                         ssm2d_plan **plan, ssm2d_error *error);
+/* batch 1, float, auto; rows and cols must be set */
+SSM2D_API ssm2d_plan_options ssm2d_plan_options_default(void);
+SSM2D_API ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config,
+                                         const ssm2d_plan_options *options, ssm2d_plan **plan,
+                                         ssm2d_error *error);
 SSM2D_API void ssm2d_plan_destroy(ssm2d_plan *plan);
 SSM2D_API const char *ssm2d_plan_algorithm(const ssm2d_plan *plan); /* what was decided */
 SSM2D_API size_t ssm2d_plan_bytes(const ssm2d_plan *plan);          /* of one workspace */
-SSM2D_API const char *ssm2d_algorithm_name(int i);                  /* the i-th algorithm there is, NULL past the last */
+/* the i-th algorithm there is, NULL past the last */
+SSM2D_API const char *ssm2d_algorithm_name(int i);
 
-SSM2D_API ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **workspace, ssm2d_error *error);
+SSM2D_API ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **workspace,
+                                              ssm2d_error *error);
 SSM2D_API void ssm2d_workspace_destroy(ssm2d_workspace *workspace);
 
-/* ---- executing: pointers are to float or double as the plan says; inputs and outputs must not overlap ----------------- */
+/* ---- executing: pointers are to float or double as the plan says; inputs and outputs must not overlap ---- */
 
 /* y = layer(u). The same as prepare, then apply. */
-SSM2D_API void ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, const void *u, void *y);
-/* Turns parameters into kernels once; apply may then run many times. The workspace keeps what it needs of params. */
-SSM2D_API void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params);
-SSM2D_API void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *u, void *y);
-/* Adds dLoss/du to du and dLoss/dparams to dparams; either may be NULL. Comes after a forward (or prepare, apply) in the
- * same workspace with the same params and u. The plan must not have been made for inference. */
-SSM2D_API void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, const void *u,
-                              const void *dy, void *du, void *dparams);
-/* kernel[directions][channels][rows][cols]: the causal kernel of each direction and channel, without D and the averaging; what
- * is cut off is 0. This and the next need the workspace for themselves: prepare again before apply or backward. */
-SSM2D_API void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params, void *kernel);
-/* Adds to dparams the gradient of A, B and C for a given dLoss/dkernel. The plan must not have been made for inference. */
-SSM2D_API void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params,
-                                     const void *dkernel, void *dparams);
+SSM2D_API void ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params,
+                             const void *u, void *y);
+/* Turns parameters into kernels once; apply may then run many times. The workspace keeps what it
+ * needs of params. */
+SSM2D_API void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                             const void *params);
+SSM2D_API void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *u,
+                           void *y);
+/* Adds dLoss/du to du and dLoss/dparams to dparams; either may be NULL. Comes after a forward (or
+ * prepare, apply) in the same workspace with the same params and u. The plan must not have been
+ * made for inference. */
+SSM2D_API void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                              const void *params, const void *u, const void *dy, void *du,
+                              void *dparams);
+/* kernel[directions][channels][rows][cols]: the causal kernel of each direction and channel,
+ * without D and the averaging; what is cut off is 0. This and the next need the workspace for
+ * themselves: prepare again before apply or backward. */
+SSM2D_API void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params,
+                            void *kernel);
+/* Adds to dparams the gradient of A, B and C for a given dLoss/dkernel. The plan must not have been
+ * made for inference. */
+SSM2D_API void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                     const void *params, const void *dkernel, void *dparams);
 
-/* ---- stream: the layer as a recurrence over rows, with memory for one row -------------------------------------------- */
+/* ---- stream: the layer as a recurrence over rows, with memory for one row -------------------- */
 
 typedef struct ssm2d_stream ssm2d_stream;
 
 /* Only for directions that look up: directions 1, or 2 with pair `columns`. params is copied. */
-SSM2D_API ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *config, size_t batch, size_t cols,
-                                           ssm2d_type type, const void *params, ssm2d_stream **stream, ssm2d_error *error);
-/* Takes the next row u[batch][cols][channels] and gives the layer's output for it, y[batch][cols][channels]. Cannot fail. */
+SSM2D_API ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *config,
+                                           size_t batch, size_t cols, ssm2d_type type,
+                                           const void *params, ssm2d_stream **stream,
+                                           ssm2d_error *error);
+/* Takes the next row u[batch][cols][channels] and gives the layer's output for it,
+ * y[batch][cols][channels]. Cannot fail. */
 SSM2D_API void ssm2d_stream_push(ssm2d_stream *stream, const void *u, void *y);
 SSM2D_API void ssm2d_stream_reset(ssm2d_stream *stream); /* back to before the first row */
 SSM2D_API void ssm2d_stream_destroy(ssm2d_stream *stream);

@@ -43,7 +43,8 @@ int each_case(const char *kind, void (*visit)(const char *folder, void *arg), vo
     return visited;
 }
 
-double *case_array(ssm2d_context *context, const char *folder, const char *name, int rank, const size_t *shape)
+double *case_array(ssm2d_context *context, const char *folder, const char *name, int rank,
+                   const size_t *shape)
 {
     char path[512];
     npy_array array;
@@ -60,20 +61,24 @@ double *case_array(ssm2d_context *context, const char *folder, const char *name,
 }
 
 /* u, dy, y and du are stored channel-first. */
-static double *channel_last(ssm2d_context *context, const char *folder, const char *name, const problem *p)
+static double *channel_last(ssm2d_context *context, const char *folder, const char *name,
+                            const problem *p)
 {
-    size_t H = (size_t)p->config.channels, cells = p->rows * p->cols, shape[] = {p->batch, H, p->rows, p->cols};
+    size_t H = (size_t)p->config.channels, cells = p->rows * p->cols,
+           shape[] = {p->batch, H, p->rows, p->cols};
     double *from = case_array(context, folder, name, 4, shape), *to = doubles(p->cells);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t c = 0; c < H; c++)
-            for (size_t i = 0; i < cells; i++) to[(b * cells + i) * H + c] = from[(b * H + c) * cells + i];
+            for (size_t i = 0; i < cells; i++)
+                to[(b * cells + i) * H + c] = from[(b * H + c) * cells + i];
     free(from);
     return to;
 }
 
 golden_case case_read(ssm2d_context *context, const char *folder)
 {
-    static const char *const others[] = {"kind", "name", "seed", "batch", "L1", "L2", "arrays", NULL};
+    static const char *const others[] = {"kind", "name", "seed",   "batch",
+                                         "L1",   "L2",   "arrays", NULL};
     char path[512];
     cJSON *root = read_json(folder, path, sizeof path);
     ssm2d_error error;
@@ -101,7 +106,8 @@ golden_case case_read(ssm2d_context *context, const char *folder)
     c.dparams = doubles(p->total);
     ssm2d_param q;
     for (int i = 0; ssm2d_param_get(&p->config, i, &q); i++, used += 2) {
-        const char *name = strcmp(q.name, "D") == 0 ? "omega" : q.name; /* the golden arrays' word for D */
+        /* the golden arrays' word for D */
+        const char *name = strcmp(q.name, "D") == 0 ? "omega" : q.name;
         char gradient[64];
         snprintf(gradient, sizeof gradient, "d%s", name);
         double *x = case_array(context, folder, name, q.rank, q.shape),
@@ -113,7 +119,9 @@ golden_case case_read(ssm2d_context *context, const char *folder)
     }
     int stored = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "arrays"));
     cJSON_Delete(root);
-    if (stored != used) fail_msg("%s lists %d arrays, the layer's parameter table accounts for %d", path, stored, used);
+    if (stored != used)
+        fail_msg("%s lists %d arrays, the layer's parameter table accounts for %d", path, stored,
+                 used);
     return c;
 }
 

@@ -56,14 +56,16 @@ static inline void data_put_gz(const char *name, const void *bytes, size_t size)
     assert_int_equal(gzclose(file), Z_OK);
 }
 
-static inline void data_put_png(const char *name, size_t rows, size_t cols, int channels, const uint8_t *pixels)
+static inline void data_put_png(const char *name, size_t rows, size_t cols, int channels,
+                                const uint8_t *pixels)
 {
     image_writer *writer;
     image_info info = {rows, cols, channels};
     data_put(name, "", 0);
     assert_int_equal(image_create(context, io_path(name), &info, &writer, &error), SSM2D_OK);
     for (size_t i = 0; i < rows; i++)
-        assert_int_equal(image_write_row(writer, pixels + i * cols * (size_t)channels, &error), SSM2D_OK);
+        assert_int_equal(image_write_row(writer, pixels + i * cols * (size_t)channels, &error),
+                         SSM2D_OK);
     assert_int_equal(image_finish(writer, &error), SSM2D_OK);
 }
 
@@ -87,7 +89,8 @@ static inline size_t make_idx(uint8_t *out, int rank, const size_t *sizes, const
 }
 
 /* Image i of a data set as it is; pixels must be large enough. */
-static inline ssm2d_status fetch_as(const dataset *d, size_t i, size_t rows, size_t cols, int channels, uint8_t *pixels)
+static inline ssm2d_status fetch_as(const dataset *d, size_t i, size_t rows, size_t cols,
+                                    int channels, uint8_t *pixels)
 {
     resize *to;
     ssm2d_status status = resize_create(context, rows, cols, channels, &to, &error);

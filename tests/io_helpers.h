@@ -1,4 +1,5 @@
-/* io_helpers - for the tests of src/io: a folder of their own, small files, and a context whose allocator counts and fails. */
+/* io_helpers - for the tests of src/io: a folder of their own, small files, and a context whose
+ * allocator counts and fails. */
 #ifndef SSM2D_TESTS_IO_HELPERS_H
 #define SSM2D_TESTS_IO_HELPERS_H
 
@@ -48,7 +49,8 @@ static void meter_give(void *memory, void *user)
 static inline int io_setup(void **state)
 {
     (void)state;
-    ssm2d_context_options options = {.threads = 1, .allocate = meter_take, .release = meter_give, .user = &meter};
+    ssm2d_context_options options = {
+        .threads = 1, .allocate = meter_take, .release = meter_give, .user = &meter};
     if (ssm2d_context_create(&options, &context, &error)) return -1;
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.40s/ssm2d-XXXXXX", base ? base : "/tmp");
@@ -61,7 +63,8 @@ static inline int io_count_files(void)
     int count = 0;
     DIR *dir = opendir(folder);
     assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir));) count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
     closedir(dir);
     return count;
 }
@@ -130,13 +133,13 @@ static inline unsigned char *io_get(const char *path, size_t *size)
 }
 
 /* The line says this. */
-#define assert_line(part)                                                                                                      \
-    do {                                                                                                                       \
-        if (!strstr(error.line, part)) fail_msg("\"%s\" does not say \"%s\"", error.line, part);                               \
+#define assert_line(part)                                                                          \
+    do {                                                                                           \
+        if (!strstr(error.line, part)) fail_msg("\"%s\" does not say \"%s\"", error.line, part);   \
     } while (0)
 
-/* Runs `attempt` with its n-th allocation failing, n = 0, 1, .. until it succeeds: each failure must be a MEMORY error that
- * leaks nothing. Returns how many allocations there were. */
+/* Runs `attempt` with its n-th allocation failing, n = 0, 1, .. until it succeeds: each failure
+ * must be a MEMORY error that leaks nothing. Returns how many allocations there were. */
 static inline long io_fail_everywhere(ssm2d_status (*attempt)(void))
 {
     for (long n = 0;; n++) {

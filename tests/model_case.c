@@ -18,7 +18,8 @@ const char *const model_cases[MODEL_CASES] = {"01_vit",
                                               "07_vit_ssm2d_block",
                                               "08_vit_ssm2d_ffn"};
 
-static double *read_npy(ssm2d_context *context, const model_case *c, const char *name, size_t *first)
+static double *read_npy(ssm2d_context *context, const model_case *c, const char *name,
+                        size_t *first)
 {
     char path[600];
     npy_array array;
@@ -62,13 +63,15 @@ model_case model_case_read(ssm2d_context *context, const char *name)
     size_t labels_count, logits_count;
     snprintf(c.folder, sizeof c.folder, GOLDEN_MODELS "/%s", name);
     snprintf(path, sizeof path, "%s/config.json", c.folder);
-    if (model_config_read(context, path, &c.config, &error) || model_config_finish(&c.config, &error)
+    if (model_config_read(context, path, &c.config, &error)
+        || model_config_finish(&c.config, &error)
         || weights_create(context, &c.config, &c.weights, &error))
         fail_msg("%s: %s", name, error.line);
     c.classes = (size_t)c.config.classes;
     c.params = malloc(c.weights->total * sizeof *c.params);
     snprintf(path, sizeof path, "%s/weights.safetensors", c.folder);
-    if (weights_load(c.weights, path, NULL, c.params, NULL, &error)) fail_msg("%s: %s", name, error.line);
+    if (weights_load(c.weights, path, NULL, c.params, NULL, &error))
+        fail_msg("%s: %s", name, error.line);
     snprintf(path, sizeof path, "%s/grads.safetensors", c.folder);
     c.grads = read_arrays(c.weights, path);
 
@@ -85,7 +88,8 @@ model_case model_case_read(ssm2d_context *context, const char *name)
     snprintf(path, sizeof path, "%s/expected.json", c.folder);
     if (json_read(context, path, &expected, &error)) fail_msg("%s", error.line);
     c.loss = cJSON_GetObjectItemCaseSensitive(expected, "loss")->valuedouble;
-    assert_int_equal(c.weights->total, cJSON_GetObjectItemCaseSensitive(expected, "parameters")->valueint);
+    assert_int_equal(c.weights->total,
+                     cJSON_GetObjectItemCaseSensitive(expected, "parameters")->valueint);
     cJSON_Delete(expected);
     return c;
 }
@@ -96,7 +100,8 @@ void model_case_free(model_case *c)
     free(c->params), free(c->images), free(c->targets), free(c->logits), free(c->grads);
 }
 
-void assert_close(const char *what, const double *got, const double *expected, size_t count, double tolerance)
+void assert_close(const char *what, const double *got, const double *expected, size_t count,
+                  double tolerance)
 {
     double largest = 0, difference = 0;
     for (size_t i = 0; i < count; i++) {
@@ -105,7 +110,8 @@ void assert_close(const char *what, const double *got, const double *expected, s
         if (isnan(difference)) break;
     }
     if (!(difference <= tolerance * largest))
-        fail_msg("%s: largest %g, difference %g is more than %g of it", what, largest, difference, tolerance);
+        fail_msg("%s: largest %g, difference %g is more than %g of it", what, largest, difference,
+                 tolerance);
 }
 
 void assert_arrays(const model_case *c, const double *got, double tolerance)

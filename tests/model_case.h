@@ -1,4 +1,5 @@
-/* model_case - one folder of tests/golden-models: a model, its weights, images, and what must come out. */
+/* model_case - one folder of tests/golden-models: a model, its weights, images, and what must come
+ * out. */
 #ifndef TESTS_MODEL_CASE_H
 #define TESTS_MODEL_CASE_H
 
@@ -12,7 +13,8 @@
 #include <cmocka.h>
 
 enum { MODEL_CASES = 8 };
-extern const char *const model_cases[MODEL_CASES]; /* those of ViT and DeiT, without mixer or with ssm2d */
+/* those of ViT and DeiT, without mixer or with ssm2d */
+extern const char *const model_cases[MODEL_CASES];
 
 typedef struct model_case {
     char folder[512];
@@ -28,10 +30,13 @@ typedef struct model_case {
 model_case model_case_read(ssm2d_context *context, const char *name);
 void model_case_free(model_case *c);
 
-/* A file of weights' names in the order of w, as doubles; fails unless it has exactly these arrays with these shapes. */
+/* A file of weights' names in the order of w, as doubles; fails unless it has exactly these arrays
+ * with these shapes. */
 double *read_arrays(const weights *w, const char *path);
-/* Fails unless each array of `got` is within tolerance of the expected one's largest value; zero must be zero. */
+/* Fails unless each array of `got` is within tolerance of the expected one's largest value; zero
+ * must be zero. */
 void assert_arrays(const model_case *c, const double *got, double tolerance);
-void assert_close(const char *what, const double *got, const double *expected, size_t count, double tolerance);
+void assert_close(const char *what, const double *got, const double *expected, size_t count,
+                  double tolerance);
 
 #endif

@@ -1,4 +1,5 @@
-/* The examples themselves: one builder for each operator, whose variants are shapes with tails and axes of size one. */
+/* The examples themselves: one builder for each operator, whose variants are shapes with tails and
+ * axes of size one. */
 #include "op_examples.h"
 
 #include "core/rng.h"
@@ -22,7 +23,8 @@ typedef struct maker {
     int count;
 } maker;
 
-#define SHAPE(...) (int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                                                 \
+    (int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]) { __VA_ARGS__ }
 
 /* An input of the operator that is differentiated. */
 static tensor *give(maker *m, int rank, const size_t *shape)
@@ -74,15 +76,19 @@ static tensor *linear_example(maker *m, int v)
         int bias;
     } s[] = {{5, 7, 9, 1},   {1, 1, 1, 1},    {17, 16, 3, 0},   {300, 3, 5, 1},
              {4, 5, 140, 1}, {2100, 2, 3, 1}, {13, 400, 20, 1}, {40, 9, 48, 0}};
-    tensor *x = s[v].rows % 5 ? give(m, SHAPE(s[v].rows, s[v].in)) : give(m, SHAPE(5, s[v].rows / 5, s[v].in));
-    return linear(m->g, x, weight(m, "w", SHAPE(s[v].out, s[v].in)), s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
+    tensor *x = s[v].rows % 5 ? give(m, SHAPE(s[v].rows, s[v].in))
+                              : give(m, SHAPE(5, s[v].rows / 5, s[v].in));
+    return linear(m->g, x, weight(m, "w", SHAPE(s[v].out, s[v].in)),
+                  s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
 }
 
 static tensor *layer_norm_example(maker *m, int v)
 {
-    static const size_t shape[][3] = {{2, 3, 5}, {1, 1, 2}, {3, 1, 16}, {1, 4, 37}, {4, 33, 8}, {2, 2100, 3}};
+    static const size_t shape[][3] = {{2, 3, 5},  {1, 1, 2},  {3, 1, 16},
+                                      {1, 4, 37}, {4, 33, 8}, {2, 2100, 3}};
     tensor *x = give(m, 3, shape[v]);
-    return layer_norm(m->g, x, weight(m, "gamma", SHAPE(shape[v][2])), weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
+    return layer_norm(m->g, x, weight(m, "gamma", SHAPE(shape[v][2])),
+                      weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
 }
 
 static tensor *attention_example(maker *m, int v)
@@ -92,7 +98,9 @@ static tensor *attention_example(maker *m, int v)
         int heads;
     } s[] = {{2, 5, 3, 2},   {1, 1, 1, 1},    {1, 65, 16, 2}, {2, 17, 8, 1},
              {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4},   {1, 450, 2, 1}};
-    return attention(m->g, give(m, SHAPE(s[v].batch, s[v].tokens, 3 * s[v].width * (size_t)s[v].heads)), s[v].heads);
+    return attention(m->g,
+                     give(m, SHAPE(s[v].batch, s[v].tokens, 3 * s[v].width * (size_t)s[v].heads)),
+                     s[v].heads);
 }
 
 static tensor *patches_example(maker *m, int v)
@@ -110,7 +118,8 @@ static tensor *embed_example(maker *m, int v)
     } s[] = {{2, 3, 5, 1, 1}, {1, 1, 1, 0, 1}, {3, 2, 9, 1, 0}, {2, 2, 2, 0, 0}};
     tensor *x = give(m, SHAPE(s[v].batch, s[v].tokens, s[v].width));
     tensor *cls = s[v].cls ? weight(m, "cls", SHAPE(1, 1, s[v].width)) : NULL;
-    tensor *pos = s[v].pos ? weight(m, "pos", SHAPE(1, s[v].tokens + (size_t)s[v].cls, s[v].width)) : NULL;
+    tensor *pos =
+        s[v].pos ? weight(m, "pos", SHAPE(1, s[v].tokens + (size_t)s[v].cls, s[v].width)) : NULL;
     return embed(m->g, x, cls, pos);
 }
 
@@ -138,8 +147,10 @@ static tensor *mix_ssm2d_example(maker *m, int v)
     c.d_state = 3;
     c.n_ssm = 2;
     c.layer_norm = s[v].norm;
-    tensor *x = give(m, SHAPE(s[v].batch, (size_t)(s[v].first + s[v].rows * s[v].cols), (size_t)c.channels));
-    return mix_ssm2d(m->g, x, weight(m, "mixer", SHAPE(ssm2d_param_total(&c))), &c, s[v].first, s[v].rows, s[v].cols);
+    tensor *x = give(
+        m, SHAPE(s[v].batch, (size_t)(s[v].first + s[v].rows * s[v].cols), (size_t)c.channels));
+    return mix_ssm2d(m->g, x, weight(m, "mixer", SHAPE(ssm2d_param_total(&c))), &c, s[v].first,
+                     s[v].rows, s[v].cols);
 }
 
 static const size_t logits[][2] = {{3, 4}, {1, 1}, {2, 19}};
@@ -225,12 +236,14 @@ static void fill_inputs(trial *t)
     graph *g = t->graph;
     rng r = rng_seed(5);
     size_t total = 0;
-    for (int i = 0; i < g->tensor_count; i++) total += g->tensors[i]->role == ROLE_INPUT ? g->tensors[i]->count : 0;
+    for (int i = 0; i < g->tensor_count; i++)
+        total += g->tensors[i]->role == ROLE_INPUT ? g->tensors[i]->count : 0;
     real *at = t->inputs = numbers(total);
     for (int i = 0; i < g->tensor_count; i++) {
         if (g->tensors[i]->role != ROLE_INPUT) continue;
         g->tensors[i]->data = at;
-        for (size_t k = 0; k < g->tensors[i]->count; k++) *at++ = (real)(float)rng_uniform(&r, 0, 1);
+        for (size_t k = 0; k < g->tensors[i]->count; k++)
+            *at++ = (real)(float)rng_uniform(&r, 0, 1);
     }
 }
 
@@ -276,7 +289,8 @@ static void close_trial(trial *t)
     free(t);
 }
 
-static void run_trial(trial *t, const double *params, const double *dout, double *out, double *dparams)
+static void run_trial(trial *t, const double *params, const double *dout, double *out,
+                      double *dparams)
 {
     tensor *last = t->out;
     graph *g = t->graph;

@@ -1,4 +1,5 @@
-/* op_examples - a graph around every operator, compiled for float and for double; numbers go in and out as double. */
+/* op_examples - a graph around every operator, compiled for float and for double; numbers go in and
+ * out as double. */
 #ifndef TESTS_OP_EXAMPLES_H
 #define TESTS_OP_EXAMPLES_H
 
@@ -6,16 +7,24 @@
 
 #include <stddef.h>
 
-/* What the operator is given: parameters; values made from them by another node; values that something after it uses as well,
- * so that it has to add to their gradients. And parameters, with no way back. */
-typedef enum trial_mode { OF_PARAMS, OF_VALUES, OF_SHARED_VALUES, TRIAL_MODES, INFERENCE = TRIAL_MODES } trial_mode;
+/* What the operator is given: parameters; values made from them by another node; values that
+ * something after it uses as well, so that it has to add to their gradients. And parameters, with
+ * no way back. */
+typedef enum trial_mode {
+    OF_PARAMS,
+    OF_VALUES,
+    OF_SHARED_VALUES,
+    TRIAL_MODES,
+    INFERENCE = TRIAL_MODES
+} trial_mode;
 
 typedef struct trial trial; /* a finished graph with memory for its parameters */
 
 /* The functions there are for one number type; `type_of` gives those of float and of double. */
 typedef struct trial_functions {
     int (*variants)(const char *op); /* 0: there is no example */
-    trial *(*open)(ssm2d_context *context, const char *op, int variant, trial_mode mode); /* fails the test when it cannot */
+    /* fails the test when it cannot */
+    trial *(*open)(ssm2d_context *context, const char *op, int variant, trial_mode mode);
     void (*close)(trial *t);
     /* One step. dparams may be NULL: forward only; else it is added to. */
     void (*run)(trial *t, const double *params, const double *dout, double *out, double *dparams);
@@ -35,7 +44,7 @@ struct trial {
     ssm2d_context *context;
     void *params, *grads, *inputs;
     size_t param_count, out_count;
-    int tensors;           /* that are parameters */
+    int tensors; /* that are parameters */
     size_t offset[12], count[12];
     void *out;
 };

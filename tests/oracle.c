@@ -34,15 +34,19 @@ typedef struct arrays {
 static arrays find_arrays(const ssm2d_config *config, const double *params)
 {
     return (arrays){
-        oracle_param(config, params, "A"), oracle_param(config, params, "A_angle"), oracle_param(config, params, "A_radius"),
-        oracle_param(config, params, "B"), oracle_param(config, params, "B_angle"), oracle_param(config, params, "B_radius"),
-        oracle_param(config, params, "C"), oracle_param(config, params, "C_angle"), oracle_param(config, params, "C_radius"),
+        oracle_param(config, params, "A"),        oracle_param(config, params, "A_angle"),
+        oracle_param(config, params, "A_radius"), oracle_param(config, params, "B"),
+        oracle_param(config, params, "B_angle"),  oracle_param(config, params, "B_radius"),
+        oracle_param(config, params, "C"),        oracle_param(config, params, "C_angle"),
+        oracle_param(config, params, "C_radius"),
     };
 }
 
-static scalars scalars_of(const ssm2d_config *config, const arrays *raw, int direction, int channel, int n)
+static scalars scalars_of(const ssm2d_config *config, const arrays *raw, int direction, int channel,
+                          int n)
 {
-    int H = config->channels, N = config->d_state, S = config->n_ssm, shared = config->share_directions;
+    int H = config->channels, N = config->d_state, S = config->n_ssm,
+        shared = config->share_directions;
     int K = shared ? S : config->directions * S;
     int system = shared ? channel % S : (direction * H + channel) % K;
     int row = !config->c_per_channel ? system : shared ? channel : direction * H + channel;
@@ -51,7 +55,8 @@ static scalars scalars_of(const ssm2d_config *config, const arrays *raw, int dir
     scalars s;
     for (int m = 0; m < 4; m++) {
         size_t a = ((size_t)m * K + system) * N + n;
-        s.a[m] = config->values == SSM2D_REAL ? sigmoid(raw->A[a]) : polar(sigmoid(raw->A_radius[a]), raw->A_angle[a]);
+        s.a[m] = config->values == SSM2D_REAL ? sigmoid(raw->A[a])
+                                              : polar(sigmoid(raw->A_radius[a]), raw->A_angle[a]);
     }
     for (int m = 0; m < 2; m++) {
         size_t b = ((size_t)m * K + system) * N + n, c = ((size_t)m * rows + row) * N + n;
@@ -105,8 +110,9 @@ static void recursion(ssm2d_norm norm, const scalars *s, size_t rows, size_t col
     free(v);
 }
 
-/* A path is a word of i downs and j rights. A step right arrives in the horizontal state, a step down in the vertical one;
- * its factor depends on the state it comes from. The first state is h with weight b1 or v with weight b2. 2^(i+j) words. */
+/* A path is a word of i downs and j rights. A step right arrives in the horizontal state, a step
+ * down in the vertical one; its factor depends on the state it comes from. The first state is h
+ * with weight b1 or v with weight b2. 2^(i+j) words. */
 static double path_sum(ssm2d_norm norm, const scalars *s, size_t i, size_t j)
 {
     double complex sum = 0;
@@ -129,8 +135,8 @@ static double path_sum(ssm2d_norm norm, const scalars *s, size_t i, size_t j)
     return cell_factor(norm, i, j) * creal(sum);
 }
 
-void oracle_kernel(const ssm2d_config *config, const double *params, oracle_method method, size_t rows, size_t cols,
-                   double *kernel)
+void oracle_kernel(const ssm2d_config *config, const double *params, oracle_method method,
+                   size_t rows, size_t cols, double *kernel)
 {
     size_t cells = rows * cols;
     double scale = sqrt(1.0 / config->d_state);
@@ -144,7 +150,8 @@ void oracle_kernel(const ssm2d_config *config, const double *params, oracle_meth
                 if (method == BY_RECURSION)
                     recursion(config->norm, &s, rows, cols, taps);
                 else
-                    for (size_t at = 0; at < cells; at++) taps[at] += path_sum(config->norm, &s, at / cols, at % cols);
+                    for (size_t at = 0; at < cells; at++)
+                        taps[at] += path_sum(config->norm, &s, at / cols, at % cols);
             }
             for (size_t at = 0; at < cells; at++) {
                 int cut = (config->trunc_rows && at / cols >= (size_t)config->trunc_rows)
@@ -171,11 +178,12 @@ static void layer_norm(int channels, const double *gamma, const double *beta, do
     double mean = 0, variance = 0;
     for (int c = 0; c < channels; c++) mean += y[c] / channels;
     for (int c = 0; c < channels; c++) variance += (y[c] - mean) * (y[c] - mean) / channels;
-    for (int c = 0; c < channels; c++) y[c] = gamma[c] * (y[c] - mean) / sqrt(variance + 1e-5) + beta[c];
+    for (int c = 0; c < channels; c++)
+        y[c] = gamma[c] * (y[c] - mean) / sqrt(variance + 1e-5) + beta[c];
 }
 
-void oracle_apply(const ssm2d_config *config, const double *params, const double *kernel, size_t batch, size_t rows,
-                  size_t cols, const double *u, double *y)
+void oracle_apply(const ssm2d_config *config, const double *params, const double *kernel,
+                  size_t batch, size_t rows, size_t cols, const double *u, double *y)
 {
     size_t H = (size_t)config->channels, cells = rows * cols;
     const double *D = config->skip ? oracle_param(config, params, "D") : NULL;
@@ -190,7 +198,8 @@ void oracle_apply(const ssm2d_config *config, const double *params, const double
                     for (size_t p = 0; p <= i; p++)
                         for (size_t q = 0; q <= j; q++) {
                             size_t to_i = fr ? rows - 1 - i : i, to_j = fc ? cols - 1 - j : j;
-                            size_t from_i = fr ? rows - 1 - (i - p) : i - p, from_j = fc ? cols - 1 - (j - q) : j - q;
+                            size_t from_i = fr ? rows - 1 - (i - p) : i - p,
+                                   from_j = fc ? cols - 1 - (j - q) : j - q;
                             const double *x = u + ((b * rows + from_i) * cols + from_j) * H;
                             double *out = y + ((b * rows + to_i) * cols + to_j) * H;
                             const double *k = kernel + (size_t)r * H * cells + p * cols + q;
@@ -200,15 +209,16 @@ void oracle_apply(const ssm2d_config *config, const double *params, const double
     for (size_t at = 0; at < batch * cells; at++) {
         for (size_t c = 0; D && c < H; c++) y[at * H + c] += D[c] * u[at * H + c];
         if (config->layer_norm)
-            layer_norm(config->channels, oracle_param(config, params, "gamma"), oracle_param(config, params, "beta"),
-                       y + at * H);
+            layer_norm(config->channels, oracle_param(config, params, "gamma"),
+                       oracle_param(config, params, "beta"), y + at * H);
     }
 }
 
-void oracle_forward(const ssm2d_config *config, const double *params, size_t batch, size_t rows, size_t cols, const double *u,
-                    double *y)
+void oracle_forward(const ssm2d_config *config, const double *params, size_t batch, size_t rows,
+                    size_t cols, const double *u, double *y)
 {
-    double *kernel = calloc((size_t)config->directions * config->channels * rows * cols, sizeof *kernel);
+    double *kernel =
+        calloc((size_t)config->directions * config->channels * rows * cols, sizeof *kernel);
     oracle_kernel(config, params, BY_RECURSION, rows, cols, kernel);
     oracle_apply(config, params, kernel, batch, rows, cols, u, y);
     free(kernel);
@@ -218,7 +228,9 @@ void oracle_pascal(size_t rows, size_t cols, double *k)
 {
     for (size_t j = 0; j < cols; j++)
         for (size_t i = 0; i < rows; i++)
-            k[i * cols + j] = i == 0 ? 1 : j == 0 ? 0 : k[(i - 1) * cols + j - 1] + k[i * cols + j - 1];
+            k[i * cols + j] = i == 0   ? 1
+                              : j == 0 ? 0
+                                       : k[(i - 1) * cols + j - 1] + k[i * cols + j - 1];
 }
 
 size_t oracle_rank(size_t rows, size_t cols, const double *matrix, double tolerance)

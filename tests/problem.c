@@ -23,7 +23,8 @@ static int pick(rng *r, const int *list, int count) { return list[below(r, count
 
 ssm2d_config random_config(rng *r)
 {
-    static const int channels[] = {1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 19, 24, 33, 37}, states[] = {1, 2, 3, 5, 16, 17};
+    static const int channels[] = {1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 19, 24, 33, 37},
+                     states[] = {1, 2, 3, 5, 16, 17};
     static const int systems[] = {1, 2, 3, 8}, directions[] = {1, 2, 2, 4};
     ssm2d_config c = ssm2d_config_default();
     c.channels = pick(r, channels, 14);
@@ -76,15 +77,20 @@ void problem_free(problem *p)
 
 const char *problem_text(const problem *p)
 {
-    static const char *const norms[] = {"none", "half", "relaxed", "paper"}, *const values[] = {"real", "polar", "cartesian"};
+    static const char *const norms[] = {"none", "half", "relaxed", "paper"}, *const values[] = {
+                                                                                 "real", "polar",
+                                                                                 "cartesian"};
     static char text[320];
     const ssm2d_config *c = &p->config;
     snprintf(text, sizeof text,
-             "%zux%zux%zu channels=%d d_state=%d n_ssm=%d directions=%d%s%s norm=%s values=%s%s%s%s%s trunc=%dx%d", p->batch,
-             p->rows, p->cols, c->channels, c->d_state, c->n_ssm, c->directions,
-             c->directions == 2 ? (c->pair == SSM2D_PAIR_COLUMNS ? " columns" : " both") : "", c->average ? " average" : "",
-             norms[c->norm], values[c->values], c->share_directions ? " shared" : "", c->c_per_channel ? " c_per_channel" : "",
-             c->skip ? " skip" : "", c->layer_norm ? " layer_norm" : "", c->trunc_rows, c->trunc_cols);
+             "%zux%zux%zu channels=%d d_state=%d n_ssm=%d directions=%d%s%s norm=%s "
+             "values=%s%s%s%s%s trunc=%dx%d",
+             p->batch, p->rows, p->cols, c->channels, c->d_state, c->n_ssm, c->directions,
+             c->directions == 2 ? (c->pair == SSM2D_PAIR_COLUMNS ? " columns" : " both") : "",
+             c->average ? " average" : "", norms[c->norm], values[c->values],
+             c->share_directions ? " shared" : "", c->c_per_channel ? " c_per_channel" : "",
+             c->skip ? " skip" : "", c->layer_norm ? " layer_norm" : "", c->trunc_rows,
+             c->trunc_cols);
     return text;
 }
 
@@ -118,8 +124,8 @@ const char *serves(const problem *p, int *k)
     return name;
 }
 
-static ssm2d_plan *plan_with(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm, ssm2d_strides in,
-                             ssm2d_strides out)
+static ssm2d_plan *plan_with(ssm2d_context *context, const problem *p, ssm2d_type type,
+                             const char *algorithm, ssm2d_strides in, ssm2d_strides out)
 {
     ssm2d_plan_options options = ssm2d_plan_options_default();
     options.batch = p->batch;
@@ -131,11 +137,13 @@ static ssm2d_plan *plan_with(ssm2d_context *context, const problem *p, ssm2d_typ
     options.out = out;
     ssm2d_plan *plan;
     ssm2d_error error;
-    if (ssm2d_plan_create(context, &p->config, &options, &plan, &error)) fail_msg("%s: %s", problem_text(p), error.line);
+    if (ssm2d_plan_create(context, &p->config, &options, &plan, &error))
+        fail_msg("%s: %s", problem_text(p), error.line);
     return plan;
 }
 
-ssm2d_plan *plan_of(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm)
+ssm2d_plan *plan_of(ssm2d_context *context, const problem *p, ssm2d_type type,
+                    const char *algorithm)
 {
     ssm2d_strides dense = {0, 0, 0, 0};
     return plan_with(context, p, type, algorithm, dense, dense);
@@ -153,14 +161,22 @@ ssm2d_strides layout_strides(layout l, const problem *p)
 {
     ptrdiff_t H = p->config.channels, R = (ptrdiff_t)p->rows, C = (ptrdiff_t)p->cols;
     switch (l) {
-    case CHANNEL_FIRST: return (ssm2d_strides){.batch = H * R * C, .row = C, .col = 1, .channel = R * C};
-    case TOKENS: return (ssm2d_strides){.batch = (1 + R * C) * H, .row = C * H, .col = H, .channel = 1};
+    case CHANNEL_FIRST:
+        return (ssm2d_strides){.batch = H * R * C, .row = C, .col = 1, .channel = R * C};
+    case TOKENS:
+        return (ssm2d_strides){.batch = (1 + R * C) * H, .row = C * H, .col = H, .channel = 1};
     case PADDED:
+        return (ssm2d_strides){.batch = (R + 1) * ((C + 2) * (H + 3) + 1),
+                               .row = (C + 2) * (H + 3) + 1,
+                               .col = H + 3,
+                               .channel = 1};
+    case TRANSPOSED:
+        return (ssm2d_strides){.batch = R * C * H, .row = H, .col = R * H, .channel = 1};
+    case SPREAD:
         return (ssm2d_strides){
-            .batch = (R + 1) * ((C + 2) * (H + 3) + 1), .row = (C + 2) * (H + 3) + 1, .col = H + 3, .channel = 1};
-    case TRANSPOSED: return (ssm2d_strides){.batch = R * C * H, .row = H, .col = R * H, .channel = 1};
-    case SPREAD: return (ssm2d_strides){.batch = R * C * H * 2, .row = C * H * 2, .col = H * 2, .channel = 2};
-    case BOTTOM_UP: return (ssm2d_strides){.batch = R * C * H, .row = -C * H, .col = H, .channel = 1};
+            .batch = R * C * H * 2, .row = C * H * 2, .col = H * 2, .channel = 2};
+    case BOTTOM_UP:
+        return (ssm2d_strides){.batch = R * C * H, .row = -C * H, .col = H, .channel = 1};
     default: return (ssm2d_strides){0, 0, 0, 0};
     }
 }
@@ -175,15 +191,21 @@ static size_t start(layout l, const problem *p)
 /* Where number `at` of the dense tensor lives. */
 static size_t place(layout l, const problem *p, size_t at)
 {
-    size_t H = (size_t)p->config.channels, channel = at % H, col = at / H % p->cols, row = at / H / p->cols % p->rows;
+    size_t H = (size_t)p->config.channels, channel = at % H, col = at / H % p->cols,
+           row = at / H / p->cols % p->rows;
     size_t batch = at / H / p->cols / p->rows;
     if (l == DENSE) return at;
-    ssm2d_strides s = layout_strides(l, p); /* a negative one wraps around, and back with the start */
-    return start(l, p) + batch * (size_t)s.batch + row * (size_t)s.row + col * (size_t)s.col + channel * (size_t)s.channel;
+    /* a negative one wraps around, and back with the start */
+    ssm2d_strides s = layout_strides(l, p);
+    return start(l, p) + batch * (size_t)s.batch + row * (size_t)s.row + col * (size_t)s.col
+           + channel * (size_t)s.channel;
 }
 
 /* Exactly up to the last number, so that a sanitizer sees every step beyond it. */
-static size_t span(layout l, const problem *p) { return l == BOTTOM_UP ? p->cells : place(l, p, p->cells - 1) + 1; }
+static size_t span(layout l, const problem *p)
+{
+    return l == BOTTOM_UP ? p->cells : place(l, p, p->cells - 1) + 1;
+}
 
 static void put(ssm2d_type type, void *memory, size_t at, double x)
 {
@@ -198,7 +220,10 @@ static double get(ssm2d_type type, const void *memory, size_t at)
     return type == SSM2D_FLOAT ? ((const float *)memory)[at] : ((const double *)memory)[at];
 }
 
-static size_t width(ssm2d_type type) { return type == SSM2D_FLOAT ? sizeof(float) : sizeof(double); }
+static size_t width(ssm2d_type type)
+{
+    return type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+}
 
 static void *numbers(ssm2d_type type, size_t count)
 {
@@ -229,7 +254,9 @@ void unpack(ssm2d_type type, layout l, const problem *p, const void *memory, dou
     }
     for (size_t i = 0; i < size; i++) touched += !ours[i] && !isnan(get(type, memory, i));
     free(ours);
-    if (touched) fail_msg("%s: %zu numbers between those of the tensor were written", problem_text(p), touched);
+    if (touched)
+        fail_msg("%s: %zu numbers between those of the tensor were written", problem_text(p),
+                 touched);
 }
 
 void *convert(ssm2d_type type, const double *from, size_t count)
@@ -244,19 +271,26 @@ void convert_back(ssm2d_type type, const void *from, double *to, size_t count)
     for (size_t i = 0; i < count; i++) to[i] = get(type, from, i);
 }
 
-static void *step(ssm2d_type type, void *memory, size_t count) { return (char *)memory + count * width(type); }
-
-answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm, layout in, layout out)
+static void *step(ssm2d_type type, void *memory, size_t count)
 {
-    ssm2d_plan *plan = plan_with(context, p, type, algorithm, layout_strides(in, p), layout_strides(out, p));
+    return (char *)memory + count * width(type);
+}
+
+answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm,
+           layout in, layout out)
+{
+    ssm2d_plan *plan =
+        plan_with(context, p, type, algorithm, layout_strides(in, p), layout_strides(out, p));
     ssm2d_workspace *workspace = workspace_of(plan);
-    void *params = convert(type, p->params, p->total), *kernel = numbers(type, p->taps), *dparams = numbers(type, p->total);
-    void *u = pack(type, in, p, p->u), *du = pack(type, in, p, NULL), *dy = pack(type, out, p, p->dy),
-         *y = pack(type, out, p, p->u);
+    void *params = convert(type, p->params, p->total), *kernel = numbers(type, p->taps),
+         *dparams = numbers(type, p->total);
+    void *u = pack(type, in, p, p->u), *du = pack(type, in, p, NULL),
+         *dy = pack(type, out, p, p->dy), *y = pack(type, out, p, p->u);
     size_t i0 = start(in, p), o0 = start(out, p);
     ssm2d_kernel(plan, workspace, params, kernel);
     ssm2d_forward(plan, workspace, params, step(type, u, i0), step(type, y, o0));
-    ssm2d_backward(plan, workspace, params, step(type, u, i0), step(type, dy, o0), step(type, du, i0), dparams);
+    ssm2d_backward(plan, workspace, params, step(type, u, i0), step(type, dy, o0),
+                   step(type, du, i0), dparams);
 
     answer a = {doubles(p->taps), doubles(p->cells), doubles(p->cells), doubles(p->total)};
     convert_back(type, kernel, a.kernel, p->taps);
@@ -285,12 +319,14 @@ int differs(const char *what, const double *got, const double *want, size_t coun
         }
     }
     if (worst <= tolerance * (largest > 0 ? largest : 1)) return 0;
-    print_error("%s: [%zu] is %.17g, not %.17g (error %.2g of the largest %.3g, allowed %.1g)\n", what, where, got[where],
-                want[where], worst / (largest > 0 ? largest : 1), largest, tolerance);
+    print_error("%s: [%zu] is %.17g, not %.17g (error %.2g of the largest %.3g, allowed %.1g)\n",
+                what, where, got[where], want[where], worst / (largest > 0 ? largest : 1), largest,
+                tolerance);
     return 1;
 }
 
-int gradients_differ(const problem *p, const char *what, const double *got, const double *want, double tolerance)
+int gradients_differ(const problem *p, const char *what, const double *got, const double *want,
+                     double tolerance)
 {
     ssm2d_param q;
     int wrong = 0;

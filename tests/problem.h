@@ -1,5 +1,6 @@
-/* problem - what the tests of the layer share: a random layer with numbers for it, one call that executes it through the
- * public interface in any number type and memory layout, and comparison with a message. */
+/* problem - what the tests of the layer share: a random layer with numbers for it, one call that
+ * executes it through the public interface in any number type and memory layout, and comparison
+ * with a message. */
 #ifndef TESTS_PROBLEM_H
 #define TESTS_PROBLEM_H
 
@@ -16,7 +17,8 @@
 /* ctest's SKIP_RETURN_CODE: the machine lacks the instruction set that SSM2D_CPU asks for. */
 enum { SKIPPED = 77 };
 
-/* A layer, a grid, and numbers that float can represent. u and dy are dense [batch][rows][cols][channels]. */
+/* A layer, a grid, and numbers that float can represent. u and dy are dense
+ * [batch][rows][cols][channels]. */
 typedef struct problem {
     ssm2d_config config;
     size_t batch, rows, cols;
@@ -29,9 +31,19 @@ typedef struct answer {
     double *kernel, *y, *du, *dparams;
 } answer;
 
-/* DENSE; [batch][channels][rows][cols]; a token in front of each image; gaps everywhere; rows and columns exchanged; every
- * other channel of a wider tensor; rows from the last to the first, as in a bottom-up bitmap. */
-typedef enum layout { DENSE, CHANNEL_FIRST, TOKENS, PADDED, TRANSPOSED, SPREAD, BOTTOM_UP, LAYOUTS } layout;
+/* DENSE; [batch][channels][rows][cols]; a token in front of each image; gaps everywhere; rows and
+ * columns exchanged; every other channel of a wider tensor; rows from the last to the first, as in
+ * a bottom-up bitmap. */
+typedef enum layout {
+    DENSE,
+    CHANNEL_FIRST,
+    TOKENS,
+    PADDED,
+    TRANSPOSED,
+    SPREAD,
+    BOTTOM_UP,
+    LAYOUTS
+} layout;
 
 extern const char *const type_names[2];
 
@@ -43,16 +55,19 @@ void problem_free(problem *p);
 const char *problem_text(const problem *p); /* for messages; overwritten by the next call */
 
 ssm2d_context *context_of(int threads); /* fails the test when there is none */
-/* Exits with SKIPPED when the machine lacks what SSM2D_CPU asks for: the first thing each main does. */
+/* Exits with SKIPPED when the machine lacks what SSM2D_CPU asks for: the first thing each main
+ * does. */
 void skip_without_cpu(void);
 
-/* The first algorithm from number *k on that serves the problem (and its number): all of them, but that a recurrence has no
- * end, so that `scan` cannot cut a kernel. */
+/* The first algorithm from number *k on that serves the problem (and its number): all of them, but
+ * that a recurrence has no end, so that `scan` cannot cut a kernel. */
 const char *serves(const problem *p, int *k);
-ssm2d_plan *plan_of(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm);
+ssm2d_plan *plan_of(ssm2d_context *context, const problem *p, ssm2d_type type,
+                    const char *algorithm);
 ssm2d_workspace *workspace_of(const ssm2d_plan *plan);
 
-/* Dense doubles into memory of a layout, and back; what is not part of the tensor is NaN and must stay so (checked). */
+/* Dense doubles into memory of a layout, and back; what is not part of the tensor is NaN and must
+ * stay so (checked). */
 void *pack(ssm2d_type type, layout l, const problem *p, const double *dense);
 void unpack(ssm2d_type type, layout l, const problem *p, const void *memory, double *dense);
 ssm2d_strides layout_strides(layout l, const problem *p);
@@ -60,13 +75,16 @@ void *convert(ssm2d_type type, const double *from, size_t count); /* a new array
 void convert_back(ssm2d_type type, const void *from, double *to, size_t count);
 
 /* Plans and executes kernel, forward and backward. */
-answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm, layout in, layout out);
+answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm,
+           layout in, layout out);
 void answer_free(answer *a);
 
 /* Says (and counts) when max|got - want| is more than tolerance * max|want|. */
-int differs(const char *what, const double *got, const double *want, size_t count, double tolerance);
+int differs(const char *what, const double *got, const double *want, size_t count,
+            double tolerance);
 /* The gradient of every parameter array by itself. */
-int gradients_differ(const problem *p, const char *what, const double *got, const double *want, double tolerance);
+int gradients_differ(const problem *p, const char *what, const double *got, const double *want,
+                     double tolerance);
 int bits_differ(const char *what, const double *got, const double *want, size_t count);
 
 /* The line is one sentence that contains both words; fails the test when not. */

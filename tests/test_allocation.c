@@ -1,5 +1,6 @@
-/* Memory: every allocation may fail and nothing is lost; executing asks for none, neither from the caller's allocator nor
- * behind its back (the linker wraps malloc and its kin for the library's objects, see layer.cmake). */
+/* Memory: every allocation may fail and nothing is lost; executing asks for none, neither from the
+ * caller's allocator nor behind its back (the linker wraps malloc and its kin for the library's
+ * objects, see layer.cmake). */
 #include "problem.h"
 
 #include <stdatomic.h>
@@ -8,7 +9,8 @@
 #include <string.h>
 
 typedef struct counter {
-    atomic_long calls, live, fail_at; /* the call with this number fails, and all after it when `all` */
+    /* the call with this number fails, and all after it when `all` */
+    atomic_long calls, live, fail_at;
     int all;
 } counter;
 
@@ -83,7 +85,8 @@ static void counted_give(void *memory, void *user)
 
 static ssm2d_status start(counter *c, int threads, ssm2d_context **context, ssm2d_error *error)
 {
-    ssm2d_context_options options = {.threads = threads, .allocate = counted_take, .release = counted_give, .user = c};
+    ssm2d_context_options options = {
+        .threads = threads, .allocate = counted_take, .release = counted_give, .user = c};
     return ssm2d_context_create(&options, context, error);
 }
 
@@ -101,7 +104,8 @@ static ssm2d_plan_options options_for(const problem *p, const char *algorithm, i
 }
 
 /* Everything there is to allocate, with the n-th allocation failing; says whether all went well. */
-static int build_all(const problem *p, const char *algorithm, int measure, int threads, long fail_at, int all)
+static int build_all(const problem *p, const char *algorithm, int measure, int threads,
+                     long fail_at, int all)
 {
     counter c = {.fail_at = fail_at, .all = all};
     ssm2d_context *context = NULL;
@@ -115,7 +119,9 @@ static int build_all(const problem *p, const char *algorithm, int measure, int t
     ssm2d_status status = start(&c, threads, &context, &error);
     if (!status) status = ssm2d_plan_create(context, &p->config, &o, &plan, &error);
     if (!status) status = ssm2d_workspace_create(plan, &workspace, &error);
-    if (!status) status = ssm2d_stream_create(context, &p->config, p->batch, p->cols, SSM2D_DOUBLE, p->params, &stream, &error);
+    if (!status)
+        status = ssm2d_stream_create(context, &p->config, p->batch, p->cols, SSM2D_DOUBLE,
+                                     p->params, &stream, &error);
     watching = 0;
     long calls = c.calls;
     ssm2d_stream_destroy(stream);
@@ -125,7 +131,8 @@ static int build_all(const problem *p, const char *algorithm, int measure, int t
     assert_int_equal(c.live, 0);
     assert_int_equal(behind, 0);
     if (calls > fail_at) { /* it did fail once */
-        if (status == SSM2D_OK && !measure) fail_msg("allocation %ld failed and nobody said so", fail_at);
+        if (status == SSM2D_OK && !measure)
+            fail_msg("allocation %ld failed and nobody said so", fail_at);
         if (status) {
             assert_int_equal(status, SSM2D_ERROR_MEMORY);
             assert_string_not_equal(error.line, "untouched");
@@ -180,21 +187,26 @@ static void executing_allocates_nothing(void **state)
                 ssm2d_plan_options o = options_for(&p, algorithm, 0);
                 ssm2d_plan *plan;
                 ssm2d_stream *stream;
-                if (ssm2d_plan_create(context, &p.config, &o, &plan, &error)) fail_msg("%s", error.line);
-                if (ssm2d_stream_create(context, &p.config, p.batch, p.cols, SSM2D_DOUBLE, p.params, &stream, &error))
+                if (ssm2d_plan_create(context, &p.config, &o, &plan, &error))
+                    fail_msg("%s", error.line);
+                if (ssm2d_stream_create(context, &p.config, p.batch, p.cols, SSM2D_DOUBLE, p.params,
+                                        &stream, &error))
                     fail_msg("%s", error.line);
                 long before_workspace = c.calls;
                 ssm2d_workspace *workspace = workspace_of(plan);
                 long before = c.calls;
                 assert_true(before > before_workspace);
-                double *u = pack(SSM2D_DOUBLE, TOKENS, &p, p.u), *y = pack(SSM2D_DOUBLE, TOKENS, &p, NULL);
-                double *du = pack(SSM2D_DOUBLE, TOKENS, &p, NULL), *dparams = doubles(p.total), *kernel = doubles(p.taps);
+                double *u = pack(SSM2D_DOUBLE, TOKENS, &p, p.u),
+                       *y = pack(SSM2D_DOUBLE, TOKENS, &p, NULL);
+                double *du = pack(SSM2D_DOUBLE, TOKENS, &p, NULL), *dparams = doubles(p.total),
+                       *kernel = doubles(p.taps);
                 size_t first = (size_t)p.config.channels;
                 behind = 0;
                 watching = 1;
                 for (int i = 0; i < 3; i++) {
                     ssm2d_forward(plan, workspace, p.params, u + first, y + first);
-                    ssm2d_backward(plan, workspace, p.params, u + first, y + first, du + first, dparams);
+                    ssm2d_backward(plan, workspace, p.params, u + first, y + first, du + first,
+                                   dparams);
                     ssm2d_prepare(plan, workspace, p.params);
                     ssm2d_apply(plan, workspace, u + first, y + first);
                     ssm2d_kernel(plan, workspace, p.params, kernel);
@@ -236,7 +248,8 @@ static void plan_knows_its_bytes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail), cmocka_unit_test(executing_allocates_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail),
+                                       cmocka_unit_test(executing_allocates_nothing),
                                        cmocka_unit_test(plan_knows_its_bytes)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,20 +19,23 @@ static void versions_and_names(void **state)
     (void)state;
     assert_string_equal(ssm2d_version(), SSM2D_VERSION);
     char text[32];
-    snprintf(text, sizeof text, "%d.%d.%d", SSM2D_VERSION_MAJOR, SSM2D_VERSION_MINOR, SSM2D_VERSION_PATCH);
+    snprintf(text, sizeof text, "%d.%d.%d", SSM2D_VERSION_MAJOR, SSM2D_VERSION_MINOR,
+             SSM2D_VERSION_PATCH);
     assert_string_equal(text, SSM2D_VERSION);
     for (int i = SSM2D_OK; i <= SSM2D_ERROR_SYSTEM; i++) {
         const char *name = ssm2d_status_name((ssm2d_status)i);
         assert_non_null(name);
         assert_true(name[0]);
-        for (int j = 0; j < i; j++) assert_string_not_equal(name, ssm2d_status_name((ssm2d_status)j));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(name, ssm2d_status_name((ssm2d_status)j));
     }
     assert_non_null(ssm2d_status_name((ssm2d_status)1234));
     assert_non_null(ssm2d_algorithm_name(0));
     assert_null(ssm2d_algorithm_name(-1));
     assert_null(ssm2d_algorithm_name(1000));
     int direct = 0;
-    for (int i = 0; ssm2d_algorithm_name(i); i++) direct += strcmp(ssm2d_algorithm_name(i), "direct") == 0;
+    for (int i = 0; ssm2d_algorithm_name(i); i++)
+        direct += strcmp(ssm2d_algorithm_name(i), "direct") == 0;
     assert_int_equal(direct, 1);
 }
 
@@ -81,9 +84,12 @@ static void defaults(void **state)
     assert_int_equal(c.norm, SSM2D_NORM_RELAXED);
     assert_int_equal(c.values, SSM2D_REAL);
     assert_int_equal(c.skip, 1);
-    assert_int_equal(c.average | c.share_directions | c.c_per_channel | c.layer_norm | c.trunc_rows | c.trunc_cols, 0);
+    assert_int_equal(c.average | c.share_directions | c.c_per_channel | c.layer_norm | c.trunc_rows
+                         | c.trunc_cols,
+                     0);
     ssm2d_error error;
-    assert_int_equal(ssm2d_config_check(&c, &error), SSM2D_ERROR_ARGUMENT); /* channels must be set */
+    /* channels must be set */
+    assert_int_equal(ssm2d_config_check(&c, &error), SSM2D_ERROR_ARGUMENT);
     says(&error, "channels", "0");
     assert_int_equal(ssm2d_param_total(&c), 0);
     c.channels = 192;
@@ -91,7 +97,10 @@ static void defaults(void **state)
     assert_int_equal(ssm2d_config_check(&c, NULL), SSM2D_OK);
 }
 
-static int *field_of(ssm2d_config *c, const ssm2d_field *f) { return (int *)((char *)c + f->offset); }
+static int *field_of(ssm2d_config *c, const ssm2d_field *f)
+{
+    return (int *)((char *)c + f->offset);
+}
 
 static void field_is_refused(const ssm2d_field *f, int value)
 {
@@ -100,16 +109,19 @@ static void field_is_refused(const ssm2d_field *f, int value)
     char text[16];
     *field_of(&c, f) = value;
     snprintf(text, sizeof text, "%d", value);
-    if (ssm2d_config_check(&c, &error) != SSM2D_ERROR_ARGUMENT) fail_msg("%s=%d is accepted", f->name, value);
+    if (ssm2d_config_check(&c, &error) != SSM2D_ERROR_ARGUMENT)
+        fail_msg("%s=%d is accepted", f->name, value);
     says(&error, f->name, text);
     assert_int_equal(ssm2d_config_check(&c, NULL), SSM2D_ERROR_ARGUMENT);
     ssm2d_param p;
     assert_int_equal(ssm2d_param_total(&c), 0);
     assert_int_equal(ssm2d_param_get(&c, 0, &p), 0);
-    assert_int_not_equal(ssm2d_params_init(&c, SSM2D_INIT_IDENTITY, 1, SSM2D_FLOAT, &p, &error), SSM2D_OK);
+    assert_int_not_equal(ssm2d_params_init(&c, SSM2D_INIT_IDENTITY, 1, SSM2D_FLOAT, &p, &error),
+                         SSM2D_OK);
 }
 
-/* The table covers every int of the struct once, agrees with the defaults, and the check agrees with its bounds. */
+/* The table covers every int of the struct once, agrees with the defaults, and the check agrees
+ * with its bounds. */
 static void field_table(void **state)
 {
     (void)state;
@@ -127,7 +139,8 @@ static void field_table(void **state)
         }
         assert_int_equal(f->standard, *field_of(&standard, f));
         assert_true(f->minimum < f->maximum);
-        for (int k = 0; f->names && k <= f->maximum - f->minimum; k++) assert_true(f->names[k] && f->names[k][0]);
+        for (int k = 0; f->names && k <= f->maximum - f->minimum; k++)
+            assert_true(f->names[k] && f->names[k][0]);
         field_is_refused(f, f->minimum - 1);
         if (f->maximum < INT_MAX) field_is_refused(f, f->maximum + 1);
         field_is_refused(f, INT_MIN);
@@ -197,14 +210,16 @@ static void bad_configurations(void **state)
 static void parameter_table(void **state)
 {
     (void)state;
-    static const char *const names[3][9] = {{"A", "B", "C"},
-                                            {"A_angle", "A_radius", "B_angle", "B_radius", "C_angle", "C_radius"},
-                                            {"A_angle", "A_radius", "B", "C"}};
+    static const char *const names[3][9] = {
+        {"A", "B", "C"},
+        {"A_angle", "A_radius", "B_angle", "B_radius", "C_angle", "C_radius"},
+        {"A_angle", "A_radius", "B", "C"}};
     static const int count[3] = {3, 6, 4};
     rng r = rng_seed(41);
     for (int i = 0; i < 300; i++) {
         ssm2d_config c = random_config(&r);
-        size_t H = (size_t)c.channels, N = (size_t)c.d_state, R = c.share_directions ? 1 : (size_t)c.directions;
+        size_t H = (size_t)c.channels, N = (size_t)c.d_state,
+               R = c.share_directions ? 1 : (size_t)c.directions;
         size_t K = R * (size_t)c.n_ssm, rows = c.c_per_channel ? R * H : K, offset = 0;
         int at = 0;
         ssm2d_param p;
@@ -225,7 +240,8 @@ static void parameter_table(void **state)
             assert_int_equal(p.size, size);
             offset += size;
         }
-        const char *const rest[] = {c.skip ? "D" : NULL, c.layer_norm ? "gamma" : NULL, c.layer_norm ? "beta" : NULL};
+        const char *const rest[] = {c.skip ? "D" : NULL, c.layer_norm ? "gamma" : NULL,
+                                    c.layer_norm ? "beta" : NULL};
         for (int k = 0; k < 3; k++) {
             if (!rest[k]) continue;
             assert_int_equal(ssm2d_param_get(&c, at++, &p), 1);
@@ -250,7 +266,8 @@ static void distributed(const char *what, const double *x, size_t count, double 
     for (size_t i = 0; i < count; i++) squares += (x[i] - m) * (x[i] - m);
     double s = sqrt(squares / (double)count), limit = 5 * spread / sqrt((double)count) + 1e-12;
     if (fabs(m - mean) > limit || fabs(s - spread) > limit)
-        fail_msg("%s: mean %g and spread %g instead of %g and %g (%zu numbers)", what, m, s, mean, spread, count);
+        fail_msg("%s: mean %g and spread %g instead of %g and %g (%zu numbers)", what, m, s, mean,
+                 spread, count);
 }
 
 static void initial_values(void **state)
@@ -267,17 +284,22 @@ static void initial_values(void **state)
             size_t total = ssm2d_param_total(&c);
             double *x = doubles(total), *again = doubles(total), *other = doubles(total);
             float *f = calloc(total, sizeof *f);
-            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_DOUBLE, x, NULL), SSM2D_OK);
-            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_DOUBLE, again, NULL), SSM2D_OK);
-            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 8, SSM2D_DOUBLE, other, NULL), SSM2D_OK);
-            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_FLOAT, f, NULL), SSM2D_OK);
+            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_DOUBLE, x, NULL),
+                             SSM2D_OK);
+            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_DOUBLE, again, NULL),
+                             SSM2D_OK);
+            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 8, SSM2D_DOUBLE, other, NULL),
+                             SSM2D_OK);
+            assert_int_equal(ssm2d_params_init(&c, (ssm2d_init)init, 7, SSM2D_FLOAT, f, NULL),
+                             SSM2D_OK);
             assert_memory_equal(x, again, total * sizeof *x);
             size_t equal = 0;
             for (size_t i = 0; i < total; i++) {
                 assert_true(f[i] == (float)x[i]);
                 equal += x[i] == other[i];
             }
-            assert_true(equal < total / 10); /* only constants may agree: D of identity, gamma, beta */
+            /* only constants may agree: D of identity, gamma, beta */
+            assert_true(equal < total / 10);
             assert_int_equal(ssm2d_params_check(&c, SSM2D_DOUBLE, x, NULL), SSM2D_OK);
             assert_int_equal(ssm2d_params_check(&c, SSM2D_FLOAT, f, NULL), SSM2D_OK);
             ssm2d_param p;
@@ -332,8 +354,9 @@ static void bad_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_and_names), cmocka_unit_test(contexts),           cmocka_unit_test(defaults),
-        cmocka_unit_test(field_table),        cmocka_unit_test(bad_configurations), cmocka_unit_test(parameter_table),
+        cmocka_unit_test(versions_and_names), cmocka_unit_test(contexts),
+        cmocka_unit_test(defaults),           cmocka_unit_test(field_table),
+        cmocka_unit_test(bad_configurations), cmocka_unit_test(parameter_table),
         cmocka_unit_test(initial_values),     cmocka_unit_test(bad_parameters),
     };
     skip_without_cpu();

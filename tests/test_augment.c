@@ -1,5 +1,5 @@
-/* Augmentation: against a plain reference that draws the same numbers, how often what happens, and that nothing but (seed,
- * epoch, image) decides. */
+/* Augmentation: against a plain reference that draws the same numbers, how often what happens, and
+ * that nothing but (seed, epoch, image) decides. */
 #include "data_helpers.h"
 
 #include "data/augment.h"
@@ -13,13 +13,15 @@ static augment *create(int flip, int padding, int channels)
 {
     augment *a;
     augment_options o = {flip, padding};
-    if (augment_create(context, &o, &norm, ROWS, COLS, channels, &a, &error)) fail_msg("%s", error.line);
+    if (augment_create(context, &o, &norm, ROWS, COLS, channels, &a, &error))
+        fail_msg("%s", error.line);
     return a;
 }
 
 static void fill(augment *a, int channels, unsigned image)
 {
-    for (int i = 0; i < ROWS * COLS * channels; i++) augment_pixels(a)[i] = (uint8_t)(1 + ((unsigned)i * 7 + image * 13) % 255);
+    for (int i = 0; i < ROWS * COLS * channels; i++)
+        augment_pixels(a)[i] = (uint8_t)(1 + ((unsigned)i * 7 + image * 13) % 255);
 }
 
 static float value(int pixel, int c) { return ((float)pixel / 255 - norm.mean[c]) / norm.std[c]; }
@@ -62,7 +64,8 @@ static void agrees_with_a_plain_reference(void **state)
                         for (int y = 0; y < ROWS; y++)
                             for (int x = 0; x < COLS; x++) {
                                 int from_y = y + f.down, from_x = x + f.across, pixel = 0;
-                                int inside = from_y >= 0 && from_y < ROWS && from_x >= 0 && from_x < COLS;
+                                int inside =
+                                    from_y >= 0 && from_y < ROWS && from_x >= 0 && from_x < COLS;
                                 if (f.flipped) from_x = COLS - 1 - from_x;
                                 if (inside) pixel = in[(from_y * COLS + from_x) * channels + c];
                                 assert_true(out[(c * ROWS + y) * COLS + x] == value(pixel, c));
@@ -80,11 +83,13 @@ static void plain_only_normalises(void **state)
     fill(a, 3, 5);
     augment_plain(a, out);
     for (int c = 0; c < 3; c++)
-        for (int i = 0; i < ROWS * COLS; i++) assert_true(out[c * ROWS * COLS + i] == value(augment_pixels(a)[3 * i + c], c));
+        for (int i = 0; i < ROWS * COLS; i++)
+            assert_true(out[c * ROWS * COLS + i] == value(augment_pixels(a)[3 * i + c], c));
     augment_destroy(a);
 }
 
-/* Chi-square with bounds that a fair draw exceeds once in ten thousand; the seed is fixed, so this never flickers. */
+/* Chi-square with bounds that a fair draw exceeds once in ten thousand; the seed is fixed, so this
+ * never flickers. */
 static void is_fair(void **state)
 {
     (void)state;
@@ -181,8 +186,12 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(agrees_with_a_plain_reference),    TEST(plain_only_normalises), TEST(is_fair),
-        TEST(only_seed_epoch_and_image_decide), TEST(draws_these_numbers),   TEST(options_are_described),
+        TEST(agrees_with_a_plain_reference),
+        TEST(plain_only_normalises),
+        TEST(is_fair),
+        TEST(only_seed_epoch_and_image_decide),
+        TEST(draws_these_numbers),
+        TEST(options_are_described),
         TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("augment", tests, io_setup, data_end);

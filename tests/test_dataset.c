@@ -1,9 +1,10 @@
-/* Data sets of small images in a few files: idx and CIFAR, what they say of themselves, and what is wrong with them. */
+/* Data sets of small images in a few files: idx and CIFAR, what they say of themselves, and what is
+ * wrong with them. */
 #include "data_helpers.h"
 
 #include <math.h>
 
-/* ---- idx ------------------------------------------------------------------------------------------------------------- */
+/* ---- idx ------------------------------------------------------------------------------------- */
 
 static const size_t train_sizes[] = {6, 3, 4}, test_sizes[] = {2, 3, 4};
 static const uint8_t train_labels[] = {2, 0, 1, 4, 1, 3}, test_labels[] = {1, 0};
@@ -11,14 +12,19 @@ static uint8_t pixels[6 * 12];
 
 static void put_idx(const char *suffix, int compressed)
 {
-    static const char *const names[] = {"train-images", "train-labels", "t10k-images", "t10k-labels"};
+    static const char *const names[] = {"train-images", "train-labels", "t10k-images",
+                                        "t10k-labels"};
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(i * 5 + 1);
     for (int i = 0; i < 4; i++) {
         uint8_t bytes[128];
         char name[64];
         const size_t *sizes = i < 2 ? train_sizes : test_sizes;
-        size_t length = make_idx(bytes, i % 2 ? 1 : 3, sizes, i % 2 == 0 ? pixels : i == 1 ? train_labels : test_labels);
-        snprintf(name, sizeof name, "%s%s%d-ubyte%s", names[i], suffix, i % 2 ? 1 : 3, compressed ? ".gz" : "");
+        size_t length = make_idx(bytes, i % 2 ? 1 : 3, sizes,
+                                 i % 2 == 0 ? pixels
+                                 : i == 1   ? train_labels
+                                            : test_labels);
+        snprintf(name, sizeof name, "%s%s%d-ubyte%s", names[i], suffix, i % 2 ? 1 : 3,
+                 compressed ? ".gz" : "");
         if (compressed)
             data_put_gz(name, bytes, length);
         else
@@ -77,7 +83,8 @@ static ssm2d_status with_file(const char *name, const void *bytes, size_t size)
 static void refuses_bad_idx(void **state)
 {
     (void)state;
-    static const char *const images = "train-images-idx3-ubyte", *const labels = "train-labels-idx1-ubyte";
+    static const char *const images = "train-images-idx3-ubyte", *const labels =
+                                                                     "train-labels-idx1-ubyte";
     static const struct {
         size_t at;
         uint8_t value;
@@ -98,7 +105,8 @@ static void refuses_bad_idx(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(changed, bytes, length);
         changed[cases[i].at] = cases[i].value;
-        if (with_file(images, changed, length) != SSM2D_ERROR_ARGUMENT) fail_msg("%s", cases[i].line);
+        if (with_file(images, changed, length) != SSM2D_ERROR_ARGUMENT)
+            fail_msg("%s", cases[i].line);
         assert_line("/train-images-idx3-ubyte: ");
         assert_line(cases[i].line);
     }
@@ -121,7 +129,8 @@ static void refuses_bad_idx(void **state)
     unlink(io_path(labels));
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_SYSTEM);
     assert_line("/train-labels-idx1-ubyte: cannot be opened: No such file");
-    assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_OK); /* with the classes of its own labels */
+    /* with the classes of its own labels */
+    assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_OK);
     unlink(io_path("t10k-images-idx3-ubyte"));
     mkdir(io_path("t10k-images-idx3-ubyte"), 0777);
     assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_ERROR_ARGUMENT);
@@ -204,12 +213,15 @@ static void fashion_mnist_from_elsewhere(void **state)
     assert_line("has 11 classes: it is not Fashion-MNIST");
 }
 
-/* ---- CIFAR ------------------------------------------------------------------------------------------------------------- */
+/* ---- CIFAR ----------------------------------------------------------------------------------- */
 
 enum { PIXELS = 3072 };
 
 /* Records with so many label bytes; the pixel at (c, y, x) of image n is a function of all four. */
-static uint8_t pixel(size_t n, size_t c, size_t y, size_t x) { return (uint8_t)(n * 91 + c * 50 + y * 7 + x); }
+static uint8_t pixel(size_t n, size_t c, size_t y, size_t x)
+{
+    return (uint8_t)(n * 91 + c * 50 + y * 7 + x);
+}
 
 static size_t make_cifar(uint8_t *out, size_t first, size_t count, size_t labels)
 {
@@ -218,7 +230,8 @@ static size_t make_cifar(uint8_t *out, size_t first, size_t count, size_t labels
         uint8_t *at = out + i * record;
         if (labels == 2) at[0] = 19;
         at[labels - 1] = (uint8_t)((first + i) % 10);
-        for (size_t k = 0; k < PIXELS; k++) at[labels + k] = pixel(first + i, k / 1024, k / 32 % 32, k % 32);
+        for (size_t k = 0; k < PIXELS; k++)
+            at[labels + k] = pixel(first + i, k / 1024, k / 32 % 32, k % 32);
     }
     return count * record;
 }
@@ -235,7 +248,8 @@ static void put_cifar10(void)
     io_put("test_batch.bin", records, make_cifar(records, 0, 2, 1));
 }
 
-static void check_cifar(const char *where, size_t train, size_t test, int classes, const char *name3)
+static void check_cifar(const char *where, size_t train, size_t test, int classes,
+                        const char *name3)
 {
     for (int split = 0; split < 2; split++) {
         dataset *d = open_data(where, (dataset_split)split);
@@ -249,7 +263,8 @@ static void check_cifar(const char *where, size_t train, size_t test, int classe
         for (size_t i = 0; i < info->count; i++) {
             uint8_t out[PIXELS];
             assert_int_equal(fetch_as(d, i, 32, 32, 3, out), SSM2D_OK);
-            for (size_t k = 0; k < PIXELS; k++) assert_int_equal(out[k], pixel(i, k % 3, k / 96, k / 3 % 32));
+            for (size_t k = 0; k < PIXELS; k++)
+                assert_int_equal(out[k], pixel(i, k % 3, k / 96, k / 3 % 32));
             assert_int_equal(dataset_label(d, i), i % 10);
         }
         dataset_close(d);
@@ -281,7 +296,8 @@ static void reads_cifar100(void **state)
     snprintf(where, sizeof where, "cifar100:%s", folder);
     check_cifar(where, 8, 3, 100, "3");
     check_cifar(folder, 8, 3, 100, "3");
-    for (int i = 0; i < 100; i++) snprintf(names + strlen(names), sizeof names - strlen(names), "fine%d\n", i);
+    for (int i = 0; i < 100; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "fine%d\n", i);
     io_put("fine_label_names.txt", names, strlen(names));
     check_cifar(where, 8, 3, 100, "fine3");
 }
@@ -321,14 +337,15 @@ static void survives_failing_allocations(void **state)
     assert_int_equal(io_fail_everywhere(open_cifar), 5);
 }
 
-/* ---- the registry ------------------------------------------------------------------------------------------------------ */
+/* ---- the registry ---------------------------------------------------------------------------- */
 
 static void says_what_there_is(void **state)
 {
     (void)state;
     const char *name, *help;
     int count = 0;
-    for (; dataset_kind_get(count, &name, &help); count++) assert_true(strlen(name) > 2 && strlen(help) > 20);
+    for (; dataset_kind_get(count, &name, &help); count++)
+        assert_true(strlen(name) > 2 && strlen(help) > 20);
     assert_true(count >= 5);
     assert_int_equal(dataset_kind_get(-1, &name, &help), 0);
 
@@ -341,7 +358,8 @@ static void says_what_there_is(void **state)
     assert_int_equal(try_data("cifar100:", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("needs a folder");
     assert_int_equal(try_data("/no/such/folder/anywhere", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/no/such/folder/anywhere is no folder: give one, fashion-mnist, idx:FOLDER, cifar10:FOLDER");
+    assert_line("/no/such/folder/anywhere is no folder: give one, fashion-mnist, idx:FOLDER, "
+                "cifar10:FOLDER");
     assert_int_equal(try_data("", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("holds no data set that is known: expected train/CLASS/*.png|jpg");

@@ -1,6 +1,7 @@
-/* The transforms of the fft algorithm against the sum they stand for, in every instruction set that this machine has: each
- * length that can be planned, any number of elements present, both ways; the fused stages; rows transformed two at a time.
- * Lengths too large for that sum are compared with FFTW, if the test is built with it, and taken there and back. */
+/* The transforms of the fft algorithm against the sum they stand for, in every instruction set that
+ * this machine has: each length that can be planned, any number of elements present, both ways; the
+ * fused stages; rows transformed two at a time. Lengths too large for that sum are compared with
+ * FFTW, if the test is built with it, and taken there and back. */
 #include "core/cpu.h"
 #include "core/rng.h"
 #include "layer/fft_line.h"
@@ -47,7 +48,12 @@ static line line_make(cpu_level level, fft_length length, int count)
 {
     const simd_table *simd = simd_for(level);
     size_t all = 2 * (size_t)simd->lanes * (size_t)length.n;
-    line l = {.n = length.n, .count = count, .lanes = simd->lanes, .all = all, .in = numbers(all), .x = numbers(all)};
+    line l = {.n = length.n,
+              .count = count,
+              .lanes = simd->lanes,
+              .all = all,
+              .in = numbers(all),
+              .x = numbers(all)};
     l.twiddles = numbers(fft_length_twiddles(&length) + 1);
     fft_line_twiddles(&length, l.twiddles);
     l.t = (fft_line){&simd->fft, length, l.twiddles};
@@ -67,7 +73,8 @@ static double at(const line *l, const real *x, int element, int part, int lane)
 }
 
 /* sum over j < count of x[j] * exp(sign*2*pi*i*j*k/n), of one lane */
-static void plain(const line *l, const real *x, const double (*roots)[2], int count, int k, int sign, int lane, double out[2])
+static void plain(const line *l, const real *x, const double (*roots)[2], int count, int k,
+                  int sign, int lane, double out[2])
 {
     out[0] = out[1] = 0;
     for (int j = 0; j < count; j++) {
@@ -86,11 +93,13 @@ static double (*roots_of(int n))[2]
     return roots;
 }
 
-/* Forward: a lane of the result, in order of position, against the plain sum. Backward: from a spectrum in that order. */
+/* Forward: a lane of the result, in order of position, against the plain sum. Backward: from a
+ * spectrum in that order. */
 static void check_plain(line *l)
 {
     const ptrdiff_t lanes = l->lanes;
-    double(*roots)[2] = roots_of(l->n), limit = tolerance() * sqrt(l->n) * (2 + log2(l->n)), want[2];
+    double(*roots)[2] = roots_of(l->n), limit = tolerance() * sqrt(l->n) * (2 + log2(l->n)),
+    want[2];
     real *out = numbers(l->all), *shuffled = numbers(l->all);
     const int lane = l->n % l->lanes;
     fft_line_forward(&l->t, l->x, l->in, l->in + lanes, 2 * lanes, l->count);
@@ -98,9 +107,10 @@ static void check_plain(line *l)
         int p = fft_length_position(&l->t.length, k);
         assert_in_range(p, 0, l->n - 1);
         plain(l, l->in, roots, l->count, k, -1, lane, want);
-        if (!(fabs(at(l, l->x, p, 0, lane) - want[0]) < limit) || !(fabs(at(l, l->x, p, 1, lane) - want[1]) < limit))
-            fail_msg("length %d, %d present, frequency %d: off by %g, %g", l->n, l->count, k, at(l, l->x, p, 0, lane) - want[0],
-                     at(l, l->x, p, 1, lane) - want[1]);
+        if (!(fabs(at(l, l->x, p, 0, lane) - want[0]) < limit)
+            || !(fabs(at(l, l->x, p, 1, lane) - want[1]) < limit))
+            fail_msg("length %d, %d present, frequency %d: off by %g, %g", l->n, l->count, k,
+                     at(l, l->x, p, 0, lane) - want[0], at(l, l->x, p, 1, lane) - want[1]);
     }
     for (int k = 0; k < l->n; k++)
         memcpy(shuffled + fft_length_position(&l->t.length, k) * 2 * lanes, l->in + k * 2 * lanes,
@@ -127,7 +137,8 @@ static void lengths_agree_with_the_sum(void **state)
     (void)state;
     for (int level = 0; level <= (int)cpu_best(); level++)
         for (int n = 1, tried = 0; n <= MOST_PLAIN; n++) {
-            const int counts[] = {n, (n + 1) / 2, (n + 1) / 2 + 1, n * 2 / 3, n * 3 / 4, n * 7 / 8, n - 1};
+            const int counts[] = {n,         (n + 1) / 2, (n + 1) / 2 + 1, n * 2 / 3, n * 3 / 4,
+                                  n * 7 / 8, n - 1};
             for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
                 if (counts[i] < 1 || counts[i] > n) continue;
                 fft_length length = fft_length_of(n, counts[i]);
@@ -183,7 +194,8 @@ static void what_is_planned(void **state)
 static void fused_stages(void **state)
 {
     (void)state;
-    static const int lengths[][2] = {{4, 1}, {8, 2}, {12, 3}, {16, 4}, {20, 5}, {28, 7}, {32, 8}, {120, 5}, {1, 1}};
+    static const int lengths[][2] = {{4, 1},  {8, 2},  {12, 3},  {16, 4}, {20, 5},
+                                     {28, 7}, {32, 8}, {120, 5}, {1, 1}};
     for (int level = 0; level <= (int)cpu_best(); level++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
             const int n = lengths[i][0], last = lengths[i][1], blocks = n / last;
@@ -191,7 +203,8 @@ static void fused_stages(void **state)
             const fft_functions *f = &simd->fft;
             const int L = simd->lanes;
             const size_t all = 2 * (size_t)L * (size_t)n;
-            real *start = numbers(all), *k = numbers(all), *u = numbers(all), *g0 = numbers(all), *x = numbers(all);
+            real *start = numbers(all), *k = numbers(all), *u = numbers(all), *g0 = numbers(all),
+                 *x = numbers(all);
             real *want = numbers(all), *spectrum = numbers(all), *g = numbers(all);
             memcpy(spectrum, start, all * sizeof(real));
             if (last > 1) f->last[last](spectrum, blocks);
@@ -210,7 +223,8 @@ static void fused_stages(void **state)
                     f->convolve[conjugate][last](x, k, blocks);
                 else
                     f->correlate[last](x, g, u, k, blocks);
-                for (size_t j = 0; j < all; j++) assert_true(fabs((double)(x[j] - want[j])) < 60 * tolerance());
+                for (size_t j = 0; j < all; j++)
+                    assert_true(fabs((double)(x[j] - want[j])) < 60 * tolerance());
             }
             memcpy(x, start, all * sizeof(real));
             memcpy(want, g0, all * sizeof(real));
@@ -218,9 +232,12 @@ static void fused_stages(void **state)
             for (int e = 0; e < n; e++)
                 for (int l = 0; l < L; l++) {
                     size_t re = (size_t)(2 * e * L + l), im = re + (size_t)L;
-                    double dre = (double)g0[re] + (double)u[re] * (double)spectrum[re] + (double)u[im] * (double)spectrum[im];
-                    double dim = (double)g0[im] + (double)u[re] * (double)spectrum[im] - (double)u[im] * (double)spectrum[re];
-                    assert_true(fabs((double)g[re] - dre) < 60 * tolerance() && fabs((double)g[im] - dim) < 60 * tolerance());
+                    double dre = (double)g0[re] + (double)u[re] * (double)spectrum[re]
+                                 + (double)u[im] * (double)spectrum[im];
+                    double dim = (double)g0[im] + (double)u[re] * (double)spectrum[im]
+                                 - (double)u[im] * (double)spectrum[re];
+                    assert_true(fabs((double)g[re] - dre) < 60 * tolerance()
+                                && fabs((double)g[im] - dim) < 60 * tolerance());
                     assert_true(g[re] == want[re] && g[im] == want[im]);
                 }
             real *const used[] = {start, k, u, g0, x, want, spectrum, g};
@@ -241,17 +258,20 @@ static void two_real_signals(void **state)
             const double limit = tolerance() * sqrt(n) * (2 + log2(n));
             double(*roots)[2] = roots_of(n), want[2];
             int(*positions)[2] = malloc((size_t)half * sizeof *positions);
-            real *spectra[2] = {numbers((size_t)(step * half)), numbers((size_t)(step * half))}, *one = numbers(l.all);
+            real *spectra[2] = {numbers((size_t)(step * half)), numbers((size_t)(step * half))},
+                 *one = numbers(l.all);
             assert_non_null(positions);
             for (int c = 0; c < half; c++) {
                 positions[c][0] = fft_length_position(&l.t.length, c);
                 positions[c][1] = fft_length_position(&l.t.length, (n - c) % n);
             }
             fft_line_forward(&l.t, l.x, l.in, l.in + L, 2 * L, n);
-            l.t.f->split(spectra[0], spectra[1], step, l.x, (const int(*)[2])positions, half, (real)0.5);
+            l.t.f->split(spectra[0], spectra[1], step, l.x, (const int(*)[2])positions, half,
+                         (real)0.5);
             for (int s = 0; s < 2; s++) {
                 memset(one, 0, l.all * sizeof(real));
-                for (int e = 0; e < n; e++) memcpy(one + 2 * e * L, l.in + (2 * e + s) * L, (size_t)L * sizeof(real));
+                for (int e = 0; e < n; e++)
+                    memcpy(one + 2 * e * L, l.in + (2 * e + s) * L, (size_t)L * sizeof(real));
                 for (int c = 0; c < half; c++) {
                     plain(&l, one, (const double(*)[2])roots, n, c, -1, 0, want);
                     assert_true(fabs((double)spectra[s][c * step] - want[0]) < limit);
@@ -260,7 +280,8 @@ static void two_real_signals(void **state)
             }
             l.t.f->join(l.x, spectra[0], spectra[1], step, (const int(*)[2])positions, half);
             fft_line_backward(&l.t, one, one + L, 2 * L, n, l.x, 0);
-            for (size_t j = 0; j < l.all; j++) assert_true(fabs((double)one[j] / n - (double)l.in[j]) < limit);
+            for (size_t j = 0; j < l.all; j++)
+                assert_true(fabs((double)one[j] / n - (double)l.in[j]) < limit);
             free(roots);
             free(positions);
             free(spectra[0]);
@@ -277,7 +298,8 @@ static void large_lengths(void **state)
     for (int level = 0; level <= (int)cpu_best(); level++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
             const int count = counts[i];
-            line l = line_make((cpu_level)level, fft_length_choose(2 * count - 1, count, 20), count);
+            line l =
+                line_make((cpu_level)level, fft_length_choose(2 * count - 1, count, 20), count);
             const ptrdiff_t L = l.lanes;
             const double limit = tolerance() * sqrt(l.n) * (2 + log2(l.n));
             fft_line_forward(&l.t, l.x, l.in, l.in + L, 2 * L, count);
@@ -285,11 +307,14 @@ static void large_lengths(void **state)
             fftw_complex *x = fftw_alloc_complex((size_t)l.n);
             fftw_plan plan = fftw_plan_dft_1d(l.n, x, x, FFTW_FORWARD, FFTW_ESTIMATE);
             for (int j = 0; j < l.n; j++)
-                for (int part = 0; part < 2; part++) x[j][part] = j < count ? at(&l, l.in, j, part, 1) : 0;
+                for (int part = 0; part < 2; part++)
+                    x[j][part] = j < count ? at(&l, l.in, j, part, 1) : 0;
             fftw_execute(plan);
             for (int k = 0; k < l.n; k++)
                 for (int part = 0; part < 2; part++)
-                    assert_true(fabs(at(&l, l.x, fft_length_position(&l.t.length, k), part, 1) - x[k][part]) < limit);
+                    assert_true(
+                        fabs(at(&l, l.x, fft_length_position(&l.t.length, k), part, 1) - x[k][part])
+                        < limit);
             fftw_destroy_plan(plan);
             fftw_free(x);
 #endif

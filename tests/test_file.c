@@ -35,7 +35,8 @@ static void refuses_too_much(void **state)
     assert_int_equal(file_read(context, path, 8, &bytes, &size, &error), SSM2D_ERROR_ARGUMENT);
     assert_line("/big: has 9 bytes: at most 8 are read");
     assert_null(bytes);
-    assert_int_equal(file_read(context, "/dev/zero", 100000, &bytes, &size, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(file_read(context, "/dev/zero", 100000, &bytes, &size, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("/dev/zero: has more than 100000 bytes");
     assert_null(bytes);
 }
@@ -48,9 +49,11 @@ static void refuses_what_is_no_file(void **state)
     assert_int_equal(file_read(context, folder, 100, &bytes, &size, &error), SSM2D_ERROR_ARGUMENT);
     assert_line(folder);
     assert_line("is a folder");
-    assert_int_equal(file_read(context, io_path("missing"), 100, &bytes, &size, &error), SSM2D_ERROR_SYSTEM);
+    assert_int_equal(file_read(context, io_path("missing"), 100, &bytes, &size, &error),
+                     SSM2D_ERROR_SYSTEM);
     assert_line("/missing: cannot be opened: No such file");
-    assert_int_equal(file_read(context, io_path("missing/more"), 100, &bytes, &size, NULL), SSM2D_ERROR_SYSTEM);
+    assert_int_equal(file_read(context, io_path("missing/more"), 100, &bytes, &size, NULL),
+                     SSM2D_ERROR_SYSTEM);
 }
 
 /* A pipe has no size, so the buffer grows. */
@@ -77,7 +80,8 @@ static void reads_pipes(void **state)
     mem_free(context, bytes);
 }
 
-/* Files of the kernel's that say 4096 bytes and have fewer are files that shrank while they were read. */
+/* Files of the kernel's that say 4096 bytes and have fewer are files that shrank while they were
+ * read. */
 static void refuses_files_that_shrink(void **state)
 {
     (void)state;
@@ -159,7 +163,8 @@ static void refuses_places_it_cannot_write(void **state)
     assert_line("/dev/null: is not a regular file");
     assert_int_equal(atomic_open(context, "", &file, &error), SSM2D_ERROR_ARGUMENT);
     assert_int_equal(atomic_open(context, io_path("x/"), &file, &error), SSM2D_ERROR_ARGUMENT);
-    assert_int_equal(atomic_open(context, io_path("no/such/folder"), &file, &error), SSM2D_ERROR_SYSTEM);
+    assert_int_equal(atomic_open(context, io_path("no/such/folder"), &file, &error),
+                     SSM2D_ERROR_SYSTEM);
     assert_line("no/such/folder: cannot be written: No such file");
     io_put("plain", "", 0);
     assert_int_equal(atomic_open(context, io_path("plain/x"), &file, &error), SSM2D_ERROR_SYSTEM);
@@ -168,7 +173,8 @@ static void refuses_places_it_cannot_write(void **state)
     assert_line("/proc/ssm2d: cannot be written");
     if (geteuid()) { /* nobody tells root */
         assert_int_equal(mkdir(io_path("locked"), 0500), 0);
-        assert_int_equal(atomic_open(context, io_path("locked/x"), &file, &error), SSM2D_ERROR_SYSTEM);
+        assert_int_equal(atomic_open(context, io_path("locked/x"), &file, &error),
+                         SSM2D_ERROR_SYSTEM);
         assert_line("Permission denied");
     }
     assert_null(file.stream);
@@ -183,7 +189,9 @@ static void leaves_nothing_when_killed(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (!child) {
-        if (!atomic_open(context, io_path("out"), &file, NULL) && !atomic_write(&file, "new", 3, NULL)) fflush(file.stream);
+        if (!atomic_open(context, io_path("out"), &file, NULL)
+            && !atomic_write(&file, "new", 3, NULL))
+            fflush(file.stream);
         raise(SIGKILL);
     }
     int how = 0;
@@ -194,7 +202,8 @@ static void leaves_nothing_when_killed(void **state)
     assert_int_equal(file_read(context, io_path("out"), 100, &bytes, &size, &error), SSM2D_OK);
     assert_string_equal(bytes, "old");
     mem_free(context, bytes);
-    /* Where the folder's file system has no nameless files the temporary one stays; it never has the file's name. */
+    /* Where the folder's file system has no nameless files the temporary one stays; it never has
+     * the file's name. */
     assert_int_equal(atomic_open(context, io_path("other"), &file, &error), SSM2D_OK);
     assert_int_equal(io_count_files(), file.nameless ? 1 : 3);
     atomic_cancel(&file);
@@ -217,7 +226,8 @@ static void leaves_nothing_on_a_full_disk(void **state)
     ssm2d_status commit = atomic_commit(&file, NULL);
     atomic_file buffered;
     assert_int_equal(atomic_open(context, io_path("out"), &buffered, NULL), SSM2D_OK);
-    ssm2d_status little = atomic_write(&buffered, many, 2000, NULL); /* fits the buffer, fails when flushed */
+    /* fits the buffer, fails when flushed */
+    ssm2d_status little = atomic_write(&buffered, many, 2000, NULL);
     ssm2d_error late = {{0}};
     ssm2d_status flushed = atomic_commit(&buffered, &late);
     setrlimit(RLIMIT_FSIZE, &old);

@@ -1,4 +1,5 @@
-/* Image folders: which files are images of which class, in which order, and what they look like in another size. */
+/* Image folders: which files are images of which class, in which order, and what they look like in
+ * another size. */
 #include "data_helpers.h"
 
 #include <jpeglib.h>
@@ -6,7 +7,8 @@
 static void put_png(const char *name, size_t rows, size_t cols, int channels, int value)
 {
     uint8_t pixels[40 * 40 * 3];
-    for (size_t i = 0; i < rows * cols * (size_t)channels; i++) pixels[i] = (uint8_t)(value + (int)i * 3);
+    for (size_t i = 0; i < rows * cols * (size_t)channels; i++)
+        pixels[i] = (uint8_t)(value + (int)i * 3);
     data_put_png(name, rows, cols, channels, pixels);
 }
 
@@ -84,14 +86,16 @@ static void finds_classes_and_images(void **state)
         dataset_close(d);
     }
     assert_true(names);
-    dataset *d = open_data(folder, DATASET_TEST); /* with the numbers that the classes have in training */
+    /* with the numbers that the classes have in training */
+    dataset *d = open_data(folder, DATASET_TEST);
     assert_int_equal(dataset_about(d)->count, 2);
     assert_int_equal(dataset_about(d)->classes, 3);
     assert_int_equal(dataset_label(d, 0), 0);
     assert_int_equal(dataset_label(d, 1), 2);
     dataset_close(d);
     char from[512], to[512];
-    snprintf(from, sizeof from, "%s/train/cat/y.PNG", folder); /* last of its class before and after */
+    /* last of its class before and after */
+    snprintf(from, sizeof from, "%s/train/cat/y.PNG", folder);
     snprintf(to, sizeof to, "%s/train/cat/z.PNG", folder);
     assert_int_equal(rename(from, to), 0);
     d = open_data(folder, DATASET_TRAIN);
@@ -141,7 +145,8 @@ static void refuses_bad_folders(void **state)
     put_png("val/a/1.png", 2, 2, 1, 0);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_SYSTEM);
     assert_line("has no folder train");
-    assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_OK); /* its own classes, as there is no training */
+    /* its own classes, as there is no training */
+    assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_OK);
     data_put("train/readme", "", 0);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("/train: holds no folders: expected a folder with images for each class");
@@ -207,8 +212,12 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(finds_classes_and_images), TEST(resizes_as_resize_does),          TEST(takes_test_for_val),
-        TEST(refuses_bad_folders),      TEST(names_files_that_cannot_be_read), TEST(survives_failing_allocations),
+        TEST(finds_classes_and_images),
+        TEST(resizes_as_resize_does),
+        TEST(takes_test_for_val),
+        TEST(refuses_bad_folders),
+        TEST(names_files_that_cannot_be_read),
+        TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("folder", tests, io_setup, data_end);
 }

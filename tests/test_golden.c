@@ -1,4 +1,5 @@
-/* Every golden case in float and double with every algorithm, and the oracle against the same arrays. */
+/* Every golden case in float and double with every algorithm, and the oracle against the same
+ * arrays. */
 #include "case.h"
 #include "oracle.h"
 
@@ -45,8 +46,8 @@ static void oracle_agrees(void **state)
 }
 
 /* K given dK: the gradient of A, B and C alone; D, gamma and beta are not the kernel's. */
-static int check_kernel_gradient(ssm2d_context *context, const char *what, const golden_case *c, ssm2d_type type,
-                                 const char *algorithm)
+static int check_kernel_gradient(ssm2d_context *context, const char *what, const golden_case *c,
+                                 ssm2d_type type, const char *algorithm)
 {
     const problem *p = &c->problem;
     ssm2d_plan *plan = plan_of(context, p, type, algorithm);
@@ -58,7 +59,8 @@ static int check_kernel_gradient(ssm2d_context *context, const char *what, const
     convert_back(type, dparams, got, p->total);
     ssm2d_param q;
     for (int i = 0; ssm2d_param_get(&p->config, i, &q); i++)
-        for (size_t j = 0; j < q.size && q.name[0] <= 'C'; j++) want[q.offset + j] = c->dparams[q.offset + j];
+        for (size_t j = 0; j < q.size && q.name[0] <= 'C'; j++)
+            want[q.offset + j] = c->dparams[q.offset + j];
     int wrong = gradients_differ(p, what, got, want, allowed[type]);
     free(params), free(dparams), free(dkernel), free(got), free(want);
     ssm2d_workspace_destroy(workspace);
@@ -76,7 +78,8 @@ static void check_case(const char *folder, void *arg)
         for (int i = 0; (algorithm = serves(p, &i)); i++)
             for (layout l = DENSE; l <= CHANNEL_FIRST; l++) {
                 char what[256], part[300];
-                snprintf(what, sizeof what, "%s %s %s%s", folder, type_names[type], algorithm, l ? " channel-first" : "");
+                snprintf(what, sizeof what, "%s %s %s%s", folder, type_names[type], algorithm,
+                         l ? " channel-first" : "");
                 answer a = run(v->context, p, (ssm2d_type)type, algorithm, l, l);
                 snprintf(part, sizeof part, "%s K", what);
                 v->wrong += differs(part, a.kernel, c.kernel, p->taps, allowed[type]);
@@ -87,7 +90,9 @@ static void check_case(const char *folder, void *arg)
                 v->wrong += gradients_differ(p, what, a.dparams, c.dparams, allowed[type]);
                 answer_free(&a);
                 snprintf(part, sizeof part, "%s kernel_backward", what);
-                if (l == DENSE) v->wrong += check_kernel_gradient(v->context, part, &c, (ssm2d_type)type, algorithm);
+                if (l == DENSE)
+                    v->wrong +=
+                        check_kernel_gradient(v->context, part, &c, (ssm2d_type)type, algorithm);
             }
     case_free(&c);
 }
@@ -104,7 +109,8 @@ static void layer_agrees(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(oracle_agrees), cmocka_unit_test(layer_agrees)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(oracle_agrees),
+                                       cmocka_unit_test(layer_agrees)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

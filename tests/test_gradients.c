@@ -1,6 +1,7 @@
 /* Gradients against differences of the oracle's loss sum(dy * y), and how they are handed over.
  *
- * Four points per derivative: (8 (f(x+h) - f(x-h)) - (f(x+2h) - f(x-2h))) / 12h, good to about 1e-10. */
+ * Four points per derivative: (8 (f(x+h) - f(x-h)) - (f(x+2h) - f(x-2h))) / 12h, good to about
+ * 1e-10. */
 #include "oracle.h"
 #include "problem.h"
 
@@ -18,14 +19,17 @@ static double loss(const problem *p, const double *kernel, double *scratch)
     return sum;
 }
 
-/* dLoss/dx for a number x of p; when x is behind the kernel this is made anew, and left as x - 2h gives it. */
-static double derivative(const problem *p, double *x, int behind_kernel, double *kernel, double *scratch)
+/* dLoss/dx for a number x of p; when x is behind the kernel this is made anew, and left as x - 2h
+ * gives it. */
+static double derivative(const problem *p, double *x, int behind_kernel, double *kernel,
+                         double *scratch)
 {
     static const double offsets[4] = {1, -1, 2, -2}, weights[4] = {8, -8, -1, 1};
     double keep = *x, sum = 0;
     for (int k = 0; k < 4; k++) {
         *x = keep + offsets[k] * STEP;
-        if (behind_kernel) oracle_kernel(&p->config, p->params, BY_RECURSION, p->rows, p->cols, kernel);
+        if (behind_kernel)
+            oracle_kernel(&p->config, p->params, BY_RECURSION, p->rows, p->cols, kernel);
         sum += weights[k] * loss(p, kernel, scratch);
     }
     *x = keep;
@@ -64,7 +68,8 @@ static int check_gradients(ssm2d_context *context, const problem *p)
     return wrong;
 }
 
-/* Every norm, value type and set of directions, with LayerNorm and without; the other options at random. */
+/* Every norm, value type and set of directions, with LayerNorm and without; the other options at
+ * random. */
 static void gradients_are_differences(void **state)
 {
     (void)state;
@@ -83,7 +88,8 @@ static void gradients_are_differences(void **state)
         config.n_ssm = 1 + below(&r, 3);
         config.trunc_rows = below(&r, 4) ? 0 : 1 + below(&r, 4);
         config.trunc_cols = below(&r, 4) ? 0 : 1 + below(&r, 4);
-        problem p = problem_make(config, 1 + (size_t)below(&r, 2), 1 + (size_t)below(&r, 4), 1 + (size_t)below(&r, 4), &r);
+        problem p = problem_make(config, 1 + (size_t)below(&r, 2), 1 + (size_t)below(&r, 4),
+                                 1 + (size_t)below(&r, 4), &r);
         wrong += check_gradients(context, &p);
         problem_free(&p);
     }
@@ -100,8 +106,10 @@ static void derivative_along_a_direction(void **state)
     int wrong = 0;
     for (int i = 0; i < 24; i++) {
         ssm2d_config config = random_config(&r);
-        problem p = problem_make(config, 1 + (size_t)below(&r, 2), 4 + (size_t)below(&r, 12), 4 + (size_t)below(&r, 12), &r);
-        double *kernel = doubles(p.taps), *scratch = doubles(p.cells), *du = doubles(p.cells), *dp = doubles(p.total);
+        problem p = problem_make(config, 1 + (size_t)below(&r, 2), 4 + (size_t)below(&r, 12),
+                                 4 + (size_t)below(&r, 12), &r);
+        double *kernel = doubles(p.taps), *scratch = doubles(p.cells), *du = doubles(p.cells),
+               *dp = doubles(p.total);
         problem moved = p;
         moved.u = doubles(p.cells);
         moved.params = doubles(p.total);
@@ -111,7 +119,8 @@ static void derivative_along_a_direction(void **state)
         double want = 0, size = 0;
         for (int s = 0; s < 4; s++) {
             for (size_t k = 0; k < p.cells; k++) moved.u[k] = p.u[k] + offsets[s] * STEP * du[k];
-            for (size_t k = 0; k < p.total; k++) moved.params[k] = p.params[k] + offsets[s] * STEP * dp[k];
+            for (size_t k = 0; k < p.total; k++)
+                moved.params[k] = p.params[k] + offsets[s] * STEP * dp[k];
             oracle_kernel(&config, moved.params, BY_RECURSION, p.rows, p.cols, kernel);
             want += weights[s] * loss(&moved, kernel, scratch) / (12 * STEP);
         }
@@ -120,11 +129,13 @@ static void derivative_along_a_direction(void **state)
             answer a = run(context, &p, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
             double got = 0;
             size = 0;
-            for (size_t j = 0; j < p.cells; j++) got += a.du[j] * du[j], size += a.du[j] * du[j] * a.du[j] * du[j];
+            for (size_t j = 0; j < p.cells; j++)
+                got += a.du[j] * du[j], size += a.du[j] * du[j] * a.du[j] * du[j];
             for (size_t j = 0; j < p.total; j++)
                 got += a.dparams[j] * dp[j], size += a.dparams[j] * dp[j] * a.dparams[j] * dp[j];
             if (!((got - want) * (got - want) <= 1e-14 * size)) {
-                print_error("%s %s: derivative is %.15g, not %.15g\n", algorithm, problem_text(&p), got, want);
+                print_error("%s %s: derivative is %.15g, not %.15g\n", algorithm, problem_text(&p),
+                            got, want);
                 wrong++;
             }
             answer_free(&a);
@@ -157,13 +168,18 @@ static void gradients_are_added(void **state)
             answer a = run(context, &p, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
             ssm2d_plan *plan = plan_of(context, &p, SSM2D_DOUBLE, algorithm);
             ssm2d_workspace *workspace = workspace_of(plan);
-            double *y = doubles(p.cells), *du = doubles(p.cells), *dparams = doubles(p.total), *alone = doubles(p.total);
-            double *wanted_du = doubles(p.cells), *wanted = doubles(p.total), *alone_du = doubles(p.cells);
-            for (size_t i = 0; i < p.cells; i++) wanted_du[i] = 2 * a.du[i] + (du[i] = 0.25 * (double)i);
-            for (size_t i = 0; i < p.total; i++) wanted[i] = 2 * a.dparams[i] + (dparams[i] = 0.5 * (double)i);
+            double *y = doubles(p.cells), *du = doubles(p.cells), *dparams = doubles(p.total),
+                   *alone = doubles(p.total);
+            double *wanted_du = doubles(p.cells), *wanted = doubles(p.total),
+                   *alone_du = doubles(p.cells);
+            for (size_t i = 0; i < p.cells; i++)
+                wanted_du[i] = 2 * a.du[i] + (du[i] = 0.25 * (double)i);
+            for (size_t i = 0; i < p.total; i++)
+                wanted[i] = 2 * a.dparams[i] + (dparams[i] = 0.5 * (double)i);
             ssm2d_forward(plan, workspace, p.params, p.u, y);
             ssm2d_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
-            ssm2d_backward(plan, workspace, p.params, p.u, p.dy, du, dparams); /* a second time after one forward */
+            /* a second time after one forward */
+            ssm2d_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
             wrong += differs("du twice", du, wanted_du, p.cells, 1e-11);
             wrong += differs("dparams twice", dparams, wanted, p.total, 1e-11);
             ssm2d_forward(plan, workspace, p.params, p.u, y);
@@ -173,7 +189,8 @@ static void gradients_are_added(void **state)
             wrong += bits_differ("dparams alone", alone, a.dparams, p.total);
             wrong += bits_differ("du alone", alone_du, a.du, p.cells);
             ssm2d_backward(plan, workspace, p.params, p.u, p.dy, NULL, NULL);
-            /* prepare and apply are a forward too, and the kernel's own gradient is added as well */
+            /* prepare and apply are a forward too, and the kernel's own gradient is added as
+             * well */
             memset(alone, 0, p.total * sizeof *alone);
             ssm2d_prepare(plan, workspace, p.params);
             ssm2d_apply(plan, workspace, p.u, y);
@@ -188,8 +205,8 @@ static void gradients_are_added(void **state)
             ssm2d_kernel_backward(plan, workspace, p.params, dkernel, alone);
             for (size_t i = 0; i < p.total; i++) once[i] *= 2;
             wrong += differs("kernel_backward twice", alone, once, p.total, 1e-13);
-            free(y), free(du), free(dparams), free(alone), free(wanted_du), free(wanted), free(alone_du), free(dkernel),
-                free(once);
+            free(y), free(du), free(dparams), free(alone), free(wanted_du), free(wanted),
+                free(alone_du), free(dkernel), free(once);
             ssm2d_workspace_destroy(workspace);
             ssm2d_plan_destroy(plan);
             answer_free(&a);
@@ -202,7 +219,8 @@ static void gradients_are_added(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_are_differences),
-                                       cmocka_unit_test(derivative_along_a_direction), cmocka_unit_test(gradients_are_added)};
+                                       cmocka_unit_test(derivative_along_a_direction),
+                                       cmocka_unit_test(gradients_are_added)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The graph: random ones against central differences (which finds values and gradients that share memory they should not),
- * memory, errors, and the search for what is not finite. In double. */
+/* The graph: random ones against central differences (which finds values and gradients that share
+ * memory they should not), memory, errors, and the search for what is not finite. In double. */
 #include "problem.h"
 
 #include "graph/memory.h"
@@ -37,7 +37,8 @@ static void counted_give(void *memory, void *user)
 
 static ssm2d_context *counting_context(counter *c)
 {
-    ssm2d_context_options o = {.threads = 2, .allocate = counted_take, .release = counted_give, .user = c};
+    ssm2d_context_options o = {
+        .threads = 2, .allocate = counted_take, .release = counted_give, .user = c};
     ssm2d_context *context;
     ssm2d_error error;
     if (ssm2d_context_create(&o, &context, &error)) fail_msg("%s", error.line);
@@ -58,9 +59,10 @@ static void finish(graph *g, tensor *out)
     if (graph_finish(g, out, &error)) fail_msg("%s", error.line);
 }
 
-/* ---- random graphs ---------------------------------------------------------------------------------------------------- */
+/* ---- random graphs --------------------------------------------------------------------------- */
 
-/* Nodes take what is there already, mostly what is new; what nobody has used is added up in the end. */
+/* Nodes take what is there already, mostly what is new; what nobody has used is added up in the
+ * end. */
 static tensor *random_model(graph *g, uint64_t seed)
 {
     rng r = rng_seed(seed);
@@ -70,7 +72,8 @@ static tensor *random_model(graph *g, uint64_t seed)
     for (; count < params; count++) made[count] = graph_param(g, 1, 2, shape, "p%d", count);
     made[count++] = graph_input(g, "x", 2, shape);
     for (int i = 0; i < nodes; i++) {
-        int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count), b = below(&r, count);
+        int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count),
+            b = below(&r, count);
         int kind = most_adds && below(&r, 3) ? 0 : below(&r, 7);
         tensor *x = made[a], *y = made[b], *z;
         used[a] = 1;
@@ -83,11 +86,11 @@ static tensor *random_model(graph *g, uint64_t seed)
         case 4: z = gelu(g, x); break;
         case 5:
             z = layer_norm(g, x, graph_param(g, 0, 1, shape + 1, "gamma%d", below(&r, 3)),
-                                 graph_param(g, 0, 1, shape + 1, "beta%d", below(&r, 3)), 0.1);
+                           graph_param(g, 0, 1, shape + 1, "beta%d", below(&r, 3)), 0.1);
             break;
         default:
             z = linear(g, x, graph_param(g, 1, 2, (size_t[]){COLS, COLS}, "w%d", below(&r, 3)),
-                             below(&r, 2) ? graph_param(g, 0, 1, shape + 1, "b%d", i) : NULL);
+                       below(&r, 2) ? graph_param(g, 0, 1, shape + 1, "b%d", i) : NULL);
         }
         made[count++] = z;
     }
@@ -139,9 +142,11 @@ static double value_of(model *m)
     return sum;
 }
 
-static double value_at(model *m, const double *from, const tensor *t, const double *direction, double far)
+static double value_at(model *m, const double *from, const tensor *t, const double *direction,
+                       double far)
 {
-    for (size_t i = 0; i < t->count; i++) m->params[t->offset + i] = from[t->offset + i] + far * direction[i];
+    for (size_t i = 0; i < t->count; i++)
+        m->params[t->offset + i] = from[t->offset + i] + far * direction[i];
     double value = value_of(m);
     memcpy(m->params + t->offset, from + t->offset, t->count * sizeof *from);
     return value;
@@ -174,10 +179,12 @@ static int gradient_wrong(model *m, uint64_t seed)
             size = fmax(size, fabs(m->grads[t->offset + i]));
         }
         double one = value_at(m, from, t, direction, h) - value_at(m, from, t, direction, -h);
-        double two = value_at(m, from, t, direction, 2 * h) - value_at(m, from, t, direction, -2 * h);
+        double two =
+            value_at(m, from, t, direction, 2 * h) - value_at(m, from, t, direction, -2 * h);
         double want = (8 * one - two) / (12 * h);
         if (fabs(got - want) <= 1e-6 * (1 + size)) continue;
-        printf("model %llu, %s: gradient %.10g, differences %.10g\n", (unsigned long long)seed, t->name, got, want);
+        printf("model %llu, %s: gradient %.10g, differences %.10g\n", (unsigned long long)seed,
+               t->name, got, want);
         wrong++;
     }
     free(from);
@@ -231,7 +238,7 @@ static void second_step_is_the_first(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static int steps_of(const graph *g, step_kind kind)
 {
@@ -268,7 +275,8 @@ static void memory_is_used_again(void **state)
             graph_destroy(g);
         }
     }
-    /* a layer more costs its hidden numbers and its residual, but not the output of its GELU; inference costs none */
+    /* a layer more costs its hidden numbers and its residual, but not the output of its GELU;
+     * inference costs none */
     assert_int_equal((training[1] - training[0]) / 4, 64 * (128 + 32) * sizeof(double));
     assert_int_equal(inference[0], inference[1]);
     ssm2d_context_destroy(context);
@@ -334,7 +342,7 @@ static void any_allocation_may_fail(void **state)
     assert_true(n > 140 * 2);
 }
 
-/* ---- errors ----------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static tensor *input(graph *g, int rank, size_t a, size_t b, size_t c, size_t d)
 {
@@ -362,7 +370,9 @@ static void refuse(graph *g, int which)
     case 14: bce(g, flat, x); break;
     case 15: input(g, 3, 2, 0, 4, 0); break;
     case 16: input(g, 3, SIZE_MAX / 2, 8, 4, 0); break;
-    case 17: graph_param(g, 0, 1, (size_t[]){3}, "w"), graph_param(g, 0, 1, (size_t[]){4}, "w"); break;
+    case 17:
+        graph_param(g, 0, 1, (size_t[]){3}, "w"), graph_param(g, 0, 1, (size_t[]){4}, "w");
+        break;
     case 18: embed(g, flat, NULL, NULL); break;
     case 19: patches(g, input(g, 4, 1, 3, 8, 8), 0); break;
     case 20: attention(g, x, 0); break;
@@ -372,8 +382,10 @@ static void refuse(graph *g, int which)
 }
 
 static const char *const words[] = {
-    "add", "gate", "linear", "attention", "attention", "layer_norm", "patches", "patches", "take_token", "mean_tokens", "embed",
-    "dropout", "drop_path", "cross_entropy", "bce", "axis 1", "axis", "w", "embed", "patches", "attention", "embed", "last"};
+    "add",       "gate",          "linear",     "attention",   "attention", "layer_norm",
+    "patches",   "patches",       "take_token", "mean_tokens", "embed",     "dropout",
+    "drop_path", "cross_entropy", "bce",        "axis 1",      "axis",      "w",
+    "embed",     "patches",       "attention",  "embed",       "last"};
 
 static void first_error_is_kept(void **state)
 {
@@ -397,7 +409,7 @@ static void first_error_is_kept(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* ---- what is not finite ------------------------------------------------------------------------------------------------- */
+/* ---- what is not finite ---------------------------------------------------------------------- */
 
 static void first_bad_tensor_is_named(void **state)
 {
@@ -408,8 +420,9 @@ static void first_bad_tensor_is_named(void **state)
     tensor *in = graph_input(g, "image", 2, shape);
     tensor *a = add(g, in, graph_param(g, 1, 2, shape, "a"));
     tensor *b = gate(g, a, graph_param(g, 1, 2, shape, "b"));
-    tensor *c = scale(g, b, 1e-200), *d = scale(g, c, 1e200), *out = gelu(g, layer_norm(g, d,
-        graph_param(g, 0, 1, shape + 1, "gamma"), graph_param(g, 0, 1, shape + 1, "beta"), 1e-5));
+    tensor *c = scale(g, b, 1e-200), *d = scale(g, c, 1e200),
+           *out = gelu(g, layer_norm(g, d, graph_param(g, 0, 1, shape + 1, "gamma"),
+                                     graph_param(g, 0, 1, shape + 1, "beta"), 1e-5));
     out = add(g, d, scale(g, out, 0));
     finish(g, out);
     double *p = doubles(g->param_count), *dp = doubles(g->param_count);
@@ -439,7 +452,8 @@ static void first_bad_tensor_is_named(void **state)
         for (size_t i = 0; i < out->count; i++) out->grad[i] = 1e200;
         graph_backward(g);
         assert_string_equal(graph_find_bad(g), c->name);
-        assert_string_equal(graph_find_bad(g), c->name); /* the search leaves the gradient of the output alone */
+        /* the search leaves the gradient of the output alone */
+        assert_string_equal(graph_find_bad(g), c->name);
     }
     free(p);
     free(dp);
@@ -450,9 +464,12 @@ static void first_bad_tensor_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_graphs_have_right_gradients), cmocka_unit_test(second_step_is_the_first),
-        cmocka_unit_test(memory_is_used_again),               cmocka_unit_test(residuals_share_their_gradient),
-        cmocka_unit_test(any_allocation_may_fail),            cmocka_unit_test(first_error_is_kept),
+        cmocka_unit_test(random_graphs_have_right_gradients),
+        cmocka_unit_test(second_step_is_the_first),
+        cmocka_unit_test(memory_is_used_again),
+        cmocka_unit_test(residuals_share_their_gradient),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(first_error_is_kept),
         cmocka_unit_test(first_bad_tensor_is_named),
     };
     skip_without_cpu();

@@ -1,4 +1,5 @@
-/* Grids of every size: algorithms against each other where the oracle would be too slow, and the largest that is promised. */
+/* Grids of every size: algorithms against each other where the oracle would be too slow, and the
+ * largest that is promised. */
 #include "problem.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@ static ssm2d_config small_config(int channels, int d_state, int n_ssm, int direc
 }
 
 /* Every algorithm gives what the first does. */
-static int algorithms_agree(const problem *p, ssm2d_type type, int from, double forward_limit, double backward_limit)
+static int algorithms_agree(const problem *p, ssm2d_type type, int from, double forward_limit,
+                            double backward_limit)
 {
     ssm2d_context *context = context_of(2);
     answer first = run(context, p, type, ssm2d_algorithm_name(from), DENSE, DENSE);
@@ -25,8 +27,8 @@ static int algorithms_agree(const problem *p, ssm2d_type type, int from, double 
     int wrong = 0;
     for (int k = from + 1; (algorithm = serves(p, &k)); k++) {
         char what[400];
-        snprintf(what, sizeof what, "%s against %s %s %s", algorithm, ssm2d_algorithm_name(from), type_names[type],
-                 problem_text(p));
+        snprintf(what, sizeof what, "%s against %s %s %s", algorithm, ssm2d_algorithm_name(from),
+                 type_names[type], problem_text(p));
         answer a = run(context, p, type, algorithm, DENSE, DENSE);
         wrong += differs(what, a.kernel, first.kernel, p->taps, forward_limit);
         wrong += differs(what, a.y, first.y, p->cells, forward_limit);
@@ -56,7 +58,8 @@ static void prime_grid(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Every length up to some size, so that every length of transform and every remainder of a block has its turn. */
+/* Every length up to some size, so that every length of transform and every remainder of a block
+ * has its turn. */
 static void every_length(void **state)
 {
     (void)state;
@@ -73,7 +76,8 @@ static void every_length(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Too large for the plain convolution: every other algorithm, and the plain one with a short kernel. */
+/* Too large for the plain convolution: every other algorithm, and the plain one with a short
+ * kernel. */
 static void large_grid(void **state)
 {
     (void)state;
@@ -81,7 +85,8 @@ static void large_grid(void **state)
     ssm2d_config config = small_config(2, 2, 1, 2);
     problem p = problem_make(config, 1, 512, 384, &r);
     int first = strcmp(ssm2d_algorithm_name(0), "direct") == 0, wrong = 0;
-    if (ssm2d_algorithm_name(first)) wrong += algorithms_agree(&p, SSM2D_DOUBLE, first, 1e-10, 1e-10);
+    if (ssm2d_algorithm_name(first))
+        wrong += algorithms_agree(&p, SSM2D_DOUBLE, first, 1e-10, 1e-10);
     problem_free(&p);
     config.trunc_rows = 5;
     config.trunc_cols = 9;
@@ -91,7 +96,8 @@ static void large_grid(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* As large as is promised: the response to one impulse, whose first row and column have a closed form. */
+/* As large as is promised: the response to one impulse, whose first row and column have a closed
+ * form. */
 static void largest_grid(void **state)
 {
     (void)state;
@@ -141,7 +147,8 @@ static void largest_grid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prime_grid), cmocka_unit_test(every_length),
-                                       cmocka_unit_test(large_grid), cmocka_unit_test(largest_grid)};
+                                       cmocka_unit_test(large_grid),
+                                       cmocka_unit_test(largest_grid)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

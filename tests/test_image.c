@@ -9,7 +9,7 @@
 
 enum { ROWS = 37, COLS = 29 };
 
-/* ---- making files ----------------------------------------------------------------------------------------------------- */
+/* ---- making files ---------------------------------------------------------------------------- */
 
 /* Sample c of a pixel, from 0 to most. */
 static unsigned sample(size_t row, size_t col, int c, unsigned most)
@@ -27,11 +27,14 @@ typedef struct png_kind {
 
 static const int every_kind[][3] = {
     /* colour type, bits, samples */
-    {SPNG_COLOR_TYPE_GRAYSCALE, 1, 1},        {SPNG_COLOR_TYPE_GRAYSCALE, 2, 1},       {SPNG_COLOR_TYPE_GRAYSCALE, 4, 1},
-    {SPNG_COLOR_TYPE_GRAYSCALE, 8, 1},        {SPNG_COLOR_TYPE_GRAYSCALE, 16, 1},      {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3},
-    {SPNG_COLOR_TYPE_TRUECOLOR, 16, 3},       {SPNG_COLOR_TYPE_INDEXED, 1, 1},         {SPNG_COLOR_TYPE_INDEXED, 2, 1},
-    {SPNG_COLOR_TYPE_INDEXED, 4, 1},          {SPNG_COLOR_TYPE_INDEXED, 8, 1},         {SPNG_COLOR_TYPE_GRAYSCALE_ALPHA, 8, 2},
-    {SPNG_COLOR_TYPE_GRAYSCALE_ALPHA, 16, 2}, {SPNG_COLOR_TYPE_TRUECOLOR_ALPHA, 8, 4}, {SPNG_COLOR_TYPE_TRUECOLOR_ALPHA, 16, 4},
+    {SPNG_COLOR_TYPE_GRAYSCALE, 1, 1},        {SPNG_COLOR_TYPE_GRAYSCALE, 2, 1},
+    {SPNG_COLOR_TYPE_GRAYSCALE, 4, 1},        {SPNG_COLOR_TYPE_GRAYSCALE, 8, 1},
+    {SPNG_COLOR_TYPE_GRAYSCALE, 16, 1},       {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3},
+    {SPNG_COLOR_TYPE_TRUECOLOR, 16, 3},       {SPNG_COLOR_TYPE_INDEXED, 1, 1},
+    {SPNG_COLOR_TYPE_INDEXED, 2, 1},          {SPNG_COLOR_TYPE_INDEXED, 4, 1},
+    {SPNG_COLOR_TYPE_INDEXED, 8, 1},          {SPNG_COLOR_TYPE_GRAYSCALE_ALPHA, 8, 2},
+    {SPNG_COLOR_TYPE_GRAYSCALE_ALPHA, 16, 2}, {SPNG_COLOR_TYPE_TRUECOLOR_ALPHA, 8, 4},
+    {SPNG_COLOR_TYPE_TRUECOLOR_ALPHA, 16, 4},
 };
 enum { KINDS = sizeof every_kind / sizeof *every_kind };
 
@@ -74,7 +77,8 @@ static const char *make_png(const char *name, const png_kind *k, size_t rows, si
                     uint16_t wide = (uint16_t)value;
                     memcpy(pixels + r * row_bytes + 2 * i, &wide, 2);
                 } else
-                    pixels[r * row_bytes + bit / 8] |= (uint8_t)(value << (8 - k->depth - (int)(bit % 8)));
+                    pixels[r * row_bytes + bit / 8] |=
+                        (uint8_t)(value << (8 - k->depth - (int)(bit % 8)));
             }
     struct spng_ihdr header = {.width = (uint32_t)cols,
                                .height = (uint32_t)rows,
@@ -96,7 +100,8 @@ static const char *make_png(const char *name, const png_kind *k, size_t rows, si
         struct spng_trns trns = make_key(k);
         assert_int_equal(spng_set_trns(png, &trns), 0);
     }
-    assert_int_equal(spng_encode_image(png, pixels, rows * row_bytes, SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE), 0);
+    assert_int_equal(
+        spng_encode_image(png, pixels, rows * row_bytes, SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE), 0);
     spng_ctx_free(png);
     fclose(f);
     free(pixels);
@@ -112,13 +117,17 @@ static int expected_png(const png_kind *k, size_t row, size_t col, int c)
         struct spng_trns trns;
         make_palette(k, &palette, &trns);
         unsigned i = sample(row, col, 0, most_of(k));
-        value = (c == 0 ? palette.entries[i].red : c == 1 ? palette.entries[i].green : palette.entries[i].blue) / 255.0;
+        value = (c == 0   ? palette.entries[i].red
+                 : c == 1 ? palette.entries[i].green
+                          : palette.entries[i].blue)
+                / 255.0;
         if (k->trns && i < trns.n_type3_entries) alpha = trns.type3_alpha[i] / 255.0;
     } else {
         value = sample(row, col, c, most_of(k)) / most;
         if (k->samples % 2 == 0) alpha = sample(row, col, k->samples - 1, most_of(k)) / most;
         int same = 1;
-        for (int s = 0; s < k->samples; s++) same &= sample(row, col, s, most_of(k)) == sample(3, 5, s, most_of(k));
+        for (int s = 0; s < k->samples; s++)
+            same &= sample(row, col, s, most_of(k)) == sample(3, 5, s, most_of(k));
         if (k->trns && same) alpha = 0;
     }
     return (int)(255 * (value * alpha + 1 - alpha) + 0.5);
@@ -184,7 +193,8 @@ static const char *make_jpeg(const char *name, const jpeg_kind *k, size_t rows, 
     uint8_t *row = malloc(cols * (size_t)k->channels);
     for (size_t r = 0; r < rows; r++) {
         for (size_t i = 0; i < cols * (size_t)k->channels; i++)
-            row[i] = smooth(r % ROWS, i / (size_t)k->channels % COLS, (int)(i % (size_t)k->channels));
+            row[i] =
+                smooth(r % ROWS, i / (size_t)k->channels % COLS, (int)(i % (size_t)k->channels));
         jpeg_write_scanlines(&jpeg, &row, 1);
     }
     free(row);
@@ -194,7 +204,7 @@ static const char *make_jpeg(const char *name, const jpeg_kind *k, size_t rows, 
     return io_path(name);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads all rows into *pixels (to be freed, also on failure). */
 static ssm2d_status read_all(const char *path, image_info *info, uint8_t **pixels)
@@ -215,7 +225,8 @@ static ssm2d_status read_all(const char *path, image_info *info, uint8_t **pixel
         if (!status) memcpy(*pixels + r * row_bytes, row, row_bytes);
     }
     ssm2d_error after;
-    assert_int_equal(image_read_row(reader, row, &after), SSM2D_ERROR_ARGUMENT); /* past the last, or past a bad one */
+    /* past the last, or past a bad one */
+    assert_int_equal(image_read_row(reader, row, &after), SSM2D_ERROR_ARGUMENT);
     assert_non_null(strstr(after.line, status ? "cannot be read beyond row" : "has no more than"));
     free(row);
     image_close(reader);
@@ -228,7 +239,8 @@ static void reads_every_png(void **state)
     for (int i = 0; i < KINDS; i++)
         for (int interlaced = 0; interlaced < 2; interlaced++)
             for (int trns = 0; trns < 2; trns++) {
-                png_kind k = {every_kind[i][0], every_kind[i][1], every_kind[i][2], trns, interlaced};
+                png_kind k = {every_kind[i][0], every_kind[i][1], every_kind[i][2], trns,
+                              interlaced};
                 if (trns && k.samples % 2 == 0) continue; /* has alpha already */
                 image_info info;
                 uint8_t *pixels;
@@ -236,14 +248,18 @@ static void reads_every_png(void **state)
                     fail_msg("colour %d depth %d: %s", k.color, k.depth, error.line);
                 assert_int_equal(info.rows, ROWS);
                 assert_int_equal(info.cols, COLS);
-                assert_int_equal(info.channels, k.color == SPNG_COLOR_TYPE_INDEXED ? 3 : k.samples < 3 ? 1 : 3);
+                assert_int_equal(info.channels, k.color == SPNG_COLOR_TYPE_INDEXED ? 3
+                                                : k.samples < 3                    ? 1
+                                                                                   : 3);
                 for (size_t r = 0; r < ROWS; r++)
                     for (size_t c = 0; c < COLS; c++)
                         for (int s = 0; s < info.channels; s++) {
                             int got = pixels[(r * COLS + c) * (size_t)info.channels + (size_t)s];
                             if (got != expected_png(&k, r, c, s))
-                                fail_msg("colour %d depth %d trns %d interlaced %d: (%zu, %zu, %d) is %d, not %d", k.color,
-                                         k.depth, trns, interlaced, r, c, s, got, expected_png(&k, r, c, s));
+                                fail_msg("colour %d depth %d trns %d interlaced %d: (%zu, %zu, %d) "
+                                         "is %d, not %d",
+                                         k.color, k.depth, trns, interlaced, r, c, s, got,
+                                         expected_png(&k, r, c, s));
                         }
                 free(pixels);
             }
@@ -270,18 +286,22 @@ static void reads_the_smallest(void **state)
 static void reads_jpegs(void **state)
 {
     (void)state;
-    static const jpeg_kind kinds[] = {{1, 0, 0, 0}, {3, 0, 0, 1}, {3, 0, 0, 0}, {1, 1, 0, 0}, {3, 1, 0, 0}, {3, 0, 1, 0}};
+    static const jpeg_kind kinds[] = {{1, 0, 0, 0}, {3, 0, 0, 1}, {3, 0, 0, 0},
+                                      {1, 1, 0, 0}, {3, 1, 0, 0}, {3, 0, 1, 0}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         image_info info;
         uint8_t *pixels;
-        assert_int_equal(read_all(make_jpeg("picture", &kinds[i], ROWS, COLS), &info, &pixels), SSM2D_OK);
+        assert_int_equal(read_all(make_jpeg("picture", &kinds[i], ROWS, COLS), &info, &pixels),
+                         SSM2D_OK);
         assert_int_equal(info.rows, ROWS);
         assert_int_equal(info.cols, COLS);
         assert_int_equal(info.channels, kinds[i].channels);
         for (size_t r = 0; r < ROWS; r++)
             for (size_t c = 0; c < COLS; c++)
                 for (int s = 0; s < info.channels; s++)
-                    assert_in_range(pixels[(r * COLS + c) * (size_t)info.channels + (size_t)s] - smooth(r, c, s) + 8, 0, 16);
+                    assert_in_range(pixels[(r * COLS + c) * (size_t)info.channels + (size_t)s]
+                                        - smooth(r, c, s) + 8,
+                                    0, 16);
         free(pixels);
     }
 }
@@ -292,7 +312,8 @@ static void refuses_cmyk(void **state)
     jpeg_kind k = {4, 0, 0, 0};
     image_info info;
     uint8_t *pixels;
-    assert_int_equal(read_all(make_jpeg("a.jpg", &k, ROWS, COLS), &info, &pixels), SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(read_all(make_jpeg("a.jpg", &k, ROWS, COLS), &info, &pixels),
+                     SSM2D_ERROR_UNSUPPORTED);
     assert_line("/a.jpg: is a CMYK JPEG, for printing: save it as RGB");
 }
 
@@ -307,11 +328,14 @@ static void refuses_what_is_no_image(void **state)
     assert_line("/none.png: cannot be opened: No such file");
     assert_int_equal(read_all(io_put("a.png", "", 0), &info, &pixels), SSM2D_ERROR_ARGUMENT);
     assert_line("/a.png: is empty");
-    assert_int_equal(read_all(io_put("a.png", "GIF89a", 6), &info, &pixels), SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(read_all(io_put("a.png", "GIF89a", 6), &info, &pixels),
+                     SSM2D_ERROR_UNSUPPORTED);
     assert_line("/a.png: is neither a PNG nor a JPEG image");
-    assert_int_equal(read_all(io_put("a.png", "\x89PNX\r\n\x1a\n        ", 16), &info, &pixels), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(read_all(io_put("a.png", "\x89PNX\r\n\x1a\n        ", 16), &info, &pixels),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("/a.png: is a damaged PNG");
-    assert_int_equal(read_all(io_put("a.jpg", "\xff\xfe text in UTF-16", 18), &info, &pixels), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(read_all(io_put("a.jpg", "\xff\xfe text in UTF-16", 18), &info, &pixels),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("/a.jpg: is a damaged JPEG: Not a JPEG file");
 }
 
@@ -321,16 +345,20 @@ static void refuses_lying_headers(void **state)
     image_info info;
     uint8_t *pixels;
     meter.calls = 0;
-    assert_int_equal(read_all(lie("a.png", 0x7fffffff, 0x7fffffff, 1), &info, &pixels), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(read_all(lie("a.png", 0x7fffffff, 0x7fffffff, 1), &info, &pixels),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("width"); /* more than a million columns */
-    assert_int_equal(read_all(lie("a.png", 0x7fffffff, 1 << 20, 1), &info, &pixels), SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(read_all(lie("a.png", 0x7fffffff, 1 << 20, 1), &info, &pixels),
+                     SSM2D_ERROR_UNSUPPORTED);
     assert_line("has 2147483647 x 1048576 pixels and is interlaced");
-    assert_int_equal(read_all(lie("a.png", 0x80000000, 10, 0), &info, &pixels), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(read_all(lie("a.png", 0x80000000, 10, 0), &info, &pixels),
+                     SSM2D_ERROR_ARGUMENT);
     assert_int_equal(read_all(lie("a.png", 0, 10, 0), &info, &pixels), SSM2D_ERROR_ARGUMENT);
     /* tall is no reason to refuse: the rows run out */
     image_reader *reader;
     uint8_t row[3 * COLS];
-    assert_int_equal(image_open(context, lie("a.png", 0x7fffffff, COLS, 0), &reader, &info, &error), SSM2D_OK);
+    assert_int_equal(image_open(context, lie("a.png", 0x7fffffff, COLS, 0), &reader, &info, &error),
+                     SSM2D_OK);
     assert_int_equal(info.rows, 0x7fffffff);
     ssm2d_status status = SSM2D_OK;
     int rows = 0;
@@ -350,7 +378,8 @@ static void refuses_large_progressive_jpegs(void **state)
     unsigned char *bytes = io_get(make_jpeg("a.jpg", &k, ROWS, COLS), &size);
     while (frame < size - 9 && (bytes[frame] != 0xff || bytes[frame + 1] != 0xc2)) frame++;
     memcpy(bytes + frame + 5, "\xff\xdc\xff\xdc", 4); /* 65500 x 65500 */
-    assert_int_equal(read_all(io_put("a.jpg", bytes, size), &info, &pixels), SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(read_all(io_put("a.jpg", bytes, size), &info, &pixels),
+                     SSM2D_ERROR_UNSUPPORTED);
     assert_line("/a.jpg: has 65500 x 65500 pixels and is progressive: save it as a baseline JPEG");
     free(bytes);
 }
@@ -359,7 +388,8 @@ static void refuses_large_progressive_jpegs(void **state)
 static void refuses_truncated_files(void **state)
 {
     (void)state;
-    const png_kind plain = {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3, 0, 0}, laced = {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3, 0, 1};
+    const png_kind plain = {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3, 0, 0},
+                   laced = {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3, 0, 1};
     const jpeg_kind baseline = {3, 0, 0, 0}, progressive = {3, 1, 0, 0};
     for (int kind = 0; kind < 4; kind++) {
         size_t size;
@@ -369,17 +399,20 @@ static void refuses_truncated_files(void **state)
                                         : make_jpeg("whole", &progressive, 200, COLS);
         unsigned char *bytes = io_get(whole, &size);
         int rows_named = 0, later = 0;
-        for (size_t cut = 1; cut < size - 4; cut += cut < 200 ? 1 : size / 300) { /* the last bytes hold no pixels */
+        /* the last bytes hold no pixels */
+        for (size_t cut = 1; cut < size - 4; cut += cut < 200 ? 1 : size / 300) {
             image_info info;
             uint8_t *pixels;
-            assert_int_equal(read_all(io_put("part", bytes, cut), &info, &pixels), SSM2D_ERROR_ARGUMENT);
+            assert_int_equal(read_all(io_put("part", bytes, cut), &info, &pixels),
+                             SSM2D_ERROR_ARGUMENT);
             free(pixels);
             assert_line("/part: ");
             const char *row = strstr(error.line, "ends in row ");
             rows_named += row != NULL;
             later += row && atoi(row + 12) > 75;
         }
-        if (kind != 3) assert_true(rows_named > 100 && later > 50); /* a progressive JPEG is read before there are rows */
+        /* a progressive JPEG is read before there are rows */
+        if (kind != 3) assert_true(rows_named > 100 && later > 50);
         free(bytes);
     }
 }
@@ -406,7 +439,7 @@ static void refuses_damaged_pixels(void **state)
     free(bytes);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static ssm2d_status write_all(const char *path, size_t rows, size_t cols, int channels)
 {
@@ -442,7 +475,8 @@ static void comes_back_as_written(void **state)
             assert_int_equal(info.channels, channels);
             for (size_t k = 0; k < rows * cols * (size_t)channels; k++) {
                 size_t pixel = k / (size_t)channels;
-                assert_int_equal(pixels[k], sample(pixel / cols, pixel % cols, (int)(k % (size_t)channels), 255));
+                assert_int_equal(pixels[k], sample(pixel / cols, pixel % cols,
+                                                   (int)(k % (size_t)channels), 255));
             }
             free(pixels);
         }
@@ -476,21 +510,28 @@ static void refuses_what_it_cannot_write(void **state)
 {
     (void)state;
     image_writer *writer;
-    static const image_info bad[] = {
-        {0, 1, 1}, {1, 0, 1}, {1, 1, 2}, {1, 1, 4}, {(size_t)1 << 31, 1, 1}, {1, (size_t)1 << 32, 1}};
+    static const image_info bad[] = {{0, 1, 1},
+                                     {1, 0, 1},
+                                     {1, 1, 2},
+                                     {1, 1, 4},
+                                     {(size_t)1 << 31, 1, 1},
+                                     {1, (size_t)1 << 32, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(image_create(context, io_path("w.png"), &bad[i], &writer, &error), SSM2D_ERROR_ARGUMENT);
+        assert_int_equal(image_create(context, io_path("w.png"), &bad[i], &writer, &error),
+                         SSM2D_ERROR_ARGUMENT);
     image_info info = {1, 1, 1};
-    assert_int_equal(image_create(context, io_path("no/w.png"), &info, &writer, &error), SSM2D_ERROR_SYSTEM);
+    assert_int_equal(image_create(context, io_path("no/w.png"), &info, &writer, &error),
+                     SSM2D_ERROR_SYSTEM);
     assert_line("no/w.png: cannot be written: No such file");
     assert_int_equal(image_create(context, folder, &info, &writer, &error), SSM2D_ERROR_ARGUMENT);
     assert_line("is a folder");
     assert_int_equal(io_count_files(), 0);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* The most that was in use while reading (or writing) row by row; 0 where the C library does not say. */
+/* The most that was in use while reading (or writing) row by row; 0 where the C library does not
+ * say. */
 static size_t in_use(void)
 {
     struct mallinfo2 info = mallinfo2();
@@ -534,7 +575,8 @@ static void does_not_grow_with_height(void **state)
 {
     (void)state;
     enum { LOW = 50, HIGH = 5000, WIDE = 300, SLACK = 1 << 17 };
-    size_t low = most_to_write(io_path("low.png"), LOW, WIDE), high = most_to_write(io_path("high.png"), HIGH, WIDE);
+    size_t low = most_to_write(io_path("low.png"), LOW, WIDE),
+           high = most_to_write(io_path("high.png"), HIGH, WIDE);
     assert_true(high < low + SLACK);
     low = most_to_read(io_path("low.png"));
     high = most_to_read(io_path("high.png"));

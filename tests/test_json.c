@@ -89,10 +89,12 @@ static void reads_files(void **state)
 {
     (void)state;
     cJSON *root;
-    assert_int_equal(json_read(context, io_put("a.json", "{\"a\": 1}", 8), &root, &error), SSM2D_OK);
+    assert_int_equal(json_read(context, io_put("a.json", "{\"a\": 1}", 8), &root, &error),
+                     SSM2D_OK);
     assert_true(cJSON_HasObjectItem(root, "a"));
     cJSON_Delete(root);
-    assert_int_equal(json_read(context, io_put("a.json", "{\"a\" 1}", 7), &root, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_read(context, io_put("a.json", "{\"a\" 1}", 7), &root, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("/a.json: line 1: ");
     assert_int_equal(json_read(context, folder, &root, &error), SSM2D_ERROR_ARGUMENT);
     assert_line("is a folder");
@@ -122,9 +124,9 @@ static void finds_duplicates_among_many(void **state)
 static void gets_fields(void **state)
 {
     (void)state;
-    cJSON *o =
-        good("{\"n\": 5, \"x\": 2.5, \"s\": \"te\\u001bxt\", \"t\": true, \"f\": false, \"z\": null, \"l\": [], \"o\": {},"
-             " \"big\": 1e99, \"one\": 1.0}");
+    cJSON *o = good("{\"n\": 5, \"x\": 2.5, \"s\": \"te\\u001bxt\", \"t\": true, \"f\": false, "
+                    "\"z\": null, \"l\": [], \"o\": {},"
+                    " \"big\": 1e99, \"one\": 1.0}");
     int n = 77;
     const char *s = "before";
     assert_int_equal(json_get_int("a.json", o, "n", JSON_REQUIRED, 1, 5, &n, &error), SSM2D_OK);
@@ -132,17 +134,23 @@ static void gets_fields(void **state)
     assert_int_equal(json_get_int("a.json", o, "one", JSON_REQUIRED, -1, 5, &n, &error), SSM2D_OK);
     assert_int_equal(n, 1);
     assert_int_equal(json_get_int("a.json", o, "none", JSON_OPTIONAL, 1, 5, &n, &error), SSM2D_OK);
-    assert_int_equal(json_get_int("a.json", o, "N", JSON_REQUIRED, 1, 5, &n, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_int("a.json", o, "N", JSON_REQUIRED, 1, 5, &n, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("a.json: \"N\" is missing");
-    assert_int_equal(json_get_int("a.json", o, "n", JSON_REQUIRED, 6, 9, &n, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_int("a.json", o, "n", JSON_REQUIRED, 6, 9, &n, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("a.json: \"n\" is 5: use a whole number from 6 to 9");
-    assert_int_equal(json_get_int("a.json", o, "x", JSON_REQUIRED, 1, 5, &n, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_int("a.json", o, "x", JSON_REQUIRED, 1, 5, &n, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("\"x\" is 2.5: use");
-    assert_int_equal(json_get_int("a.json", o, "big", JSON_REQUIRED, 1, INT32_MAX, &n, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_int("a.json", o, "big", JSON_REQUIRED, 1, INT32_MAX, &n, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("\"big\" is 1e+99: use");
-    assert_int_equal(json_get_int("a.json", o, "s", JSON_OPTIONAL, 1, 5, &n, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_int("a.json", o, "s", JSON_OPTIONAL, 1, 5, &n, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("\"s\" is \"te?xt\": use");
-    assert_int_equal(json_get_int("a.json", o, "z", JSON_OPTIONAL, 1, 5, &n, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_int("a.json", o, "z", JSON_OPTIONAL, 1, 5, &n, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("\"z\" is null: use");
     assert_int_equal(n, 1);
     assert_int_equal(json_get_bool("a.json", o, "t", JSON_REQUIRED, &n, &error), SSM2D_OK);
@@ -150,22 +158,25 @@ static void gets_fields(void **state)
     assert_int_equal(json_get_bool("a.json", o, "f", JSON_REQUIRED, &n, &error), SSM2D_OK);
     assert_int_equal(n, 0);
     assert_int_equal(json_get_bool("a.json", o, "none", JSON_OPTIONAL, &n, &error), SSM2D_OK);
-    assert_int_equal(json_get_bool("a.json", o, "l", JSON_OPTIONAL, &n, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_bool("a.json", o, "l", JSON_OPTIONAL, &n, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("\"l\" is a list: use true or false");
     assert_int_equal(json_get_string("a.json", o, "none", JSON_OPTIONAL, &s, &error), SSM2D_OK);
     assert_string_equal(s, "before");
-    assert_int_equal(json_get_string("a.json", o, "o", JSON_OPTIONAL, &s, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_string("a.json", o, "o", JSON_OPTIONAL, &s, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("\"o\" is an object: use a string");
     assert_int_equal(json_get_string("a.json", o, "s", JSON_OPTIONAL, &s, &error), SSM2D_OK);
     assert_string_equal(s, "te\033xt");
     cJSON_Delete(o);
     o = good("[1]");
-    assert_int_equal(json_get_int("a.json", o, "n", JSON_OPTIONAL, 1, 5, &n, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(json_get_int("a.json", o, "n", JSON_OPTIONAL, 1, 5, &n, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("a.json: \"n\" is looked for in an object {..}, but there is a list");
     cJSON_Delete(o);
 }
 
-/* ---- layer configurations --------------------------------------------------------------------------------------------- */
+/* ---- layer configurations -------------------------------------------------------------------- */
 
 static const char *const others[] = {"kind", "batch", "L1", NULL};
 
@@ -181,14 +192,17 @@ static void configures_every_field(void **state)
 {
     (void)state;
     ssm2d_config c = ssm2d_config_default();
-    assert_int_equal(
-        configure("{\"kind\": \"ssm2d\", \"batch\": [], \"channels\": 12, \"d_state\": 3, \"n_ssm\": 5, \"directions\": 4,"
-                  "\"pair\": \"columns\", \"average\": true, \"norm\": \"paper\", \"values\": \"cartesian\","
-                  "\"share_directions\": true, \"c_per_channel\": true, \"skip\": false, \"layer_norm\": true,"
-                  "\"trunc_rows\": 6, \"trunc_cols\": 7}",
-                  &c),
-        SSM2D_OK);
-    const ssm2d_config expected = {12, 3, 5, 4, SSM2D_PAIR_COLUMNS, 1, SSM2D_NORM_PAPER, SSM2D_CARTESIAN, 1, 1, 0, 1, 6, 7};
+    assert_int_equal(configure("{\"kind\": \"ssm2d\", \"batch\": [], \"channels\": 12, "
+                               "\"d_state\": 3, \"n_ssm\": 5, \"directions\": 4,"
+                               "\"pair\": \"columns\", \"average\": true, \"norm\": \"paper\", "
+                               "\"values\": \"cartesian\","
+                               "\"share_directions\": true, \"c_per_channel\": true, \"skip\": "
+                               "false, \"layer_norm\": true,"
+                               "\"trunc_rows\": 6, \"trunc_cols\": 7}",
+                               &c),
+                     SSM2D_OK);
+    const ssm2d_config expected = {
+        12, 3, 5, 4, SSM2D_PAIR_COLUMNS, 1, SSM2D_NORM_PAPER, SSM2D_CARTESIAN, 1, 1, 0, 1, 6, 7};
     assert_memory_equal(&c, &expected, sizeof c);
     assert_int_equal(configure("{\"d_state\": 4}", &c), SSM2D_OK); /* the rest stays */
     assert_int_equal(c.d_state, 4);
@@ -200,7 +214,8 @@ static void configures_from_cases(void **state)
 {
     (void)state;
     ssm2d_config c = ssm2d_config_default();
-    assert_int_equal(configure("{\"kind\": \"ssm2d\", \"complex\": false, \"complex_form\": \"cartesian\", \"normalize\": true,"
+    assert_int_equal(configure("{\"kind\": \"ssm2d\", \"complex\": false, \"complex_form\": "
+                               "\"cartesian\", \"normalize\": true,"
                                "\"trunc\": [3, 4], \"channels\": 2}",
                                &c),
                      SSM2D_OK);
@@ -208,12 +223,16 @@ static void configures_from_cases(void **state)
     assert_int_equal(c.layer_norm, 1);
     assert_int_equal(c.trunc_rows, 3);
     assert_int_equal(c.trunc_cols, 4);
-    assert_int_equal(configure("{\"trunc\": null, \"complex\": true, \"complex_form\": \"cartesian\"}", &c), SSM2D_OK);
+    assert_int_equal(
+        configure("{\"trunc\": null, \"complex\": true, \"complex_form\": \"cartesian\"}", &c),
+        SSM2D_OK);
     assert_int_equal(c.values, SSM2D_CARTESIAN);
     assert_int_equal(c.trunc_rows + c.trunc_cols, 0);
     assert_int_equal(configure("{\"complex\": true, \"complex_form\": \"polar\"}", &c), SSM2D_OK);
     assert_int_equal(c.values, SSM2D_POLAR);
-    assert_int_equal(configure("{\"complex\": true, \"complex_form\": null, \"normalize\": false}", &c), SSM2D_OK);
+    assert_int_equal(
+        configure("{\"complex\": true, \"complex_form\": null, \"normalize\": false}", &c),
+        SSM2D_OK);
     assert_int_equal(c.values, SSM2D_POLAR);
     assert_int_equal(c.layer_norm, 0);
 }
@@ -231,16 +250,20 @@ static void refuses_bad_configurations(void **state)
         {"{\"d_state\": 1e300}", "case.json: \"d_state\" is 1e+300: use a whole number"},
         {"{\"d_state\": -1e999}", "case.json: \"d_state\" is -inf: use a whole number"},
         {"{\"d_state\": null}", "case.json: \"d_state\" is null: use"},
-        {"{\"norm\": \"relaxd\"}", "case.json: \"norm\" is \"relaxd\": use none, half, relaxed or paper"},
+        {"{\"norm\": \"relaxd\"}",
+         "case.json: \"norm\" is \"relaxd\": use none, half, relaxed or paper"},
         {"{\"norm\": 1}", "case.json: \"norm\" is 1: use none, half, relaxed or paper"},
         {"{\"skip\": 1}", "case.json: \"skip\" is 1: use false or true"},
         {"{\"normalize\": \"yes\"}", "case.json: \"normalize\" is \"yes\": use false or true"},
         {"{\"complex\": 1}", "case.json: \"complex\" is 1: use true or false"},
         {"{\"complex_form\": \"polar\"}", "case.json: \"complex\" is missing"},
-        {"{\"complex\": true, \"complex_form\": \"round\"}", "\"complex_form\" is \"round\": use polar or cartesian"},
+        {"{\"complex\": true, \"complex_form\": \"round\"}",
+         "\"complex_form\" is \"round\": use polar or cartesian"},
         {"{\"complex\": true, \"complex_form\": 1}", "\"complex_form\" is 1: use a string"},
-        {"{\"complex\": true, \"values\": \"polar\"}", "\"values\" and \"complex\" say the same: give one of them"},
-        {"{\"layer_norm\": true, \"normalize\": false}", "\"layer_norm\" and \"normalize\" say the same"},
+        {"{\"complex\": true, \"values\": \"polar\"}",
+         "\"values\" and \"complex\" say the same: give one of them"},
+        {"{\"layer_norm\": true, \"normalize\": false}",
+         "\"layer_norm\" and \"normalize\" say the same"},
         {"{\"trunc\": [1, 1], \"trunc_cols\": 3}", "\"trunc_cols\" and \"trunc\" say the same"},
         {"{\"trunc\": [1]}", "\"trunc\" is a list: use null or [rows, cols]"},
         {"{\"trunc\": [1, 2, 3]}", "\"trunc\" is a list: use null or [rows, cols]"},
@@ -257,7 +280,8 @@ static void refuses_bad_configurations(void **state)
     const ssm2d_config before = ssm2d_config_default();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ssm2d_config c = before;
-        if (configure(cases[i][0], &c) != SSM2D_ERROR_ARGUMENT) fail_msg("accepted: %s", cases[i][0]);
+        if (configure(cases[i][0], &c) != SSM2D_ERROR_ARGUMENT)
+            fail_msg("accepted: %s", cases[i][0]);
         assert_line(cases[i][1]);
         assert_memory_equal(&c, &before, sizeof c);
     }
@@ -278,7 +302,7 @@ static void suggests(void **state)
     assert_null(closest_name("rows", names + 4));
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static ssm2d_status read_once(void)
 {

@@ -1,5 +1,6 @@
-/* The loader: which images come in which order, that nothing but (seed, epoch) decides, that any position can be gone to,
- * and that its thread comes to a good end. Run with the thread sanitizer as well. */
+/* The loader: which images come in which order, that nothing but (seed, epoch) decides, that any
+ * position can be gone to, and that its thread comes to a good end. Run with the thread sanitizer
+ * as well. */
 #include "data_helpers.h"
 
 #include "data/loader.h"
@@ -50,14 +51,18 @@ static loader_batch next(loader *l)
 static uint64_t hash(const loader_batch *b)
 {
     uint64_t h = 14695981039346656037u;
-    const unsigned char *bytes[] = {(const unsigned char *)b->images, (const unsigned char *)b->labels};
+    const unsigned char *bytes[] = {(const unsigned char *)b->images,
+                                    (const unsigned char *)b->labels};
     size_t sizes[] = {b->count * SIZE * sizeof(float), b->count * sizeof(int)};
     for (int k = 0; k < 2; k++)
         for (size_t i = 0; i < sizes[k]; i++) h = (h ^ bytes[k][i]) * 1099511628211u;
     return h;
 }
 
-static int number_of(const loader_batch *b, size_t i) { return (int)(b->images[i * SIZE] * 255 + .5f); }
+static int number_of(const loader_batch *b, size_t i)
+{
+    return (int)(b->images[i * SIZE] * 255 + .5f);
+}
 
 static void evaluates_in_order(void **state)
 {
@@ -129,7 +134,8 @@ static void trains_in_shuffled_order(void **state)
         order_of(d, 9, epoch, 1, order);
         for (int i = 0; i < COUNT; i++) places[order[i]] += i;
     }
-    for (int i = 0; i < COUNT; i++) assert_in_range(places[i] / 60, 51 - 20, 51 + 20); /* 5 standard deviations */
+    /* 5 standard deviations */
+    for (int i = 0; i < COUNT; i++) assert_in_range(places[i] / 60, 51 - 20, 51 + 20);
     dataset_close(d);
 }
 
@@ -180,7 +186,8 @@ static void resumes_anywhere(void **state)
             assert_true(hash(&b) == hashes[at]);
         }
     }
-    assert_int_equal(loader_seek(l, 0, BATCHES, &error), SSM2D_OK); /* the end of an epoch is the start of the next */
+    /* the end of an epoch is the start of the next */
+    assert_int_equal(loader_seek(l, 0, BATCHES, &error), SSM2D_OK);
     loader_batch b = next(l);
     assert_int_equal(b.epoch, 1);
     assert_true(hash(&b) == hashes[BATCHES]);
@@ -250,7 +257,8 @@ static void resizes_and_adds_channels(void **state)
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(fetch_as(d, i, 7, 9, 3, expected), SSM2D_OK);
         for (size_t c = 0; c < 3; c++)
-            for (size_t k = 0; k < 63; k++) assert_true(b.images[(i * 3 + c) * 63 + k] == (float)expected[3 * k + c] / 255);
+            for (size_t k = 0; k < 63; k++)
+                assert_true(b.images[(i * 3 + c) * 63 + k] == (float)expected[3 * k + c] / 255);
     }
     loader_destroy(l);
     dataset_close(d);
@@ -266,7 +274,8 @@ static void put_picture(int number, int good)
     if (!good) io_put(name, "\x89PNG", 4);
 }
 
-/* The batches before a bad file are good; then comes its line, again and again, until the caller goes elsewhere. */
+/* The batches before a bad file are good; then comes its line, again and again, until the caller
+ * goes elsewhere. */
 static void reports_what_cannot_be_read(void **state)
 {
     (void)state;
@@ -324,10 +333,10 @@ static void refuses_odd_options(void **state)
     dataset *d = numbered();
     loader *l;
     loader_options good = options_for(d, 1, 10), o = good;
-#define REFUSED(line)                                                                                                          \
-    assert_int_equal(loader_create(context, d, &o, &l, &error), SSM2D_ERROR_ARGUMENT);                                         \
-    assert_line(line);                                                                                                         \
-    assert_null(l);                                                                                                            \
+#define REFUSED(line)                                                                              \
+    assert_int_equal(loader_create(context, d, &o, &l, &error), SSM2D_ERROR_ARGUMENT);             \
+    assert_line(line);                                                                             \
+    assert_null(l);                                                                                \
     o = good
     o.batch = 0;
     REFUSED("batch=0: use 1 or more");
@@ -388,10 +397,12 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(evaluates_in_order),        TEST(trains_in_shuffled_order),     TEST(repeats_itself_to_the_bit),
-        TEST(resumes_anywhere),          TEST(keeps_the_batch_in_hand),      TEST(takes_no_memory_once_created),
-        TEST(resizes_and_adds_channels), TEST(reports_what_cannot_be_read),  TEST(stops_at_any_moment),
-        TEST(refuses_odd_options),       TEST(survives_failing_allocations),
+        TEST(evaluates_in_order),           TEST(trains_in_shuffled_order),
+        TEST(repeats_itself_to_the_bit),    TEST(resumes_anywhere),
+        TEST(keeps_the_batch_in_hand),      TEST(takes_no_memory_once_created),
+        TEST(resizes_and_adds_channels),    TEST(reports_what_cannot_be_read),
+        TEST(stops_at_any_moment),          TEST(refuses_odd_options),
+        TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("loader", tests, io_setup, data_end);
 }

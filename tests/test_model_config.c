@@ -19,7 +19,8 @@ static ssm2d_status parse(const char *text, model_config *c, ssm2d_error *error)
 {
     cJSON *root;
     memset(c, 0, sizeof *c);
-    if (json_parse("m.json", text, strlen(text), &root, error)) fail_msg("%s: %s", text, error->line);
+    if (json_parse("m.json", text, strlen(text), &root, error))
+        fail_msg("%s: %s", text, error->line);
     ssm2d_status status = model_config_from_json("m.json", root, NULL, c, error);
     cJSON_Delete(root);
     return status ? status : model_config_finish(c, error);
@@ -56,7 +57,8 @@ static void test_presets(void **state)
     c = parsed("{\"model\": \"vit\", \"image\": 64}");
     assert_int_equal(c.patch, 8);
     assert_int_equal(c.image[1], 64);
-    c = parsed("{\"patch\": 2, \"image\": [64, 32], \"model\": \"vit\"}"); /* model counts first wherever it stands */
+    /* model counts first wherever it stands */
+    c = parsed("{\"patch\": 2, \"image\": [64, 32], \"model\": \"vit\"}");
     assert_int_equal(c.patch, 2);
     assert_int_equal(c.image[0], 64);
     assert_int_equal(c.image[1], 32);
@@ -77,7 +79,8 @@ static void test_mixer(void **state)
 {
     (void)state;
     model_config c = parsed(
-        "{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"ffn\", \"init\": \"authors\", \"complex\": true,"
+        "{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"ffn\", \"init\": "
+        "\"authors\", \"complex\": true,"
         " \"complex_form\": \"cartesian\", \"normalize\": true, \"average\": true, \"n_ssm\": 3}}");
     assert_int_equal(c.mixer.place, PLACE_FFN);
     assert_int_equal(c.mixer.init, SSM2D_INIT_AUTHORS);
@@ -106,36 +109,45 @@ static void test_refused(void **state)
         {"{\"model\": 3}", "m.json: \"model\" is 3"},
         {"{\"model\": \"vti\"}", "m.json: there is no model \"vti\": did you mean \"vit\"?"},
         {"{\"model\": \"resnet-50\"}", "use vit-mini, vit, deit-t"},
-        {"{\"model\": \"vit\", \"detph\": 3}", "m.json: \"detph\" is not a known key: did you mean \"depth\"?"},
+        {"{\"model\": \"vit\", \"detph\": 3}",
+         "m.json: \"detph\" is not a known key: did you mean \"depth\"?"},
         {"{\"model\": \"vit\", \"window\": 4}", "\"window\" is not a known key"},
         {"{\"model\": \"vit\", \"dim\": 0}", "m.json: \"dim\" is 0: use a whole number from 1 to"},
         {"{\"model\": \"vit\", \"dim\": [96, 192]}", "\"dim\" is a list: use a whole number"},
-        {"{\"model\": \"vit\", \"dim\": 100}", "\"heads\" is 12: it must divide \"dim\", which is 100"},
+        {"{\"model\": \"vit\", \"dim\": 100}",
+         "\"heads\" is 12: it must divide \"dim\", which is 100"},
         {"{\"model\": \"vit\", \"depth\": 2.5}", "\"depth\" is 2.5"},
         {"{\"model\": \"vit\", \"depth\": \"two\"}", "\"depth\" is \"two\""},
         {"{\"model\": \"vit\", \"classes\": -1}", "\"classes\" is -1"},
         {"{\"model\": \"vit\", \"image\": [32]}", "\"image\" is a list: use [rows, columns]"},
         {"{\"model\": \"vit\", \"image\": [32, 0]}", "\"image\""},
         {"{\"model\": \"vit\", \"image\": [32, 32, 3]}", "\"image\""},
-        {"{\"model\": \"vit\", \"image\": [32, 30]}", "\"patch\" is 4: images of 32 x 30 cannot be cut"},
+        {"{\"model\": \"vit\", \"image\": [32, 30]}",
+         "\"patch\" is 4: images of 32 x 30 cannot be cut"},
         {"{\"model\": \"vit\", \"patch\": 5}", "\"patch\" is 5: images of 32 x 32"},
         {"{\"model\": \"vit\", \"mlp_ratio\": 0}", "\"mlp_ratio\" is 0"},
         {"{\"model\": \"vit\", \"qkv_bias\": 1}", "\"qkv_bias\" is 1: use true or false"},
         {"{\"model\": \"vit\", \"norm_eps\": 0}", "\"norm_eps\" is 0"},
-        {"{\"model\": \"vit\", \"drop_path\": 1}", "\"drop_path\" is 1: use a number from 0 to 0.99"},
+        {"{\"model\": \"vit\", \"drop_path\": 1}",
+         "\"drop_path\" is 1: use a number from 0 to 0.99"},
         {"{\"model\": \"deit\"}", "model deit has no \"dim\" of its own"},
         {"{\"model\": \"vit\", \"mixer\": \"smm2d\"}", "\"mixer\" is \"smm2d\": use none or ssm2d"},
         {"{\"model\": \"vit\", \"mixer\": 5}", "\"mixer\" is 5: use none or ssm2d"},
-        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"conv\"}}", "\"kind\" is \"conv\": use none or ssm2d"},
-        {"{\"model\": \"vit\", \"mixer\": {\"n_ssm\": 2}}", "its \"kind\" is none: give \"kind\": \"ssm2d\""},
-        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\", \"n_ssm\": 2}}", "its \"kind\" is none"},
+        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"conv\"}}",
+         "\"kind\" is \"conv\": use none or ssm2d"},
+        {"{\"model\": \"vit\", \"mixer\": {\"n_ssm\": 2}}",
+         "its \"kind\" is none: give \"kind\": \"ssm2d\""},
+        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\", \"n_ssm\": 2}}",
+         "its \"kind\" is none"},
         {"{\"model\": \"vit\", \"mixer\": {}}", "its \"kind\" is none"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"top\"}}",
          "\"place\" is \"top\": use attn, block or ffn"},
-        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"init\": 3}}", "\"init\" is 3: use identity or authors"},
+        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"init\": 3}}",
+         "\"init\" is 3: use identity or authors"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"n_sms\": 3}}",
          "\"n_sms\" is not a known key: did you mean \"n_ssm\"?"},
-        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"directions\": 3}}", "\"directions\" is 3: use 1, 2 or 4"},
+        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"directions\": 3}}",
+         "\"directions\" is 3: use 1, 2 or 4"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"channels\": 3}}",
          "\"channels\" of \"mixer\" follow from the model"},
     };
@@ -150,7 +162,8 @@ static void test_refused(void **state)
     }
     assert_refused("{\"model\": \"vit\", \"mixer\": {\"kind\": \"s4nd\"}}", SSM2D_ERROR_UNSUPPORTED,
                    "mixer \"s4nd\" comes later");
-    assert_refused("{\"model\": \"vit\", \"mixer\": \"ema\"}", SSM2D_ERROR_UNSUPPORTED, "mixer \"ema\" comes later");
+    assert_refused("{\"model\": \"vit\", \"mixer\": \"ema\"}", SSM2D_ERROR_UNSUPPORTED,
+                   "mixer \"ema\" comes later");
 }
 
 /* A refusal changes nothing. */
@@ -159,19 +172,22 @@ static void test_set(void **state)
     (void)state;
     model_config c, before;
     ssm2d_error error;
-    static const char *const good[][2] = {
-        {"dim", "48"},          {"image", "[16, 24]"},    {"mixer", "ssm2d"},   {"mixer.directions", "2"},
-        {"pos_embed", "false"}, {"mixer.place", "block"}, {"norm_eps", "1e-4"}, {"mixer.values", "polar"}};
-    static const char *const bad[][3] = {{"dmi", "48", "--set: \"dmi\" is not a known key: did you mean \"dim\"?"},
-                                         {"dim", "many", "--set: \"dim\" is \"many\""},
-                                         {"dim", "", "--set: \"dim\" is \"\""},
-                                         {"dim", "48 49", "\"dim\" is \"48 49\""},
-                                         {"mixer.plaec", "attn", "did you mean \"place\"?"},
-                                         {"mixer.mixer.place", "attn", "\"mixer\" is not a known key"},
-                                         {"mixer.directions", "3", "--set: \"directions\" is 3"}};
+    static const char *const good[][2] = {{"dim", "48"},          {"image", "[16, 24]"},
+                                          {"mixer", "ssm2d"},     {"mixer.directions", "2"},
+                                          {"pos_embed", "false"}, {"mixer.place", "block"},
+                                          {"norm_eps", "1e-4"},   {"mixer.values", "polar"}};
+    static const char *const bad[][3] = {
+        {"dmi", "48", "--set: \"dmi\" is not a known key: did you mean \"dim\"?"},
+        {"dim", "many", "--set: \"dim\" is \"many\""},
+        {"dim", "", "--set: \"dim\" is \"\""},
+        {"dim", "48 49", "\"dim\" is \"48 49\""},
+        {"mixer.plaec", "attn", "did you mean \"place\"?"},
+        {"mixer.mixer.place", "attn", "\"mixer\" is not a known key"},
+        {"mixer.directions", "3", "--set: \"directions\" is 3"}};
     assert_int_equal(model_config_named("vit-mini", &c, &error), SSM2D_OK);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        if (model_config_set("--set", good[i][0], good[i][1], &c, &error)) fail_msg("%s: %s", good[i][0], error.line);
+        if (model_config_set("--set", good[i][0], good[i][1], &c, &error))
+            fail_msg("%s: %s", good[i][0], error.line);
     assert_int_equal(c.dim, 48);
     assert_int_equal(c.image[1], 24);
     assert_int_equal(c.pos_embed, 0);
@@ -182,8 +198,10 @@ static void test_set(void **state)
     assert_true(c.norm_eps == 1e-4);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(&before, &c, sizeof c);
-        assert_int_equal(model_config_set("--set", bad[i][0], bad[i][1], &c, &error), SSM2D_ERROR_ARGUMENT);
-        if (!strstr(error.line, bad[i][2])) fail_msg("\"%s\" does not say \"%s\"", error.line, bad[i][2]);
+        assert_int_equal(model_config_set("--set", bad[i][0], bad[i][1], &c, &error),
+                         SSM2D_ERROR_ARGUMENT);
+        if (!strstr(error.line, bad[i][2]))
+            fail_msg("\"%s\" does not say \"%s\"", error.line, bad[i][2]);
         assert_memory_equal(&before, &c, sizeof c);
     }
 }
@@ -204,7 +222,8 @@ static void test_keys(void **state)
         const cJSON *at = inner ? cJSON_GetObjectItemCaseSensitive(root, "mixer") : root;
         if (inner && !strcmp(inner, "layer_norm")) inner = "normalize";
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(at, inner ? inner : key);
-        if (inner && !strcmp(inner, "values")) item = cJSON_GetObjectItemCaseSensitive(at, "complex_form");
+        if (inner && !strcmp(inner, "values"))
+            item = cJSON_GetObjectItemCaseSensitive(at, "complex_form");
         if (!item) fail_msg("%s is listed, but not written", key);
         char *text = cJSON_PrintUnformatted(item);
         if (model_config_set("--set", key, text, &c, &error)) fail_msg("%s", error.line);
@@ -219,11 +238,14 @@ static void test_round_trip(void **state)
     (void)state;
     static const char *const texts[] = {
         "{\"model\": \"vit-mini\", \"image\": [28, 32], \"channels\": 1, \"drop_path\": 0.1}",
-        "{\"model\": \"deit-b\", \"classes\": 40, \"mixer\": {\"kind\": \"ssm2d\", \"complex\": true, \"norm\": \"paper\", "
+        "{\"model\": \"deit-b\", \"classes\": 40, \"mixer\": {\"kind\": \"ssm2d\", \"complex\": "
+        "true, \"norm\": \"paper\", "
         "\"pair\": \"columns\"}}",
-        "{\"model\": \"vit\", \"image\": 64, \"norm_eps\": 3e-7, \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"ffn\", "
+        "{\"model\": \"vit\", \"image\": 64, \"norm_eps\": 3e-7, \"mixer\": {\"kind\": \"ssm2d\", "
+        "\"place\": \"ffn\", "
         "\"init\": \"authors\","
-        " \"values\": \"cartesian\", \"trunc\": [3, 4], \"skip\": false, \"normalize\": true, \"c_per_channel\": true}}"};
+        " \"values\": \"cartesian\", \"trunc\": [3, 4], \"skip\": false, \"normalize\": true, "
+        "\"c_per_channel\": true}}"};
     ssm2d_context *context;
     ssm2d_error error;
     char path[] = "/tmp/ssm2d-config-XXXXXX";
@@ -232,14 +254,16 @@ static void test_round_trip(void **state)
     for (int i = 0; i < 3; i++) {
         model_config c = parsed(texts[i]), again;
         memset(&again, 0, sizeof again);
-        if (model_config_write(context, path, &c, &error) || model_config_read(context, path, &again, &error)
+        if (model_config_write(context, path, &c, &error)
+            || model_config_read(context, path, &again, &error)
             || model_config_finish(&again, &error))
             fail_msg("%s", error.line);
         assert_memory_equal(&c, &again, sizeof c);
     }
     remove(path);
     model_config c = parsed(texts[0]);
-    assert_int_not_equal(model_config_write(context, "/proc/nowhere/config.json", &c, &error), SSM2D_OK);
+    assert_int_not_equal(model_config_write(context, "/proc/nowhere/config.json", &c, &error),
+                         SSM2D_OK);
     assert_int_not_equal(model_config_read(context, path, &c, &error), SSM2D_OK);
     assert_non_null(strstr(error.line, "ssm2d-config-"));
     ssm2d_context_destroy(context);
@@ -247,8 +271,9 @@ static void test_round_trip(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_presets), cmocka_unit_test(test_mixer),
-                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_set),
-                                       cmocka_unit_test(test_keys),    cmocka_unit_test(test_round_trip)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_presets), cmocka_unit_test(test_mixer),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_set),
+        cmocka_unit_test(test_keys),    cmocka_unit_test(test_round_trip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Whole models through graphs in double: the golden cases, parameter counts, the inference graph, other sizes, drop path, and
- * learning one batch by heart. */
+/* Whole models through graphs in double: the golden cases, parameter counts, the inference graph,
+ * other sizes, drop path, and learning one batch by heart. */
 
 #include "models/build.h"
 #include "model_case.h"
@@ -19,8 +19,8 @@ typedef struct net {
 } net;
 
 /* A graph with a loss; images and targets are the caller's. */
-static net net_make(ssm2d_context *context, const model_config *c, int training, size_t batch, const float *params,
-                    double *images, double *targets)
+static net net_make(ssm2d_context *context, const model_config *c, int training, size_t batch,
+                    const float *params, double *images, double *targets)
 {
     net n = {0};
     ssm2d_error error;
@@ -71,9 +71,10 @@ static void test_golden(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* ---- parameter counts ------------------------------------------------------------------------------------------------- */
+/* ---- parameter counts ------------------------------------------------------------------------ */
 
-static size_t count_of(ssm2d_context *context, const char *name, int classes, const char *kind, ssm2d_values numbers)
+static size_t count_of(ssm2d_context *context, const char *name, int classes, const char *kind,
+                       ssm2d_values numbers)
 {
     model_config c;
     weights *w = NULL;
@@ -82,7 +83,8 @@ static size_t count_of(ssm2d_context *context, const char *name, int classes, co
     c.classes = classes;
     c.mixer.kind = mixer_find(kind);
     c.mixer.layer.values = numbers;
-    if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error)) fail_msg("%s", error.line);
+    if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
+        fail_msg("%s", error.line);
     size_t total = w->total, sum = 0;
     for (int i = 0; i < w->count; i++) {
         assert_int_equal(w->arrays[i].offset, sum); /* no gaps, in order */
@@ -101,43 +103,51 @@ static void test_counts(void **state)
         int classes;
         size_t plain, dim, depth, kn;
     } table[] = {
-        {"vit", 100, 2709796, 192, 9, 128},    {"deit-t", 40, 5532136, 192, 12, 32}, {"deit-s", 40, 21681064, 384, 12, 32},
-        {"deit-b", 40, 85829416, 768, 12, 32}, {"vit-mini", 10, 310186, 96, 4, 128},
+        {"vit", 100, 2709796, 192, 9, 128},    {"deit-t", 40, 5532136, 192, 12, 32},
+        {"deit-s", 40, 21681064, 384, 12, 32}, {"deit-b", 40, 85829416, 768, 12, 32},
+        {"vit-mini", 10, 310186, 96, 4, 128},
     };
     ssm2d_context *context = context_of(1);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const size_t real_mixers = table[i].depth * (8 * table[i].kn + table[i].dim);
         const size_t complex_mixers = table[i].depth * (16 * table[i].kn + table[i].dim);
-        assert_int_equal(count_of(context, table[i].name, table[i].classes, "none", SSM2D_REAL), table[i].plain);
-        assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_REAL), table[i].plain + real_mixers);
+        assert_int_equal(count_of(context, table[i].name, table[i].classes, "none", SSM2D_REAL),
+                         table[i].plain);
+        assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_REAL),
+                         table[i].plain + real_mixers);
         assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_POLAR),
                          table[i].plain + complex_mixers);
     }
-    /* what the paper prints, in millions; it cuts and rounds as it likes, hence one in the last place */
+    /* what the paper prints, in millions; it cuts and rounds as it likes, hence one in the last
+     * place */
     for (int i = 0; model_at(i); i++) {
         const model *m = model_at(i);
         const double last = m->paper[0] < 3 ? 0.01 : 0.001;
         if (!m->paper_classes) continue;
         for (int k = 0; k < 3; k++) {
             double count =
-                (double)count_of(context, m->name, m->paper_classes, k ? "ssm2d" : "none", k == 2 ? SSM2D_POLAR : SSM2D_REAL);
-            if (fabs(count / 1e6 - m->paper[k]) > last) fail_msg("%s: %g is not %g M", m->name, count, m->paper[k]);
+                (double)count_of(context, m->name, m->paper_classes, k ? "ssm2d" : "none",
+                                 k == 2 ? SSM2D_POLAR : SSM2D_REAL);
+            if (fabs(count / 1e6 - m->paper[k]) > last)
+                fail_msg("%s: %g is not %g M", m->name, count, m->paper[k]);
         }
     }
     ssm2d_context_destroy(context);
 }
 
-/* ---- learning --------------------------------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 /* A small model: vit-mini with these changes. */
 static model_config small_config(const char *const (*set)[2], int count)
 {
     model_config c;
     ssm2d_error error;
-    static const char *const common[][2] = {{"image", "16"}, {"dim", "32"}, {"depth", "2"}, {"classes", "5"}};
+    static const char *const common[][2] = {
+        {"image", "16"}, {"dim", "32"}, {"depth", "2"}, {"classes", "5"}};
     if (model_config_named("vit-mini", &c, &error)) fail_msg("%s", error.line);
     for (int i = 0; i < 4; i++)
-        if (model_config_set("test", common[i][0], common[i][1], &c, &error)) fail_msg("%s", error.line);
+        if (model_config_set("test", common[i][0], common[i][1], &c, &error))
+            fail_msg("%s", error.line);
     for (int i = 0; i < count; i++)
         if (model_config_set("test", set[i][0], set[i][1], &c, &error)) fail_msg("%s", error.line);
     if (model_config_finish(&c, &error)) fail_msg("%s", error.line);
@@ -162,7 +172,8 @@ static void overfit(const char *const (*set)[2], int count)
     ssm2d_context *context = context_of(2);
     model_config c = small_config(set, count);
     rng r = rng_seed(5);
-    const size_t pixels = BATCH * (size_t)(c.channels * c.image[0] * c.image[1]), classes = (size_t)c.classes;
+    const size_t pixels = BATCH * (size_t)(c.channels * c.image[0] * c.image[1]),
+                 classes = (size_t)c.classes;
     double *images = doubles(pixels), *targets = doubles(BATCH * classes);
     for (size_t i = 0; i < pixels; i++) images[i] = rng_normal(&r);
     for (size_t b = 0; b < BATCH; b++) targets[b * classes + rng_next(&r) % classes] = 1;
@@ -179,11 +190,13 @@ static void overfit(const char *const (*set)[2], int count)
         for (size_t i = 0; i < n.count; i++) { /* Adam */
             m[i] = 0.9 * m[i] + 0.1 * n.grads[i];
             v[i] = 0.99 * v[i] + 0.01 * n.grads[i] * n.grads[i];
-            n.params[i] -= 5e-3 * (m[i] / (1 - pow(0.9, step))) / (sqrt(v[i] / (1 - pow(0.99, step))) + 1e-8);
+            n.params[i] -=
+                5e-3 * (m[i] / (1 - pow(0.9, step))) / (sqrt(v[i] / (1 - pow(0.99, step))) + 1e-8);
         }
     }
     graph_forward(n.g);
-    if (!(first > 1 && n.loss->data[0] < 1e-2)) fail_msg("the loss went from %g to %g", first, n.loss->data[0]);
+    if (!(first > 1 && n.loss->data[0] < 1e-2))
+        fail_msg("the loss went from %g to %g", first, n.loss->data[0]);
     net_free(&n);
     free(m), free(v), free(start), free(images), free(targets);
     ssm2d_context_destroy(context);
@@ -193,25 +206,43 @@ static void test_overfit(void **state)
 {
     (void)state;
     static const char *const with_ssm2d[][2] = {{"mixer", "ssm2d"}, {"pos_embed", "false"}};
-    static const char *const with_complex[][2] = {{"mixer", "ssm2d"}, {"mixer.values", "polar"}, {"mixer.place", "block"}};
-    static const char *const with_ffn[][2] = {{"mixer", "ssm2d"}, {"mixer.place", "ffn"}, {"mixer.init", "authors"}};
+    static const char *const with_complex[][2] = {
+        {"mixer", "ssm2d"}, {"mixer.values", "polar"}, {"mixer.place", "block"}};
+    static const char *const with_ffn[][2] = {
+        {"mixer", "ssm2d"}, {"mixer.place", "ffn"}, {"mixer.init", "authors"}};
     overfit(NULL, 0);
     overfit(with_ssm2d, 2);
     overfit(with_complex, 3);
     overfit(with_ffn, 3);
 }
 
-/* ---- other ways to run ------------------------------------------------------------------------------------------------ */
+/* ---- other ways to run ----------------------------------------------------------------------- */
 
 /* Any patch, any rectangle, any number of colours: finite, and different for different images. */
 static void test_sizes(void **state)
 {
     (void)state;
     static const char *const sets[][5][2] = {
-        {{"image", "[16, 40]"}, {"mixer", "ssm2d"}, {"channels", "1"}, {"mlp_ratio", "2.5"}, {"pos_embed", "false"}},
-        {{"image", "[7, 21]"}, {"patch", "7"}, {"mixer", "ssm2d"}, {"mixer.directions", "1"}, {"heads", "8"}},
-        {{"image", "5"}, {"patch", "1"}, {"mixer", "ssm2d"}, {"mixer.average", "true"}, {"mixer.normalize", "true"}},
-        {{"image", "8"}, {"patch", "8"}, {"mixer", "ssm2d"}, {"depth", "1"}, {"mixer.place", "ffn"}},
+        {{"image", "[16, 40]"},
+         {"mixer", "ssm2d"},
+         {"channels", "1"},
+         {"mlp_ratio", "2.5"},
+         {"pos_embed", "false"}},
+        {{"image", "[7, 21]"},
+         {"patch", "7"},
+         {"mixer", "ssm2d"},
+         {"mixer.directions", "1"},
+         {"heads", "8"}},
+        {{"image", "5"},
+         {"patch", "1"},
+         {"mixer", "ssm2d"},
+         {"mixer.average", "true"},
+         {"mixer.normalize", "true"}},
+        {{"image", "8"},
+         {"patch", "8"},
+         {"mixer", "ssm2d"},
+         {"depth", "1"},
+         {"mixer.place", "ffn"}},
     };
     ssm2d_context *context = context_of(2);
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
@@ -236,7 +267,8 @@ static void test_sizes(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Weights of one size at another: position embedding interpolated, kernels of the new grid, all else as it was. */
+/* Weights of one size at another: position embedding interpolated, kernels of the new grid, all
+ * else as it was. */
 static void test_other_size(void **state)
 {
     (void)state;
@@ -253,10 +285,12 @@ static void test_other_size(void **state)
         weights *v = NULL;
         other.image[0] = sides[s][0];
         other.image[1] = sides[s][1];
-        if (model_config_finish(&other, &error) || weights_create(context, &other, &v, &error)) fail_msg("%s", error.line);
+        if (model_config_finish(&other, &error) || weights_create(context, &other, &v, &error))
+            fail_msg("%s", error.line);
         float *resized = malloc(v->total * sizeof *resized);
         if (weights_resize(w, params, v, resized, &error)) fail_msg("%s", error.line);
-        const weights_array *pos = weights_find(v, "pos_embed"), *head = weights_find(v, "head.weight");
+        const weights_array *pos = weights_find(v, "pos_embed"),
+                            *head = weights_find(v, "head.weight");
         assert_int_equal(pos->shape[1], 1 + sides[s][0] / 4 * (sides[s][1] / 4));
         assert_memory_equal(resized + head->offset, params + weights_find(w, "head.weight")->offset,
                             head->count * sizeof(float));
@@ -319,8 +353,9 @@ static void test_drop_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden), cmocka_unit_test(test_counts),     cmocka_unit_test(test_overfit),
-        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_other_size), cmocka_unit_test(test_drop_path),
+        cmocka_unit_test(test_golden),     cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_overfit),    cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_other_size), cmocka_unit_test(test_drop_path),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

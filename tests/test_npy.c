@@ -54,17 +54,20 @@ static void reads_every_version_and_type(void **state)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  \n", NPY_FLOAT32, 24, 2},
         {"{\"shape\":(3,),\"descr\":\"<f8\",\"fortran_order\":False}", NPY_FLOAT64, 24, 1},
         {" { 'fortran_order' : False , 'shape' : ( ) , 'descr' : '<i4' , } \n", NPY_INT32, 4, 0},
-        {"{'descr': '<i8', 'shape': (1, 1, 1, 1, 1, 1, 2, 1,), 'fortran_order': False}", NPY_INT64, 16, 8},
+        {"{'descr': '<i8', 'shape': (1, 1, 1, 1, 1, 1, 2, 1,), 'fortran_order': False}", NPY_INT64,
+         16, 8},
         {"{'descr': '|u1', 'fortran_order': False, 'shape': (7, 0)}", NPY_UINT8, 0, 2},
     };
     for (int version = 1; version <= 3; version++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             npy_array a;
-            if (parse(version, cases[i].header, cases[i].data, &a)) fail_msg("%s: %s", cases[i].header, error.line);
+            if (parse(version, cases[i].header, cases[i].data, &a))
+                fail_msg("%s: %s", cases[i].header, error.line);
             assert_int_equal(a.type, cases[i].type);
             assert_int_equal(a.rank, cases[i].rank);
             assert_int_equal(a.count * npy_type_size(a.type), cases[i].data);
-            for (size_t k = 0; k < cases[i].data; k++) assert_int_equal(((unsigned char *)a.data)[k], k);
+            for (size_t k = 0; k < cases[i].data; k++)
+                assert_int_equal(((unsigned char *)a.data)[k], k);
             npy_free(context, &a);
         }
 }
@@ -86,41 +89,56 @@ static void refuses_bad_headers(void **state)
         {"{'descr': '', " REST, 4, SSM2D_ERROR_UNSUPPORTED, "descr is ''"},
         {"{'descr': '\033[2J', " REST, 4, SSM2D_ERROR_UNSUPPORTED, "descr is '?[2J'"},
         {"{'descr': [('a', '<f4')], " REST, 8, SSM2D_ERROR_ARGUMENT, "expected a plain type"},
-        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", 8, SSM2D_ERROR_UNSUPPORTED, "fortran_order is True"},
-        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", 8, SSM2D_ERROR_ARGUMENT, "expected True or False"},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", 8, SSM2D_ERROR_UNSUPPORTED,
+         "fortran_order is True"},
+        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", 8, SSM2D_ERROR_ARGUMENT,
+         "expected True or False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8, SSM2D_ERROR_ARGUMENT,
          "a size of 0 or more in shape at \"-2"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2)}", 8, SSM2D_ERROR_ARGUMENT, "shape (n,) instead of (n)"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (,)}", 8, SSM2D_ERROR_ARGUMENT, "a size of 0 or more"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 2)}", 16, SSM2D_ERROR_ARGUMENT, ", or ) in shape"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': 2}", 8, SSM2D_ERROR_ARGUMENT, "expected ( for shape"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2.0,)}", 8, SSM2D_ERROR_ARGUMENT, "in shape"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,)}", 8, SSM2D_ERROR_ARGUMENT,
-         "a size of 9223372036854775808 is too large"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551617,)}", 4, SSM2D_ERROR_ARGUMENT, "too large"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999999999999999999999999,)}", 4,
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2)}", 8, SSM2D_ERROR_ARGUMENT,
+         "shape (n,) instead of (n)"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (,)}", 8, SSM2D_ERROR_ARGUMENT,
+         "a size of 0 or more"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 2)}", 16, SSM2D_ERROR_ARGUMENT,
+         ", or ) in shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': 2}", 8, SSM2D_ERROR_ARGUMENT,
+         "expected ( for shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2.0,)}", 8, SSM2D_ERROR_ARGUMENT,
+         "in shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,)}", 8,
+         SSM2D_ERROR_ARGUMENT, "a size of 9223372036854775808 is too large"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551617,)}", 4,
          SSM2D_ERROR_ARGUMENT, "too large"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 1073741825)}", 16, SSM2D_ERROR_ARGUMENT,
-         "shape (4294967296, 1073741825) is too large"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0)}", 0, SSM2D_ERROR_ARGUMENT,
-         "too large"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,)}", 0, SSM2D_ERROR_ARGUMENT, "too large"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}", 8, SSM2D_ERROR_ARGUMENT,
-         "shape (1000000000000,) of <f8 needs 8000000000000 bytes of data, but 8 follow the header"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", 4, SSM2D_ERROR_UNSUPPORTED,
-         "more than 8 sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': "
+         "(99999999999999999999999999999999999999999999,)}",
+         4, SSM2D_ERROR_ARGUMENT, "too large"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 1073741825)}", 16,
+         SSM2D_ERROR_ARGUMENT, "shape (4294967296, 1073741825) is too large"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0)}", 0,
+         SSM2D_ERROR_ARGUMENT, "too large"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,)}", 0,
+         SSM2D_ERROR_ARGUMENT, "too large"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}", 8,
+         SSM2D_ERROR_ARGUMENT,
+         "shape (1000000000000,) of <f8 needs 8000000000000 bytes of data, but 8 follow the "
+         "header"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", 4,
+         SSM2D_ERROR_UNSUPPORTED, "more than 8 sizes"},
         {"{'descr': '<f4', " REST, 7, SSM2D_ERROR_ARGUMENT, "needs 8 bytes of data, but 7 follow"},
         {"{'descr': '<f4', " REST, 9, SSM2D_ERROR_ARGUMENT, "needs 8 bytes of data, but 9 follow"},
         {"{'descr': '<f4', 'shape': (2,)}", 8, SSM2D_ERROR_ARGUMENT, "fortran_order is missing"},
         {"{}", 8, SSM2D_ERROR_ARGUMENT, "descr is missing"},
         {"", 0, SSM2D_ERROR_ARGUMENT, "expected {"},
-        {"{'descr': '<f4', 'descr': '<f8', " REST, 8, SSM2D_ERROR_ARGUMENT, "the key 'descr' is given twice"},
-        {"{'descr': '<f4', 'extra': 1, " REST, 8, SSM2D_ERROR_ARGUMENT, "the key 'extra' is not one of"},
+        {"{'descr': '<f4', 'descr': '<f8', " REST, 8, SSM2D_ERROR_ARGUMENT,
+         "the key 'descr' is given twice"},
+        {"{'descr': '<f4', 'extra': 1, " REST, 8, SSM2D_ERROR_ARGUMENT,
+         "the key 'extra' is not one of"},
         {"{'descr': '<f4', 'descr", 8, SSM2D_ERROR_ARGUMENT, "a quoted key"},
         {"{'descr' '<f4', " REST, 8, SSM2D_ERROR_ARGUMENT, "expected :"},
         {"{'descr': '<f4' " REST, 8, SSM2D_ERROR_ARGUMENT, "expected , or }"},
         {"{'descr': '<f4', " REST " or 1", 8, SSM2D_ERROR_ARGUMENT, "expected nothing more"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,", 8, SSM2D_ERROR_ARGUMENT, "in shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,", 8, SSM2D_ERROR_ARGUMENT,
+         "in shape"},
         {"{'descr': '<f4', 'fortran_order': Fal", 8, SSM2D_ERROR_ARGUMENT, "True or False"},
         {"{'descr': '", 8, SSM2D_ERROR_ARGUMENT, "a plain type"},
     };
@@ -151,7 +169,8 @@ static void refuses_bad_beginnings(void **state)
         {9, "\x93NUMPY\1\0\1", "ends after 9 bytes"},
         {11, "\x93NUMPY\2\0\1\0\0", "ends after 11 bytes"},
         {12, "\x93NUMPY\1\0\xff\xff{}", "says its header has 65535 bytes, but only 2 follow"},
-        {14, "\x93NUMPY\2\0\xff\xff\xff\xff{}", "says its header has 4294967295 bytes, but only 2 follow"},
+        {14, "\x93NUMPY\2\0\xff\xff\xff\xff{}",
+         "says its header has 4294967295 bytes, but only 2 follow"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         npy_array a;
@@ -161,7 +180,8 @@ static void refuses_bad_beginnings(void **state)
         assert_int_equal(!npy_parse(context, "a.npy", exact, cases[i].size, &a, &error), 0);
         free(exact);
         assert_line(cases[i].line);
-        assert_int_equal(!npy_read(context, io_put("a.npy", cases[i].bytes, cases[i].size), &a, &error), 0);
+        assert_int_equal(
+            !npy_read(context, io_put("a.npy", cases[i].bytes, cases[i].size), &a, &error), 0);
         assert_line(cases[i].line);
         assert_line("/a.npy: ");
         assert_int_equal(meter.calls, 0);
@@ -170,7 +190,9 @@ static void refuses_bad_beginnings(void **state)
     static char long_header[(1 << 16) + 100];
     memcpy(long_header, "\x93NUMPY\2\0\1\0\1\0", 12);
     npy_array a;
-    assert_int_equal(npy_read(context, io_put("a.npy", long_header, sizeof long_header), &a, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(
+        npy_read(context, io_put("a.npy", long_header, sizeof long_header), &a, &error),
+        SSM2D_ERROR_ARGUMENT);
     assert_line("says its header has 65537 bytes: at most 65536 are read");
 }
 
@@ -180,7 +202,8 @@ static void refuses_every_truncation(void **state)
     (void)state;
     unsigned char bytes[300];
     npy_array a;
-    size_t size = make(bytes, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", 24);
+    size_t size =
+        make(bytes, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", 24);
     for (size_t cut = 0; cut < size; cut++) {
         unsigned char *exact = malloc(cut + !cut);
         memcpy(exact, bytes, cut);
@@ -208,14 +231,17 @@ static void refuses_what_is_no_file(void **state)
 static void comes_back_as_written(void **state)
 {
     (void)state;
-    static const size_t shapes[][NPY_RANK] = {{0}, {6}, {2, 3}, {3, 0, 5}, {1, 2, 1, 1, 1, 1, 1, 3}};
+    static const size_t shapes[][NPY_RANK] = {
+        {0}, {6}, {2, 3}, {3, 0, 5}, {1, 2, 1, 1, 1, 1, 1, 3}};
     static const int ranks[] = {0, 1, 2, 3, 8};
     double data[6] = {0.1, -2, 3e300, 4, 5, 6};
     for (npy_type type = NPY_FLOAT32; type <= NPY_UINT8; type++)
         for (int i = 0; i < 5; i++) {
             npy_array a;
             size_t size;
-            assert_int_equal(npy_write(context, io_path("w.npy"), type, ranks[i], shapes[i], data, &error), SSM2D_OK);
+            assert_int_equal(
+                npy_write(context, io_path("w.npy"), type, ranks[i], shapes[i], data, &error),
+                SSM2D_OK);
             unsigned char *bytes = io_get(io_path("w.npy"), &size);
             size_t header = 10 + bytes[8] + 256u * bytes[9];
             assert_int_equal(header % 64, 0);
@@ -236,12 +262,14 @@ static void comes_back_as_written(void **state)
 static void writes_what_numpy_writes(void **state)
 {
     (void)state;
-    static const char expected[] = "\x93NUMPY\1\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1, 1), }"
-                                   "                                                       \n"
-                                   "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\xc0";
+    static const char expected[] =
+        "\x93NUMPY\1\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1, 1), }"
+        "                                                       \n"
+        "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\xc0";
     double data[] = {1, -2};
     size_t size, shape[] = {2, 1, 1};
-    assert_int_equal(npy_write(context, io_path("w.npy"), NPY_FLOAT64, 3, shape, data, &error), SSM2D_OK);
+    assert_int_equal(npy_write(context, io_path("w.npy"), NPY_FLOAT64, 3, shape, data, &error),
+                     SSM2D_OK);
     unsigned char *bytes = io_get(io_path("w.npy"), &size);
     assert_int_equal(size, sizeof expected - 1);
     assert_memory_equal(bytes, expected, size);
@@ -252,11 +280,14 @@ static void refuses_what_it_cannot_write(void **state)
 {
     (void)state;
     size_t shape[9] = {SIZE_MAX / 2, 9};
-    assert_int_equal(npy_write(context, io_path("w.npy"), NPY_UINT8, 2, shape, NULL, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(npy_write(context, io_path("w.npy"), NPY_UINT8, 2, shape, NULL, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("is too large");
-    assert_int_equal(npy_write(context, io_path("w.npy"), NPY_UINT8, 9, shape, NULL, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(npy_write(context, io_path("w.npy"), NPY_UINT8, 9, shape, NULL, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("rank=9");
-    assert_int_equal(npy_write(context, io_path("no/w.npy"), NPY_UINT8, 0, shape, "1", &error), SSM2D_ERROR_SYSTEM);
+    assert_int_equal(npy_write(context, io_path("no/w.npy"), NPY_UINT8, 0, shape, "1", &error),
+                     SSM2D_ERROR_SYSTEM);
     assert_line("no/w.npy: cannot be written");
     assert_int_equal(io_count_files(), 0);
 }
@@ -274,7 +305,8 @@ static void converts(void **state)
                            {NPY_INT32, 1, {2}, 2, i},
                            {NPY_INT64, 1, {2}, 2, l},
                            {NPY_UINT8, 1, {2}, 2, u}};
-    const double expected[][2] = {{0.5, -3}, {0.25, 1e10}, {INT32_MIN, 7}, {-9223372036854775808.0, 1}, {0, 255}};
+    const double expected[][2] = {
+        {0.5, -3}, {0.25, 1e10}, {INT32_MIN, 7}, {-9223372036854775808.0, 1}, {0, 255}};
     for (int k = 0; k < 5; k++) {
         npy_to_double(&a[k], d_out);
         npy_to_float(&a[k], f_out);

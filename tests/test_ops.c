@@ -1,5 +1,5 @@
-/* Every operator of ops.def, through real graphs: gradients against central differences in double, float against double, and
- * the same bits whatever the number of threads. */
+/* Every operator of ops.def, through real graphs: gradients against central differences in double,
+ * float against double, and the same bits whatever the number of threads. */
 #include "op_examples.h"
 #include "problem.h"
 
@@ -37,7 +37,8 @@ static void numbers_free(numbers *n)
 
 static const char *title(const char *op, int variant, int mode)
 {
-    static const char *const modes[] = {"of parameters", "of values", "of shared values", "in inference"};
+    static const char *const modes[] = {"of parameters", "of values", "of shared values",
+                                        "in inference"};
     static char text[96];
     snprintf(text, sizeof text, "%s, variant %d, %s", op, variant, modes[mode]);
     return text;
@@ -51,7 +52,8 @@ static void every_op_has_an_example(void **state)
 }
 
 /* <dout, out> at params + step * direction */
-static double along(trial *t, const numbers *n, const double *direction, double step, double *moved, double *out)
+static double along(trial *t, const numbers *n, const double *direction, double step, double *moved,
+                    double *out)
 {
     double sum = 0;
     for (size_t i = 0; i < t->param_count; i++) moved[i] = n->params[i] + step * direction[i];
@@ -65,13 +67,15 @@ static double slope(trial *t, const numbers *n, const double *direction, double 
 {
     const double h = 2e-3;
     double one = along(t, n, direction, h, moved, out) - along(t, n, direction, -h, moved, out);
-    double two = along(t, n, direction, 2 * h, moved, out) - along(t, n, direction, -2 * h, moved, out);
+    double two =
+        along(t, n, direction, 2 * h, moved, out) - along(t, n, direction, -2 * h, moved, out);
     return (8 * one - two) / (12 * h);
 }
 
 static int gradient_wrong(const char *what, trial *t, const numbers *n, const double *grad)
 {
-    double *direction = doubles(t->param_count), *moved = doubles(t->param_count), *out = doubles(t->out_count);
+    double *direction = doubles(t->param_count), *moved = doubles(t->param_count),
+           *out = doubles(t->out_count);
     rng r = rng_seed(21);
     int wrong = 0;
     for (int k = 0; k < t->tensors; k++)
@@ -79,16 +83,21 @@ static int gradient_wrong(const char *what, trial *t, const numbers *n, const do
             memset(direction, 0, t->param_count * sizeof *direction);
             const size_t first = t->offset[k], count = t->count[k];
             if (c < CHECKS) /* all numbers of a small array, some of a large one */
-                direction[first + (count <= CHECKS ? (size_t)c % count : (size_t)below(&r, (int)count))] = 1;
+                direction[first
+                          + (count <= CHECKS ? (size_t)c % count : (size_t)below(&r, (int)count))] =
+                    1;
             else
-                for (size_t i = 0; i < count; i++) direction[first + i] = rng_normal(&r) / sqrt((double)count);
+                for (size_t i = 0; i < count; i++)
+                    direction[first + i] = rng_normal(&r) / sqrt((double)count);
             double got = 0, size = 0, want = slope(t, n, direction, moved, out);
             for (size_t i = 0; i < count; i++) {
                 got += grad[first + i] * direction[first + i];
                 size = fmax(size, fabs(grad[first + i]));
             }
             if (fabs(got - want) <= 2e-8 * (1 + size)) continue;
-            if (wrong++ < 4) printf("%s: array %d, check %d: gradient %.12g, differences %.12g\n", what, k, c, got, want);
+            if (wrong++ < 4)
+                printf("%s: array %d, check %d: gradient %.12g, differences %.12g\n", what, k, c,
+                       got, want);
         }
     free(direction);
     free(moved);
@@ -107,7 +116,8 @@ static void gradients_are_slopes(void **state)
                 trial *t = trial_f64.open(context, ops[i], v, (trial_mode)mode);
                 numbers n = numbers_for(t);
                 double *out = doubles(t->out_count), *grad = doubles(t->param_count);
-                for (size_t k = 0; k < t->param_count; k++) grad[k] = 0.5; /* parameters' gradients are added to */
+                /* parameters' gradients are added to */
+                for (size_t k = 0; k < t->param_count; k++) grad[k] = 0.5;
                 trial_f64.run(t, n.params, n.dout, out, grad);
                 for (size_t k = 0; k < t->param_count; k++) grad[k] -= 0.5;
                 wrong += gradient_wrong(title(ops[i], v, mode), t, &n, grad);
@@ -148,11 +158,12 @@ static void float_is_close_to_double(void **state)
                 trial *narrow = trial_f32.open(context, ops[i], v, (trial_mode)mode);
                 trial *wide = trial_f64.open(context, ops[i], v, (trial_mode)mode);
                 numbers n = numbers_for(wide);
-                result got = result_of(&trial_f32, narrow, &n), want = result_of(&trial_f64, wide, &n);
+                result got = result_of(&trial_f32, narrow, &n),
+                       want = result_of(&trial_f64, wide, &n);
                 wrong += differs(title(ops[i], v, mode), got.out, want.out, wide->out_count, 4e-6);
                 for (int k = 0; k < wide->tensors; k++)
-                    wrong += differs(title(ops[i], v, mode), got.grad + wide->offset[k], want.grad + wide->offset[k],
-                                     wide->count[k], 2e-5);
+                    wrong += differs(title(ops[i], v, mode), got.grad + wide->offset[k],
+                                     want.grad + wide->offset[k], wide->count[k], 2e-5);
                 result_free(&got);
                 result_free(&want);
                 numbers_free(&n);
@@ -209,8 +220,10 @@ static void thread_count_changes_nothing(void **state)
                     if (threads == 0) {
                         want = got;
                     } else {
-                        wrong += bits_differ(title(ops[i], v, OF_SHARED_VALUES), got.out, want.out, t->out_count);
-                        wrong += bits_differ(title(ops[i], v, OF_SHARED_VALUES), got.grad, want.grad, t->param_count);
+                        wrong += bits_differ(title(ops[i], v, OF_SHARED_VALUES), got.out, want.out,
+                                             t->out_count);
+                        wrong += bits_differ(title(ops[i], v, OF_SHARED_VALUES), got.grad,
+                                             want.grad, t->param_count);
                         result_free(&got);
                     }
                     numbers_free(&n);
@@ -224,10 +237,10 @@ static void thread_count_changes_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_op_has_an_example), cmocka_unit_test(gradients_are_slopes),
-                                       cmocka_unit_test(float_is_close_to_double),
-                                       cmocka_unit_test(inference_is_the_way_forward),
-                                       cmocka_unit_test(thread_count_changes_nothing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_op_has_an_example), cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(float_is_close_to_double), cmocka_unit_test(inference_is_the_way_forward),
+        cmocka_unit_test(thread_count_changes_nothing)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

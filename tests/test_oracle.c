@@ -1,5 +1,5 @@
-/* Random layers through the public interface against the oracle: every option crossed with every other, any grid, batch,
- * memory layout and number type, every algorithm. */
+/* Random layers through the public interface against the oracle: every option crossed with every
+ * other, any grid, batch, memory layout and number type, every algorithm. */
 #include "oracle.h"
 #include "problem.h"
 
@@ -44,7 +44,8 @@ static void kernel_is_the_recursion(void **state)
     int wrong = 0;
     for (int i = 0; i < KERNEL_CASES; i++) {
         ssm2d_config config = random_config(&r);
-        problem p = problem_make(config, 1, 1 + (size_t)below(&r, 24), 1 + (size_t)below(&r, 24), &r);
+        problem p =
+            problem_make(config, 1, 1 + (size_t)below(&r, 24), 1 + (size_t)below(&r, 24), &r);
         double *want = doubles(p.taps), *got = doubles(p.taps);
         oracle_kernel(&config, p.params, BY_RECURSION, p.rows, p.cols, want);
         const char *algorithm;
@@ -52,11 +53,13 @@ static void kernel_is_the_recursion(void **state)
             for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 ssm2d_plan *plan = plan_of(context, &p, (ssm2d_type)type, algorithm);
                 ssm2d_workspace *workspace = workspace_of(plan);
-                void *params = convert((ssm2d_type)type, p.params, p.total), *kernel = convert((ssm2d_type)type, got, p.taps);
+                void *params = convert((ssm2d_type)type, p.params, p.total),
+                     *kernel = convert((ssm2d_type)type, got, p.taps);
                 ssm2d_kernel(plan, workspace, params, kernel);
                 convert_back((ssm2d_type)type, kernel, got, p.taps);
                 char what[400];
-                snprintf(what, sizeof what, "%s %s %s", algorithm, type_names[type], problem_text(&p));
+                snprintf(what, sizeof what, "%s %s %s", algorithm, type_names[type],
+                         problem_text(&p));
                 wrong += differs(what, got, want, p.taps, allowed[type]);
                 free(params), free(kernel);
                 ssm2d_workspace_destroy(workspace);
@@ -69,7 +72,8 @@ static void kernel_is_the_recursion(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Forward against the plain layer; float gradients against double ones (which have tests of their own). */
+/* Forward against the plain layer; float gradients against double ones (which have tests of their
+ * own). */
 static int check_layer(ssm2d_context *context, const problem *p, layout in, layout out)
 {
     double *y = doubles(p->cells);
@@ -80,10 +84,13 @@ static int check_layer(ssm2d_context *context, const problem *p, layout in, layo
     for (int k = 0; (algorithm = serves(p, &k)); k++)
         for (int type = SSM2D_DOUBLE; type >= SSM2D_FLOAT; type--) {
             char what[480], part[500];
-            snprintf(what, sizeof what, "%s %s layouts %d, %d %s", algorithm, type_names[type], in, out, problem_text(p));
+            snprintf(what, sizeof what, "%s %s layouts %d, %d %s", algorithm, type_names[type], in,
+                     out, problem_text(p));
             answer a = run(context, p, (ssm2d_type)type, algorithm, in, out);
-            /* LayerNorm divides by the spread over channels, which may be small: float keeps fewer digits there */
-            double forward = allowed[type], backward = type == SSM2D_FLOAT && p->config.layer_norm ? 3e-4 : allowed[type];
+            /* LayerNorm divides by the spread over channels, which may be small: float keeps fewer
+             * digits there */
+            double forward = allowed[type],
+                   backward = type == SSM2D_FLOAT && p->config.layer_norm ? 3e-4 : allowed[type];
             if (type == SSM2D_FLOAT && p->config.layer_norm) forward = 1e-4;
             snprintf(part, sizeof part, "y %s", what);
             wrong += differs(part, a.y, y, p->cells, forward);
@@ -109,7 +116,8 @@ static void layer_is_the_plain_one(void **state)
     int wrong = 0;
     for (int i = 0; i < LAYER_CASES; i++) {
         ssm2d_config config = random_config(&r);
-        problem p = problem_make(config, batches[below(&r, 5)], 1 + (size_t)below(&r, 10), 1 + (size_t)below(&r, 10), &r);
+        problem p = problem_make(config, batches[below(&r, 5)], 1 + (size_t)below(&r, 10),
+                                 1 + (size_t)below(&r, 10), &r);
         wrong += check_layer(context, &p, (layout)below(&r, LAYOUTS), (layout)below(&r, LAYOUTS));
         problem_free(&p);
     }
@@ -144,8 +152,9 @@ static void sizes_of_the_paper(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernel_is_a_sum_over_paths), cmocka_unit_test(kernel_is_the_recursion),
-                                       cmocka_unit_test(layer_is_the_plain_one), cmocka_unit_test(sizes_of_the_paper)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernel_is_a_sum_over_paths), cmocka_unit_test(kernel_is_the_recursion),
+        cmocka_unit_test(layer_is_the_plain_one), cmocka_unit_test(sizes_of_the_paper)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

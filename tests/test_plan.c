@@ -12,12 +12,13 @@ static ssm2d_config config_of(int channels)
     return c;
 }
 
-static void refuse(ssm2d_context *context, const ssm2d_config *config, ssm2d_plan_options o, const char *word,
-                   const char *value)
+static void refuse(ssm2d_context *context, const ssm2d_config *config, ssm2d_plan_options o,
+                   const char *word, const char *value)
 {
     ssm2d_plan *plan = (ssm2d_plan *)context;
     ssm2d_error error = {""};
-    if (ssm2d_plan_create(context, config, &o, &plan, &error) == SSM2D_OK) fail_msg("%s=%s is accepted", word, value);
+    if (ssm2d_plan_create(context, config, &o, &plan, &error) == SSM2D_OK)
+        fail_msg("%s=%s is accepted", word, value);
     assert_null(plan);
     says(&error, word, value);
     assert_int_not_equal(ssm2d_plan_create(context, config, &o, &plan, NULL), SSM2D_OK);
@@ -29,7 +30,8 @@ static void bad_plans(void **state)
     ssm2d_context *context = context_of(1);
     ssm2d_config c = config_of(8), bad = config_of(0);
     ssm2d_plan_options standard = ssm2d_plan_options_default(), o;
-    assert_true(standard.batch == 1 && standard.rows == 0 && standard.cols == 0 && standard.type == SSM2D_FLOAT);
+    assert_true(standard.batch == 1 && standard.rows == 0 && standard.cols == 0
+                && standard.type == SSM2D_FLOAT);
     assert_true(standard.max_bytes == 0 && !standard.inference && !standard.measure);
     standard.rows = standard.cols = 6;
     o = standard, o.rows = 0;
@@ -43,7 +45,8 @@ static void bad_plans(void **state)
     refuse(context, &c, o, "type", "9");
     o = standard, o.algorithm = "quantum";
     refuse(context, &c, o, "algorithm", "quantum");
-    for (int i = 0; ssm2d_algorithm_name(i); i++) refuse(context, &c, o, "quantum", ssm2d_algorithm_name(i));
+    for (int i = 0; ssm2d_algorithm_name(i); i++)
+        refuse(context, &c, o, "quantum", ssm2d_algorithm_name(i));
     for (int i = 0; i == 0 || ssm2d_algorithm_name(i - 1); i++) {
         o = standard, o.algorithm = i ? ssm2d_algorithm_name(i - 1) : "auto";
         o.batch = SIZE_MAX / 4;
@@ -61,12 +64,14 @@ static void bad_plans(void **state)
         assert_true(o.max_bytes > 0);
         if (i) assert_string_equal(ssm2d_plan_algorithm(plan), o.algorithm);
         ssm2d_plan_destroy(plan);
-        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK); /* exactly enough */
+        /* exactly enough */
+        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         ssm2d_plan_destroy(plan);
         o.max_bytes = 1;
         refuse(context, &c, o, "max_bytes", "1");
     }
-    /* A recurrence cannot cut its kernel; a cut beyond the grid is none, and auto finds what can. */
+    /* A recurrence cannot cut its kernel; a cut beyond the grid is none, and auto finds what
+     * can. */
     c.trunc_cols = 5;
     o = standard, o.algorithm = "scan";
     refuse(context, &c, o, "scan", "trunc");
@@ -120,7 +125,8 @@ static void automatic_plans(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* auto stays within a limit that only some algorithms keep, and does not speak of those it passed over. */
+/* auto stays within a limit that only some algorithms keep, and does not speak of those it passed
+ * over. */
 static void limited_memory(void **state)
 {
     (void)state;
@@ -194,7 +200,8 @@ static void bad_strides(void **state)
     assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
     o = standard, o.in.batch = PTRDIFF_MIN;
     assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
-    o = standard, o.in = (ssm2d_strides){.batch = -160, .row = 1, .col = -4, .channel = 20}; /* permuted and mirrored */
+    /* permuted and mirrored */
+    o = standard, o.in = (ssm2d_strides){.batch = -160, .row = 1, .col = -4, .channel = 20};
     assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
     ssm2d_plan_destroy(plan);
     o = standard, o.batch = 1, o.in.batch = 0; /* a stride that is never taken */
@@ -203,7 +210,8 @@ static void bad_strides(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* A plan for inference needs no more memory and gives the same; prepared once, apply serves many inputs. */
+/* A plan for inference needs no more memory and gives the same; prepared once, apply serves many
+ * inputs. */
 static void inference(void **state)
 {
     (void)state;
@@ -232,7 +240,8 @@ static void inference(void **state)
             double *y = doubles(p.cells), *kept = doubles(p.total);
             memcpy(kept, p.params, p.total * sizeof *kept);
             ssm2d_prepare(plan, workspace, kept);
-            for (size_t i = 0; i < p.total; i++) kept[i] = NAN; /* the workspace keeps what it needs */
+            /* the workspace keeps what it needs */
+            for (size_t i = 0; i < p.total; i++) kept[i] = NAN;
             ssm2d_apply(plan, workspace, p.dy, y);
             ssm2d_apply(plan, workspace, p.u, y);
             wrong += differs("apply", y, want.y, p.cells, 1e-12);
@@ -251,9 +260,10 @@ static void inference(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_plans),         cmocka_unit_test(automatic_plans),
-                                       cmocka_unit_test(inference),         cmocka_unit_test(limited_memory),
-                                       cmocka_unit_test(plan_may_go_first), cmocka_unit_test(bad_strides)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_plans),         cmocka_unit_test(automatic_plans),
+        cmocka_unit_test(inference),         cmocka_unit_test(limited_memory),
+        cmocka_unit_test(plan_may_go_first), cmocka_unit_test(bad_strides)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

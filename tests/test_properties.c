@@ -1,4 +1,5 @@
-/* What must hold whatever the numbers: the paper's theorem, adjoint, linearity, shifts, mirrors, grids of every shape. */
+/* What must hold whatever the numbers: the paper's theorem, adjoint, linearity, shifts, mirrors,
+ * grids of every shape. */
 #include "oracle.h"
 #include "problem.h"
 
@@ -19,12 +20,14 @@ static double dot(const double *x, const double *y, size_t count)
     return sum;
 }
 
-static double *forward(ssm2d_context *context, const problem *p, ssm2d_type type, const char *algorithm, const double *u)
+static double *forward(ssm2d_context *context, const problem *p, ssm2d_type type,
+                       const char *algorithm, const double *u)
 {
     ssm2d_plan *plan = plan_of(context, p, type, algorithm);
     ssm2d_workspace *workspace = workspace_of(plan);
     double *out = doubles(p->cells);
-    void *params = convert(type, p->params, p->total), *in = convert(type, u, p->cells), *y = convert(type, out, p->cells);
+    void *params = convert(type, p->params, p->total), *in = convert(type, u, p->cells),
+         *y = convert(type, out, p->cells);
     ssm2d_forward(plan, workspace, params, in, y);
     convert_back(type, y, out, p->cells);
     free(params), free(in), free(y);
@@ -44,7 +47,8 @@ static ssm2d_config small_config(int channels, int d_state, int n_ssm, int direc
 }
 
 /* A one-coordinate, one-direction kernel from given scalars (raw a1..a4, b1, b2; c as it is). */
-static void kernel_from(ssm2d_norm norm, size_t rows, size_t cols, const double *raw, double *kernel)
+static void kernel_from(ssm2d_norm norm, size_t rows, size_t cols, const double *raw,
+                        double *kernel)
 {
     ssm2d_context *context = context_of(1);
     ssm2d_config config = small_config(1, 1, 1, 1);
@@ -124,12 +128,14 @@ static void adjoint_and_linear(void **state)
     for (int i = 0; i < 5 * GRIDS; i++) {
         ssm2d_config config = random_config(&r);
         config.layer_norm = 0;
-        problem p = problem_make(config, 1 + (size_t)below(&r, 3), grids[i % GRIDS][0], grids[i % GRIDS][1], &r);
+        problem p = problem_make(config, 1 + (size_t)below(&r, 3), grids[i % GRIDS][0],
+                                 grids[i % GRIDS][1], &r);
         double *mix = doubles(p.cells), *sum = doubles(p.cells);
         for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
             for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 char what[400];
-                snprintf(what, sizeof what, "%s %s %s", algorithm, type_names[type], problem_text(&p));
+                snprintf(what, sizeof what, "%s %s %s", algorithm, type_names[type],
+                         problem_text(&p));
                 answer a = run(context, &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
                 double left = dot(p.dy, a.y, p.cells), right = dot(a.du, p.u, p.cells);
                 double size = sqrt(dot(p.dy, p.dy, p.cells) * dot(a.y, a.y, p.cells));
@@ -166,12 +172,14 @@ static void shift_equivariant(void **state)
     for (int directions = 1; directions <= 4; directions *= 2)
         for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
             problem p = problem_make(small_config(5, 3, 2, directions), 1, ROWS, COLS, &r);
-            double *u = doubles(p.cells), *v = doubles(p.cells), *moved = doubles(p.cells), *same = doubles(p.cells);
+            double *u = doubles(p.cells), *v = doubles(p.cells), *moved = doubles(p.cells),
+                   *same = doubles(p.cells);
             for (size_t c = 0; c < 5; c++) {
                 u[(4 * COLS + 6) * 5 + c] = 1;
                 v[((4 + DOWN) * COLS + 6 + RIGHT) * 5 + c] = 1;
             }
-            double *y = forward(context, &p, SSM2D_DOUBLE, algorithm, u), *z = forward(context, &p, SSM2D_DOUBLE, algorithm, v);
+            double *y = forward(context, &p, SSM2D_DOUBLE, algorithm, u),
+                   *z = forward(context, &p, SSM2D_DOUBLE, algorithm, v);
             size_t count = 0;
             for (size_t i = DOWN; i < ROWS; i++)
                 for (size_t j = RIGHT; j < COLS; j++)
@@ -194,14 +202,16 @@ static double *mirrored(const problem *p, const double *x, int flip_rows, int fl
     for (size_t b = 0; b < p->batch; b++)
         for (size_t i = 0; i < p->rows; i++)
             for (size_t j = 0; j < p->cols; j++) {
-                size_t to_i = flip_rows ? p->rows - 1 - i : i, to_j = flip_cols ? p->cols - 1 - j : j;
-                memcpy(out + ((b * p->rows + to_i) * p->cols + to_j) * H, x + ((b * p->rows + i) * p->cols + j) * H,
-                       H * sizeof *x);
+                size_t to_i = flip_rows ? p->rows - 1 - i : i,
+                       to_j = flip_cols ? p->cols - 1 - j : j;
+                memcpy(out + ((b * p->rows + to_i) * p->cols + to_j) * H,
+                       x + ((b * p->rows + i) * p->cols + j) * H, H * sizeof *x);
             }
     return out;
 }
 
-/* With shared systems a mirrored input gives the mirrored output, for every mirror the directions contain. */
+/* With shared systems a mirrored input gives the mirrored output, for every mirror the directions
+ * contain. */
 static void mirror_symmetric(void **state)
 {
     (void)state;
@@ -219,8 +229,10 @@ static void mirror_symmetric(void **state)
             for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 int fr, fc;
                 oracle_flips(&config, direction, &fr, &fc);
-                double *flipped = mirrored(&p, p.u, fr, fc), *y = forward(context, &p, SSM2D_DOUBLE, algorithm, p.u);
-                double *got = forward(context, &p, SSM2D_DOUBLE, algorithm, flipped), *want = mirrored(&p, y, fr, fc);
+                double *flipped = mirrored(&p, p.u, fr, fc),
+                       *y = forward(context, &p, SSM2D_DOUBLE, algorithm, p.u);
+                double *got = forward(context, &p, SSM2D_DOUBLE, algorithm, flipped),
+                       *want = mirrored(&p, y, fr, fc);
                 wrong += differs(algorithm, got, want, p.cells, 1e-12);
                 free(flipped), free(y), free(got), free(want);
             }
@@ -239,7 +251,8 @@ static void small_kernel_is_a_corner(void **state)
     int wrong = 0;
     for (int i = 0; i < 24; i++) {
         ssm2d_config config = random_config(&r);
-        problem large = problem_make(config, 1, 13, 11, &r), small = problem_make(config, 1, 6, 9, &r);
+        problem large = problem_make(config, 1, 13, 11, &r),
+                small = problem_make(config, 1, 6, 9, &r);
         memcpy(small.params, large.params, large.total * sizeof(double));
         answer a = run(context, &large, SSM2D_DOUBLE, NULL, DENSE, DENSE),
                b = run(context, &small, SSM2D_DOUBLE, NULL, DENSE, DENSE);
@@ -307,7 +320,8 @@ static void layer_norm_of_one_channel(void **state)
     const char *algorithm;
     for (int k = 0; (algorithm = serves(&p, &k)); k++) {
         answer a = run(context, &p, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
-        for (size_t i = 0; i < p.cells; i++) assert_true(fabs(a.y[i] - beta) < 1e-12 && fabs(a.du[i]) < 1e-9);
+        for (size_t i = 0; i < p.cells; i++)
+            assert_true(fabs(a.y[i] - beta) < 1e-12 && fabs(a.du[i]) < 1e-9);
         answer_free(&a);
     }
     problem_free(&p);

@@ -1,32 +1,40 @@
-/* Resizing: to the bit what Pillow 9.4 gives (Image.resize with BILINEAR, Image.convert), and one resize for many sizes. */
+/* Resizing: to the bit what Pillow 9.4 gives (Image.resize with BILINEAR, Image.convert), and one
+ * resize for many sizes. */
 #include "data_helpers.h"
 
 enum { R = 5, C = 7 };
 
-static const uint8_t grey[R * C] = {30,  141, 73,  107, 189, 73,  184, 39,  150, 82,  116, 198, 82, 193, 48, 159, 91, 125,
-                                    207, 91,  202, 57,  168, 100, 134, 216, 100, 211, 66,  177, 32, 143, 75, 109, 191};
-static const uint8_t smaller[] = {62,  87,  124, 163, 67,  104, 132, 169, 73,  112, 149, 174, 76,  101, 138, 177, 81,  118,
-                                  146, 183, 87,  126, 163, 188, 83,  115, 152, 115, 95,  132, 160, 121, 101, 140, 170, 126};
+static const uint8_t grey[R * C] = {30,  141, 73,  107, 189, 73,  184, 39,  150, 82,  116, 198,
+                                    82,  193, 48,  159, 91,  125, 207, 91,  202, 57,  168, 100,
+                                    134, 216, 100, 211, 66,  177, 32,  143, 75,  109, 191};
+static const uint8_t smaller[] = {62, 87,  124, 163, 67, 104, 132, 169, 73,  112, 149, 174,
+                                  76, 101, 138, 177, 81, 118, 146, 183, 87,  126, 163, 188,
+                                  83, 115, 152, 115, 95, 132, 160, 121, 101, 140, 170, 126};
 static const uint8_t larger[] = {
-    0,   37,  74,  74,  111, 148, 160, 84,  121, 190, 28,  65,  77,  114, 151, 163, 200, 38,  107, 144, 68,  80,  117, 154,
-    154, 191, 228, 4,   41,  78,  78,  115, 152, 164, 88,  125, 194, 32,  69,  81,  118, 155, 167, 204, 42,  111, 148, 72,
-    84,  121, 158, 158, 195, 232, 10,  47,  84,  84,  121, 158, 170, 94,  131, 200, 38,  75,  87,  124, 161, 173, 210, 48,
-    117, 154, 78,  90,  127, 164, 164, 201, 238, 15,  52,  89,  89,  126, 163, 175, 99,  136, 205, 43,  80,  92,  129, 166,
-    178, 215, 53,  122, 159, 83,  95,  132, 169, 169, 206, 243, 21,  58,  95,  95,  132, 169, 181, 105, 142, 211, 49,  86,
-    98,  135, 172, 184, 221, 59,  128, 165, 89,  101, 138, 175, 175, 212, 249, 26,  63,  100, 100, 137, 174, 186, 110, 147,
-    216, 54,  91,  103, 140, 177, 189, 226, 64,  133, 170, 94,  106, 143, 180, 180, 217, 254, 32,  69,  106, 106, 143, 180,
-    129, 116, 153, 110, 60,  97,  109, 146, 183, 195, 120, 70,  139, 113, 100, 112, 149, 138, 186, 223, 116, 36,  73,  110,
-    110, 147, 184, 83,  120, 157, 27,  64,  101, 113, 150, 187, 199, 37,  74,  143, 67,  104, 116, 153, 105, 190, 227, 8};
-static const uint8_t narrower[] = {95,  77,  114, 137, 114, 91,  114, 151, 133, 104, 86,  123, 146, 123, 100,
-                                   123, 160, 142, 113, 95,  132, 155, 132, 109, 132, 169, 151, 122, 104, 141,
-                                   164, 141, 118, 141, 178, 160, 76,  113, 150, 113, 90,  127, 150, 132, 77};
+    0,   37,  74,  74,  111, 148, 160, 84,  121, 190, 28,  65,  77,  114, 151, 163, 200, 38,
+    107, 144, 68,  80,  117, 154, 154, 191, 228, 4,   41,  78,  78,  115, 152, 164, 88,  125,
+    194, 32,  69,  81,  118, 155, 167, 204, 42,  111, 148, 72,  84,  121, 158, 158, 195, 232,
+    10,  47,  84,  84,  121, 158, 170, 94,  131, 200, 38,  75,  87,  124, 161, 173, 210, 48,
+    117, 154, 78,  90,  127, 164, 164, 201, 238, 15,  52,  89,  89,  126, 163, 175, 99,  136,
+    205, 43,  80,  92,  129, 166, 178, 215, 53,  122, 159, 83,  95,  132, 169, 169, 206, 243,
+    21,  58,  95,  95,  132, 169, 181, 105, 142, 211, 49,  86,  98,  135, 172, 184, 221, 59,
+    128, 165, 89,  101, 138, 175, 175, 212, 249, 26,  63,  100, 100, 137, 174, 186, 110, 147,
+    216, 54,  91,  103, 140, 177, 189, 226, 64,  133, 170, 94,  106, 143, 180, 180, 217, 254,
+    32,  69,  106, 106, 143, 180, 129, 116, 153, 110, 60,  97,  109, 146, 183, 195, 120, 70,
+    139, 113, 100, 112, 149, 138, 186, 223, 116, 36,  73,  110, 110, 147, 184, 83,  120, 157,
+    27,  64,  101, 113, 150, 187, 199, 37,  74,  143, 67,  104, 116, 153, 105, 190, 227, 8};
+static const uint8_t narrower[] = {95,  77,  114, 137, 114, 91,  114, 151, 133, 104, 86,  123,
+                                   146, 123, 100, 123, 160, 142, 113, 95,  132, 155, 132, 109,
+                                   132, 169, 151, 122, 104, 141, 164, 141, 118, 141, 178, 160,
+                                   76,  113, 150, 113, 90,  127, 150, 132, 77};
 
 static void make_image(uint8_t *image)
 {
     for (int i = 0; i < R * C * 3; i++) image[i] = (uint8_t)(i * 37);
 }
 
-static void run(resize *r, const uint8_t *image, size_t rows, size_t cols, int channels, uint8_t *out)
+static void run(resize *r, const uint8_t *image, size_t rows, size_t cols, int channels,
+                uint8_t *out)
 {
     if (resize_start(r, "x", rows, cols, channels, out, &error)) fail_msg("%s", error.line);
     for (size_t i = 0; i < rows; i++) resize_row(r, image + i * cols * (size_t)channels);
@@ -48,7 +56,9 @@ static void agrees_with_pillow(void **state)
     make_image(image);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         resize *r;
-        assert_int_equal(resize_create(context, cases[i].rows, cases[i].cols, cases[i].channels, &r, &error), SSM2D_OK);
+        assert_int_equal(
+            resize_create(context, cases[i].rows, cases[i].cols, cases[i].channels, &r, &error),
+            SSM2D_OK);
         assert_int_equal(cases[i].size, cases[i].rows * cases[i].cols * (size_t)cases[i].channels);
         run(r, image, R, C, 3, out);
         assert_memory_equal(out, cases[i].expected, cases[i].size);
@@ -91,11 +101,14 @@ static void takes_images_of_many_sizes_in_turn(void **state)
 static void refuses_odd_sizes(void **state)
 {
     (void)state;
-    static const size_t sizes[][3] = {{0, 4, 1}, {4, 0, 1}, {4, 4, 2}, {65537, 4, 1}, {4, 65537, 3}};
+    static const size_t sizes[][3] = {
+        {0, 4, 1}, {4, 0, 1}, {4, 4, 2}, {65537, 4, 1}, {4, 65537, 3}};
     resize *r;
     uint8_t out[16];
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(resize_create(context, sizes[i][0], sizes[i][1], (int)sizes[i][2], &r, &error), SSM2D_ERROR_ARGUMENT);
+        assert_int_equal(
+            resize_create(context, sizes[i][0], sizes[i][1], (int)sizes[i][2], &r, &error),
+            SSM2D_ERROR_ARGUMENT);
         assert_line("use 1 to 65536 rows and columns, and 1 or 3 channels");
         assert_null(r);
     }

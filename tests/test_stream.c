@@ -8,9 +8,13 @@
 
 static const double allowed[2] = {3e-5, 1e-11};
 
-static size_t width(ssm2d_type type) { return type == SSM2D_FLOAT ? sizeof(float) : sizeof(double); }
+static size_t width(ssm2d_type type)
+{
+    return type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+}
 
-static ssm2d_stream *stream_of(ssm2d_context *context, const problem *p, ssm2d_type type, const void *params)
+static ssm2d_stream *stream_of(ssm2d_context *context, const problem *p, ssm2d_type type,
+                               const void *params)
 {
     ssm2d_stream *stream;
     ssm2d_error error;
@@ -19,18 +23,21 @@ static ssm2d_stream *stream_of(ssm2d_context *context, const problem *p, ssm2d_t
     return stream;
 }
 
-/* Pushes all rows; u and y are dense [batch][rows][cols][channels], a row of the stream is [batch][cols][channels]. */
+/* Pushes all rows; u and y are dense [batch][rows][cols][channels], a row of the stream is
+ * [batch][cols][channels]. */
 static void push_all(ssm2d_stream *stream, const problem *p, ssm2d_type type, double *y)
 {
     size_t line = p->cols * (size_t)p->config.channels, size = p->batch * line;
     double *row = doubles(size);
     for (size_t i = 0; i < p->rows; i++) {
-        for (size_t b = 0; b < p->batch; b++) memcpy(row + b * line, p->u + (b * p->rows + i) * line, line * sizeof *row);
+        for (size_t b = 0; b < p->batch; b++)
+            memcpy(row + b * line, p->u + (b * p->rows + i) * line, line * sizeof *row);
         void *in = convert(type, row, size), *out = malloc(size * width(type));
         memset(out, 0x55, size * width(type));
         ssm2d_stream_push(stream, in, out);
         convert_back(type, out, row, size);
-        for (size_t b = 0; b < p->batch; b++) memcpy(y + (b * p->rows + i) * line, row + b * line, line * sizeof *row);
+        for (size_t b = 0; b < p->batch; b++)
+            memcpy(y + (b * p->rows + i) * line, row + b * line, line * sizeof *row);
         free(in), free(out);
     }
     free(row);
@@ -76,7 +83,8 @@ static void recurrent_is_convolution(void **state)
         config.directions = 1 + i / 12 % 2;
         config.pair = SSM2D_PAIR_COLUMNS;
         config.trunc_rows = config.trunc_cols = 0;
-        problem p = problem_make(config, 1 + (size_t)below(&r, 3), 1 + (size_t)below(&r, 12), 1 + (size_t)below(&r, 12), &r);
+        problem p = problem_make(config, 1 + (size_t)below(&r, 3), 1 + (size_t)below(&r, 12),
+                                 1 + (size_t)below(&r, 12), &r);
         wrong += check_stream(context, &p);
         problem_free(&p);
     }
@@ -114,20 +122,29 @@ static void bad_streams(void **state)
         problem p = problem_make(config, 1, 3, 3, &r);
         ssm2d_stream *stream = NULL;
         ssm2d_error error = {""};
-        assert_int_not_equal(ssm2d_stream_create(context, &config, 1, 3, SSM2D_DOUBLE, p.params, &stream, &error), SSM2D_OK);
+        assert_int_not_equal(
+            ssm2d_stream_create(context, &config, 1, 3, SSM2D_DOUBLE, p.params, &stream, &error),
+            SSM2D_OK);
         assert_null(stream);
         assert_non_null(strstr(error.line, "directions"));
-        assert_int_not_equal(ssm2d_stream_create(context, &config, 1, 3, SSM2D_DOUBLE, p.params, &stream, NULL), SSM2D_OK);
+        assert_int_not_equal(
+            ssm2d_stream_create(context, &config, 1, 3, SSM2D_DOUBLE, p.params, &stream, NULL),
+            SSM2D_OK);
         config.directions = 1;
-        assert_int_not_equal(ssm2d_stream_create(context, &config, 1, 0, SSM2D_DOUBLE, p.params, &stream, &error), SSM2D_OK);
+        assert_int_not_equal(
+            ssm2d_stream_create(context, &config, 1, 0, SSM2D_DOUBLE, p.params, &stream, &error),
+            SSM2D_OK);
         assert_non_null(strstr(error.line, "cols"));
-        assert_int_not_equal(ssm2d_stream_create(context, &config, 0, 3, SSM2D_DOUBLE, p.params, &stream, &error), SSM2D_OK);
+        assert_int_not_equal(
+            ssm2d_stream_create(context, &config, 0, 3, SSM2D_DOUBLE, p.params, &stream, &error),
+            SSM2D_OK);
         assert_non_null(strstr(error.line, "batch"));
         config.channels = 1 << 20; /* its state would have 2^62 numbers */
         config.d_state = 1 << 12;
         config.values = SSM2D_POLAR;
         double *params = doubles(ssm2d_param_total(&config));
-        ssm2d_status status = ssm2d_stream_create(context, &config, 1 << 24, 1 << 4, SSM2D_DOUBLE, params, &stream, &error);
+        ssm2d_status status = ssm2d_stream_create(context, &config, 1 << 24, 1 << 4, SSM2D_DOUBLE,
+                                                  params, &stream, &error);
         assert_int_not_equal(status, SSM2D_OK);
         free(params);
         problem_free(&p);
@@ -151,7 +168,8 @@ static void trunc_is_honoured_or_refused(void **state)
         problem p = problem_make(config, 2, 6, 7, &r);
         ssm2d_stream *stream = NULL;
         ssm2d_error error = {""};
-        if (ssm2d_stream_create(context, &config, p.batch, p.cols, SSM2D_DOUBLE, p.params, &stream, &error))
+        if (ssm2d_stream_create(context, &config, p.batch, p.cols, SSM2D_DOUBLE, p.params, &stream,
+                                &error))
             assert_non_null(strstr(error.line, "trunc"));
         else {
             ssm2d_stream_destroy(stream);
@@ -164,8 +182,9 @@ static void trunc_is_honoured_or_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(recurrent_is_convolution), cmocka_unit_test(many_rows),
-                                       cmocka_unit_test(bad_streams), cmocka_unit_test(trunc_is_honoured_or_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(recurrent_is_convolution),
+                                       cmocka_unit_test(many_rows), cmocka_unit_test(bad_streams),
+                                       cmocka_unit_test(trunc_is_honoured_or_refused)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Threads: their number changes no bit, a plan serves several threads at once, and a forked child goes on. */
+/* Threads: their number changes no bit, a plan serves several threads at once, and a forked child
+ * goes on. */
 #include "problem.h"
 
 #include <pthread.h>
@@ -8,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The thread sanitizer of gcc and clang takes a child's new thread for one of the parent's and ends the child. */
+/* The thread sanitizer of gcc and clang takes a child's new thread for one of the parent's and ends
+ * the child. */
 #if defined(__SANITIZE_THREAD__)
 #define FORK_IS_TESTED 0
 #elif defined(__has_feature)
@@ -42,17 +44,21 @@ static void thread_count_changes_nothing(void **state)
     for (int t = 0; t < 4; t++) contexts[t] = context_of(t + 1);
     for (int i = 0; i < 16; i++) {
         ssm2d_config config = random_config(&r);
-        if (i == 0) { /* wide enough for several blocks of channels, and a kernel long enough for several of rows */
+        /* wide enough for several blocks of channels, and a kernel long enough for several of
+         * rows */
+        if (i == 0) {
             config = ssm2d_config_default();
             config.channels = 77;
         }
-        problem p = problem_make(config, 1 + (size_t)below(&r, 6), 1 + (size_t)below(&r, 20), 1 + (size_t)below(&r, 20), &r);
+        problem p = problem_make(config, 1 + (size_t)below(&r, 6), 1 + (size_t)below(&r, 20),
+                                 1 + (size_t)below(&r, 20), &r);
         for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
             for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 answer one = run(contexts[0], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
                 for (int t = 1; t < 4; t++) {
                     char what[400];
-                    snprintf(what, sizeof what, "%d threads %s %s %s", t + 1, algorithm, type_names[type], problem_text(&p));
+                    snprintf(what, sizeof what, "%d threads %s %s %s", t + 1, algorithm,
+                             type_names[type], problem_text(&p));
                     answer many = run(contexts[t], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
                     wrong += answers_differ(what, &p, &many, &one);
                     answer_free(&many);
@@ -91,7 +97,11 @@ static void *execute_often(void *arg)
 
 static job job_make(const problem *p, const ssm2d_plan *plan)
 {
-    return (job){p, plan, workspace_of(plan), {doubles(p->taps), doubles(p->cells), doubles(p->cells), doubles(p->total)}, 0};
+    return (job){p,
+                 plan,
+                 workspace_of(plan),
+                 {doubles(p->taps), doubles(p->cells), doubles(p->cells), doubles(p->total)},
+                 0};
 }
 
 static void job_free(job *j)
@@ -124,7 +134,8 @@ static void one_plan_many_threads(void **state)
             answer want = run(context, &p, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
             job jobs[JOBS];
             for (int i = 0; i < JOBS; i++) jobs[i] = job_make(&p, plan);
-            for (int i = 0; i < JOBS; i++) assert_int_equal(pthread_create(&jobs[i].thread, NULL, execute_often, &jobs[i]), 0);
+            for (int i = 0; i < JOBS; i++)
+                assert_int_equal(pthread_create(&jobs[i].thread, NULL, execute_often, &jobs[i]), 0);
             for (int i = 0; i < JOBS; i++) {
                 pthread_join(jobs[i].thread, NULL);
                 wrong += answers_differ(algorithm, &p, &jobs[i].out, &want);
@@ -184,7 +195,8 @@ static void child_goes_on(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_nothing), cmocka_unit_test(one_plan_many_threads),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_nothing),
+                                       cmocka_unit_test(one_plan_many_threads),
                                        cmocka_unit_test(child_goes_on)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Weights: their names and groups, initial values, files, and position embeddings at another size. */
+/* Weights: their names and groups, initial values, files, and position embeddings at another
+ * size. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "core/rng.h"
 #include "io/safetensors.h"
@@ -21,7 +22,8 @@ static weights *weights_of(const char *name, const char *const (*set)[2], int co
     if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
     for (int i = 0; i < count; i++)
         if (model_config_set("test", set[i][0], set[i][1], &c, &error)) fail_msg("%s", error.line);
-    if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error)) fail_msg("%s", error.line);
+    if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
+        fail_msg("%s", error.line);
     return w;
 }
 
@@ -81,28 +83,34 @@ static void test_list(void **state)
     assert_null(weights_find(w, "blocks.0.attn.qkv.bias"));
     const weights_array *patch = find(w, "patch_embed.proj.weight");
     assert_int_equal(patch->rank, 4);
-    assert_true(patch->shape[0] == 96 && patch->shape[1] == 3 && patch->shape[2] == 4 && patch->shape[3] == 4);
+    assert_true(patch->shape[0] == 96 && patch->shape[1] == 3 && patch->shape[2] == 4
+                && patch->shape[3] == 4);
     weights_destroy(w);
 }
 
-/* ---- initial values --------------------------------------------------------------------------------------------------- */
+/* ---- initial values -------------------------------------------------------------------------- */
 
-static void assert_moments(const weights *w, const float *params, const char *name, double mean, double deviation)
+static void assert_moments(const weights *w, const float *params, const char *name, double mean,
+                           double deviation)
 {
     const weights_array *a = find(w, name);
     double sum = 0, squares = 0, n = (double)a->count;
     for (size_t i = 0; i < a->count; i++) sum += (double)params[a->offset + i];
-    for (size_t i = 0; i < a->count; i++) squares += pow((double)params[a->offset + i] - sum / n, 2);
-    if (fabs(sum / n - mean) > 5 * deviation / sqrt(n) || fabs(sqrt(squares / n) - deviation) > 5 * deviation / sqrt(2 * n))
-        fail_msg("%s: mean %g, deviation %g, not %g, %g", name, sum / n, sqrt(squares / n), mean, deviation);
+    for (size_t i = 0; i < a->count; i++)
+        squares += pow((double)params[a->offset + i] - sum / n, 2);
+    if (fabs(sum / n - mean) > 5 * deviation / sqrt(n)
+        || fabs(sqrt(squares / n) - deviation) > 5 * deviation / sqrt(2 * n))
+        fail_msg("%s: mean %g, deviation %g, not %g, %g", name, sum / n, sqrt(squares / n), mean,
+                 deviation);
 }
 
 static void test_init(void **state)
 {
     (void)state;
-    weights *w = weights_of("vit", with_mixer, 2), *plain = weights_of("vit", NULL, 0), *deit = weights_of("deit-t", NULL, 0);
-    float *params = initial(w, 7), *again = initial(w, 7), *other = initial(w, 8), *bare = initial(plain, 7),
-          *deits = initial(deit, 7);
+    weights *w = weights_of("vit", with_mixer, 2), *plain = weights_of("vit", NULL, 0),
+            *deit = weights_of("deit-t", NULL, 0);
+    float *params = initial(w, 7), *again = initial(w, 7), *other = initial(w, 8),
+          *bare = initial(plain, 7), *deits = initial(deit, 7);
     assert_moments(w, params, "cls_token", 0, 1);
     assert_moments(w, params, "pos_embed", 0, 1);
     assert_moments(w, params, "patch_embed.proj.weight", 0, sqrt(2.0 / (48 + 192)));
@@ -149,7 +157,7 @@ static void test_init_authors(void **state)
     weights_destroy(w);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void test_round_trip(void **state)
 {
@@ -158,7 +166,8 @@ static void test_round_trip(void **state)
     weights_report report;
     weights *w = weights_of("vit-mini", with_mixer, 2);
     float *params = initial(w, 7), *again = initial(w, 8);
-    if (weights_save(w, path, params, &error) || weights_load(w, path, NULL, again, &report, &error))
+    if (weights_save(w, path, params, &error)
+        || weights_load(w, path, NULL, again, &report, &error))
         fail_msg("%s", error.line);
     assert_memory_equal(params, again, w->total * sizeof *params);
     assert_true(!report.new_mixer_arrays && !report.new_head && !report.resized);
@@ -168,7 +177,8 @@ static void test_round_trip(void **state)
     assert_int_not_equal(access(path, F_OK), -1);
 }
 
-/* A plain model's file into one with mixers; and the other way round, which would lose something. */
+/* A plain model's file into one with mixers; and the other way round, which would lose
+ * something. */
 static void test_new_mixers(void **state)
 {
     (void)state;
@@ -177,12 +187,14 @@ static void test_new_mixers(void **state)
     weights *w = weights_of("vit-mini", with_mixer, 2), *plain = weights_of("vit-mini", NULL, 0);
     float *bare = initial(plain, 7), *params = initial(w, 8), *expected = initial(w, 5);
     const weights_options options = {.seed = 5};
-    if (weights_save(plain, path, bare, &error) || weights_load(w, path, &options, params, &report, &error))
+    if (weights_save(plain, path, bare, &error)
+        || weights_load(w, path, &options, params, &report, &error))
         fail_msg("%s", error.line);
     assert_int_equal(report.new_mixer_arrays, 4 * 6);
     for (int i = 0; i < w->count; i++) {
         const weights_array *a = &w->arrays[i];
-        const float *from = a->part == WEIGHTS_MIXERS ? expected + a->offset : bare + find(plain, a->name)->offset;
+        const float *from =
+            a->part == WEIGHTS_MIXERS ? expected + a->offset : bare + find(plain, a->name)->offset;
         assert_memory_equal(params + a->offset, from, a->count * sizeof *params);
     }
     if (weights_save(w, path, params, &error)) fail_msg("%s", error.line);
@@ -193,7 +205,8 @@ static void test_new_mixers(void **state)
 }
 
 /* Writes all arrays of w but `without`; `changed` gets another first axis, of `axis`. */
-static void save_changed(const weights *w, float *params, const char *without, const char *changed, size_t axis)
+static void save_changed(const weights *w, float *params, const char *without, const char *changed,
+                         size_t axis)
 {
     safetensors_item items[128];
     ssm2d_error error;
@@ -202,7 +215,8 @@ static void save_changed(const weights *w, float *params, const char *without, c
         const weights_array *a = &w->arrays[i];
         if (without && !strcmp(a->name, without)) continue;
         safetensors_item *item = &items[count++];
-        *item = (safetensors_item){.name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
+        *item = (safetensors_item){
+            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
         memcpy(item->shape, a->shape, sizeof a->shape);
         if (changed && !strcmp(a->name, changed)) item->shape[0] = axis;
     }
@@ -227,9 +241,11 @@ static void test_bad_files(void **state)
     save_changed(w, params, "cls_token", NULL, 0);
     assert_load_refused(w, params, "the array cls_token is missing");
     save_changed(w, params, "blocks.1.mixer.B", NULL, 0);
-    assert_load_refused(w, params, "the array blocks.1.mixer.B is missing, other arrays of mixers are there");
+    assert_load_refused(w, params,
+                        "the array blocks.1.mixer.B is missing, other arrays of mixers are there");
     save_changed(w, params, NULL, "blocks.1.mlp.fc1.weight", 191);
-    assert_load_refused(w, params, "blocks.1.mlp.fc1.weight has the shape (191, 96), the model needs (192, 96)");
+    assert_load_refused(
+        w, params, "blocks.1.mlp.fc1.weight has the shape (191, 96), the model needs (192, 96)");
     save_changed(w, params, NULL, "blocks.1.mixer.D", 95);
     assert_load_refused(w, params, "blocks.1.mixer.D has the shape (95,), the model needs (96,)");
     save_changed(w, params, NULL, "head.weight", 9);
@@ -254,7 +270,8 @@ static void test_new_head(void **state)
     weights *ten = weights_of("vit-mini", NULL, 0), *seven = weights_of("vit-mini", set, 1);
     float *params = initial(ten, 7), *new = initial(seven, 8), *expected = initial(seven, 5);
     const weights_options options = {.new_head = 1, .seed = 5};
-    if (weights_save(ten, path, params, &error) || weights_load(seven, path, &options, new, &report, &error))
+    if (weights_save(ten, path, params, &error)
+        || weights_load(seven, path, &options, new, &report, &error))
         fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 1);
     const weights_array *a = find(seven, "head.weight");
@@ -262,12 +279,13 @@ static void test_new_head(void **state)
     a = find(seven, "head.bias");
     assert_memory_equal(new + a->offset, expected + a->offset, a->count * sizeof *new);
     a = find(seven, "norm.weight");
-    assert_memory_equal(new, params, (a->offset + a->count) * sizeof *new); /* all that comes before the head */
+    /* all that comes before the head */
+    assert_memory_equal(new, params, (a->offset + a->count) * sizeof *new);
     free(params), free(new), free(expected);
     weights_destroy(ten), weights_destroy(seven);
 }
 
-/* ---- position embeddings ---------------------------------------------------------------------------------------------- */
+/* ---- position embeddings --------------------------------------------------------------------- */
 
 /* The cubic convolution kernel of Keys with a = -0.75, as it is written in books. */
 static double keys(double x)
@@ -280,7 +298,8 @@ static double keys(double x)
 }
 
 /* Every cell of an image continued by its edges counts as far as its distance says. */
-static double sampled(const float *pos, int rows, int cols, size_t dim, size_t d, double y, double x)
+static double sampled(const float *pos, int rows, int cols, size_t dim, size_t d, double y,
+                      double x)
 {
     double sum = 0;
     for (int i = -3; i < rows + 3; i++)
@@ -295,8 +314,9 @@ static void test_bicubic(void **state)
 {
     (void)state;
     enum { DIM = 3, MOST = 1 + 16 * 16 };
-    static const int grids[][2][2] = {{{4, 4}, {8, 8}}, {{14, 14}, {16, 16}}, {{8, 8}, {5, 5}}, {{2, 5}, {7, 3}},
-                                      {{1, 1}, {4, 6}}, {{6, 4}, {1, 1}},     {{3, 7}, {3, 7}}, {{1, 9}, {9, 1}}};
+    static const int grids[][2][2] = {{{4, 4}, {8, 8}}, {{14, 14}, {16, 16}}, {{8, 8}, {5, 5}},
+                                      {{2, 5}, {7, 3}}, {{1, 1}, {4, 6}},     {{6, 4}, {1, 1}},
+                                      {{3, 7}, {3, 7}}, {{1, 9}, {9, 1}}};
     float from[MOST * DIM], to[MOST * DIM];
     rng r = rng_seed(3);
     for (int i = 0; i < MOST * DIM; i++) from[i] = (float)rng_normal(&r);
@@ -307,58 +327,71 @@ static void test_bicubic(void **state)
         for (int i = 0; i < new[0]; i++)
             for (int j = 0; j < new[1]; j++)
                 for (size_t d = 0; d < DIM; d++) {
-                    double y = (i + 0.5) * old[0] / new[0] - 0.5, x = (j + 0.5) * old[1] / new[1] - 0.5;
+                    double y = (i + 0.5) * old[0] / new[0] - 0.5,
+                           x = (j + 0.5) * old[1] / new[1] - 0.5;
                     double expected = sampled(from, old[0], old[1], DIM, d, y, x);
                     double got = (double)to[((size_t)(i * new[1] + j) + 1) * DIM + d];
-                    if (fabs(got - expected) > 1e-6) fail_msg("%zu: (%d, %d) is %g, not %g", k, i, j, got, expected);
+                    if (fabs(got - expected) > 1e-6)
+                        fail_msg("%zu: (%d, %d) is %g, not %g", k, i, j, got, expected);
                 }
     }
-    /* known values: 1 to 16 as 4 x 4, made twice as large; the cubic example of ONNX's Resize, which follows torch */
-    static const double known[] = {0.47265625, 0.76953125, 1.24609375, 1.875,  2.28125, 2.91015625, 3.38671875, 3.68359375,
-                                   1.66015625, 1.95703125, 2.43359375, 3.0625, 3.46875, 4.09765625, 4.57421875, 4.87109375};
+    /* known values: 1 to 16 as 4 x 4, made twice as large; the cubic example of ONNX's Resize,
+     * which follows torch */
+    static const double known[] = {
+        0.47265625, 0.76953125, 1.24609375, 1.875,  2.28125, 2.91015625, 3.38671875, 3.68359375,
+        1.66015625, 1.95703125, 2.43359375, 3.0625, 3.46875, 4.09765625, 4.57421875, 4.87109375};
     for (int i = 0; i <= 16; i++) from[i] = (float)i; /* CLS is 0 */
     pos_embed_resize(from, (const int[]){4, 4}, to, (const int[]){8, 8}, 1);
     for (int i = 0; i < 16; i++)
-        if (fabs((double)to[1 + i] - known[i]) > 1e-6) fail_msg("%d: %.9g, not %g", i, (double)to[1 + i], known[i]);
+        if (fabs((double)to[1 + i] - known[i]) > 1e-6)
+            fail_msg("%d: %.9g, not %g", i, (double)to[1 + i], known[i]);
 }
 
 static void test_load_resized(void **state)
 {
     (void)state;
-    static const char *const larger[][2] = {{"image", "48"}}, *const wide[][2] = {{"image", "[16, 64]"}},
-                             *const tall[][2] = {{"image", "[64, 16]"}}, *const thin[][2] = {{"image", "[8, 40]"}};
+    static const char *const larger[][2] = {{"image", "48"}},
+                             *const wide[][2] = {{"image", "[16, 64]"}},
+                             *const tall[][2] = {{"image", "[64, 16]"}},
+                             *const thin[][2] = {{"image", "[8, 40]"}};
     ssm2d_error error;
     weights_report report;
     weights *w = weights_of("vit-mini", NULL, 0), *big = weights_of("vit-mini", larger, 1),
             *flat = weights_of("vit-mini", wide, 1);
     weights *high = weights_of("vit-mini", tall, 1), *slim = weights_of("vit-mini", thin, 1);
-    float *params = initial(w, 7), *bigger = initial(big, 8), *resized = initial(big, 8), *flats = initial(flat, 8);
+    float *params = initial(w, 7), *bigger = initial(big, 8), *resized = initial(big, 8),
+          *flats = initial(flat, 8);
     float *highs = initial(high, 8), *expected = initial(high, 8), *slims = initial(slim, 8);
-    if (weights_save(w, path, params, &error) || weights_load(big, path, NULL, bigger, &report, &error)
+    if (weights_save(w, path, params, &error)
+        || weights_load(big, path, NULL, bigger, &report, &error)
         || weights_resize(w, params, big, resized, &error))
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 8 && report.old_grid[1] == 8);
     assert_memory_equal(bigger, resized, big->total * sizeof *bigger);
     /* as many patches otherwise arranged: the file says how */
-    if (weights_save(flat, path, flats, &error) || weights_load(high, path, NULL, highs, &report, &error)
+    if (weights_save(flat, path, flats, &error)
+        || weights_load(high, path, NULL, highs, &report, &error)
         || weights_resize(flat, flats, high, expected, &error))
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 4 && report.old_grid[1] == 16);
     assert_memory_equal(highs, expected, high->total * sizeof *highs);
     /* no square */
-    if (weights_save(slim, path, slims, &error) || weights_load(w, path, NULL, params, &report, &error))
+    if (weights_save(slim, path, slims, &error)
+        || weights_load(w, path, NULL, params, &report, &error))
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 2 && report.old_grid[1] == 10);
     /* what the caller says goes before what the file does */
     const weights_options wrong = {.old_grid = {3, 16}};
     assert_int_equal(weights_load(w, path, &wrong, params, &report, &error), SSM2D_ERROR_ARGUMENT);
-    assert_non_null(
-        strstr(error.line, "pos_embed has (1, 21, 96), which is no grid that is known: the model needs 8 x 8 patches"));
-    free(params), free(bigger), free(resized), free(flats), free(highs), free(expected), free(slims);
-    weights_destroy(w), weights_destroy(big), weights_destroy(flat), weights_destroy(high), weights_destroy(slim);
+    assert_non_null(strstr(error.line, "pos_embed has (1, 21, 96), which is no grid that is known: "
+                                       "the model needs 8 x 8 patches"));
+    free(params), free(bigger), free(resized), free(flats), free(highs), free(expected),
+        free(slims);
+    weights_destroy(w), weights_destroy(big), weights_destroy(flat), weights_destroy(high),
+        weights_destroy(slim);
 }
 
-/* ---- no memory -------------------------------------------------------------------------------------------------------- */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 static int left; /* allocations that succeed */
 
@@ -374,7 +407,8 @@ static void give(void *memory, void *user)
     free(memory);
 }
 
-/* Whichever allocation fails, the answer is an error and nothing is lost (a sanitizer looks) or written. */
+/* Whichever allocation fails, the answer is an error and nothing is lost (a sanitizer looks) or
+ * written. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -426,10 +460,11 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),       cmocka_unit_test(test_init),       cmocka_unit_test(test_init_authors),
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_new_mixers), cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_new_head),   cmocka_unit_test(test_bicubic),    cmocka_unit_test(test_load_resized),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_list),         cmocka_unit_test(test_init),
+        cmocka_unit_test(test_init_authors), cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_new_mixers),   cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_new_head),     cmocka_unit_test(test_bicubic),
+        cmocka_unit_test(test_load_resized), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

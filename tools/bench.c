@@ -1,5 +1,5 @@
-/* bench - `ssm2d bench`, and its part `layer`: the layer's time in units of one Linear on the same tokens. Ratios, as seconds
- * do not travel. */
+/* bench - `ssm2d bench`, and its part `layer`: the layer's time in units of one Linear on the same
+ * tokens. Ratios, as seconds do not travel. */
 #include "bench.h"
 
 #include "core/status.h"
@@ -28,21 +28,28 @@ enum { STANDARD_CASES = sizeof standard_cases / sizeof *standard_cases };
 static const double exponent_goal = 1.1;
 
 static const char *precision_name(int i) { return i == 0 ? "float" : i == 1 ? "double" : NULL; }
-static const char *algo_name(int i) { return i == 0 ? "auto" : i == 1 ? "all" : ssm2d_algorithm_name(i - 2); }
+static const char *algo_name(int i)
+{
+    return i == 0 ? "auto" : i == 1 ? "all" : ssm2d_algorithm_name(i - 2);
+}
 
 static const option options[] = {
     {"json", OPTION_FLAG, offsetof(values, json), "print JSON instead of a table"},
     {"quick", OPTION_FLAG, offsetof(values, quick), "some ten seconds in all, less steady"},
-    {"rows", OPTION_INT, offsetof(values, rows), "a case of your own: rows of the grid", .low = 1, .high = 1e5},
+    {"rows", OPTION_INT, offsetof(values, rows), "a case of your own: rows of the grid", .low = 1,
+     .high = 1e5},
     {"cols", OPTION_INT, offsetof(values, cols), "columns of the grid", .low = 1, .high = 1e5},
     {"channels", OPTION_INT, offsetof(values, channels), "channels", .low = 1, .high = 1e5},
-    {"batch", OPTION_INT, offsetof(values, batch), "images at a time; 1 when not given", .low = 1, .high = 1e6},
-    {"directions", OPTION_INT, offsetof(values, directions), "1, 2 or 4", .low = 1, .high = 4, .standard = "2"},
+    {"batch", OPTION_INT, offsetof(values, batch), "images at a time; 1 when not given", .low = 1,
+     .high = 1e6},
+    {"directions", OPTION_INT, offsetof(values, directions), "1, 2 or 4", .low = 1, .high = 4,
+     .standard = "2"},
     {"complex", OPTION_FLAG, offsetof(values, complex), "complex (polar) instead of real systems"},
-    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute; all of them, one after the other", .choice = algo_name,
-     .standard = "auto"},
-    {"precision", OPTION_CHOICE, offsetof(values, precision), "of the numbers; double has no Linear to compare with",
-     .choice = precision_name, .standard = "float"},
+    {"algo", OPTION_CHOICE, offsetof(values, algo),
+     "how to compute; all of them, one after the other", .choice = algo_name, .standard = "auto"},
+    {"precision", OPTION_CHOICE, offsetof(values, precision),
+     "of the numbers; double has no Linear to compare with", .choice = precision_name,
+     .standard = "float"},
     {0}};
 
 static int given(long value) { return value != OPTION_UNSET; }
@@ -50,14 +57,16 @@ static int given(long value) { return value != OPTION_UNSET; }
 static ssm2d_status check(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    if (o->directions == 3) return fail(error, SSM2D_ERROR_ARGUMENT, "--directions=3: use 1, 2 or 4");
+    if (o->directions == 3)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--directions=3: use 1, 2 or 4");
     if ((given(o->rows) || given(o->cols) || given(o->channels) || given(o->batch))
         && !(given(o->rows) && given(o->cols) && given(o->channels)))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "a case of your own takes all of --rows, --cols and --channels");
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "a case of your own takes all of --rows, --cols and --channels");
     return SSM2D_OK;
 }
 
-/* ---- printing, of all parts ----------------------------------------------------------------------------------------- */
+/* ---- printing, of all parts ------------------------------------------------------------------ */
 
 void bench_number(const char *key, double value)
 {
@@ -71,27 +80,31 @@ void bench_warn(double spread)
 {
     static const double calm = 1.3;
     if (spread > calm)
-        fprintf(stderr, "ssm2d bench: this machine is busy (times vary by a factor of %.1f); do not trust the ratios.\n",
+        fprintf(stderr,
+                "ssm2d bench: this machine is busy (times vary by a factor of %.1f); do not trust "
+                "the ratios.\n",
                 spread);
 }
 
-/* ---- printing ------------------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print_head(ssm2d_context *context, const values *o)
 {
     int threads = ssm2d_context_threads(context);
     const char *isa = ssm2d_context_cpu(context);
     if (o->json) {
-        printf("{\"threads\":%d,\"isa\":\"%s\",\"precision\":\"%s\",\"directions\":%ld,\"complex\":%s,\"cases\":[", threads,
-               isa, o->precision, o->directions, o->complex ? "true" : "false");
+        printf("{\"threads\":%d,\"isa\":\"%s\",\"precision\":\"%s\",\"directions\":%ld,\"complex\":"
+               "%s,\"cases\":[",
+               threads, isa, o->precision, o->directions, o->complex ? "true" : "false");
         return;
     }
-    printf("threads %d, %s, %s, directions %ld, %s; n_ssm 8, d_state 16. Milliseconds; ratio to the Linear (and its goal).\n",
+    printf("threads %d, %s, %s, directions %ld, %s; n_ssm 8, d_state 16. Milliseconds; ratio to "
+           "the Linear (and its goal).\n",
            threads, isa, o->precision, o->directions, o->complex ? "complex" : "real");
-    printf("%-22s %-7s %s   %s   %s\n", "", "", "---------- forward ----------", "----- forward + backward ----",
-           "----- kernels ----");
-    printf("%-22s %-7s %8s %8s %11s   %8s %8s %11s   %8s %9s %8s\n", "case", "algo", "layer", "Linear", "ratio", "layer",
-           "Linear", "ratio", "alone", "+ adjoint", "memcpy");
+    printf("%-22s %-7s %s   %s   %s\n", "", "", "---------- forward ----------",
+           "----- forward + backward ----", "----- kernels ----");
+    printf("%-22s %-7s %8s %8s %11s   %8s %8s %11s   %8s %9s %8s\n", "case", "algo", "layer",
+           "Linear", "ratio", "layer", "Linear", "ratio", "alone", "+ adjoint", "memcpy");
 }
 
 static void print_time(double milliseconds)
@@ -112,7 +125,8 @@ static void print_ratio(double ratio, double goal)
     printf(" %11s  ", text);
 }
 
-static void print_row(const watched *w, const char *algo, const bench_result *r, const char *refusal)
+static void print_row(const watched *w, const char *algo, const bench_result *r,
+                      const char *refusal)
 {
     char name[64];
     snprintf(name, sizeof name, "%zu x %zux%zu x %d", w->batch, w->rows, w->cols, w->channels);
@@ -134,10 +148,11 @@ static void print_row(const watched *w, const char *algo, const bench_result *r,
     printf("\n");
 }
 
-static void print_json(const watched *w, const char *algo, const bench_result *r, const char *refusal)
+static void print_json(const watched *w, const char *algo, const bench_result *r,
+                       const char *refusal)
 {
-    printf("\n{\"batch\":%zu,\"rows\":%zu,\"cols\":%zu,\"channels\":%d,\"algo\":\"%s\"", w->batch, w->rows, w->cols,
-           w->channels, algo);
+    printf("\n{\"batch\":%zu,\"rows\":%zu,\"cols\":%zu,\"channels\":%d,\"algo\":\"%s\"", w->batch,
+           w->rows, w->cols, w->channels, algo);
     if (refusal) {
         printf(",\"refused\":\"");
         for (const char *c = refusal; *c; c++) printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
@@ -157,7 +172,9 @@ static void print_json(const watched *w, const char *algo, const bench_result *r
     if (w->forward_goal > 0) {
         bench_number("forward_goal", w->forward_goal);
         bench_number("train_goal", w->train_goal);
-        printf(",\"met\":%s", r->forward_ratio <= w->forward_goal && r->train_ratio <= w->train_goal ? "true" : "false");
+        printf(",\"met\":%s", r->forward_ratio <= w->forward_goal && r->train_ratio <= w->train_goal
+                                  ? "true"
+                                  : "false");
     }
     bench_number("spread", r->spread);
     printf(",\"workspace_bytes\":%zu,\"rounds\":%d}", r->bytes, r->rounds);
@@ -168,22 +185,26 @@ static void print_growth(const bench_growth *g, double share, int json)
     if (json) {
         bench_number("kernel_exponent", g->exponent);
         printf(",\"kernel_growth\":[");
-        for (int i = 0; i < BENCH_SIDES; i++) printf("%s{\"side\":%zu,\"ms\":%.5g}", i ? "," : "", g->side[i], g->time[i]);
+        for (int i = 0; i < BENCH_SIDES; i++)
+            printf("%s{\"side\":%zu,\"ms\":%.5g}", i ? "," : "", g->side[i], g->time[i]);
         printf("]");
         return;
     }
-    printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with the power %.2f (goal: %g) "
+    printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with "
+           "the power %.2f (goal: %g) "
            "of the number of cells:\n",
            100 * share, g->exponent, exponent_goal);
-    for (int i = 0; i < BENCH_SIDES; i++) printf("%s%zux%zu %.3g", i ? ", " : "", g->side[i], g->side[i], g->time[i]);
+    for (int i = 0; i < BENCH_SIDES; i++)
+        printf("%s%zux%zu %.3g", i ? ", " : "", g->side[i], g->side[i], g->time[i]);
     printf(" ms (one direction, 8 channels).\n");
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* One line of the result. What a plan refuses is a result too when the user compares algorithms. */
-static ssm2d_status run_one(ssm2d_context *context, const values *o, const watched *w, const char *algo, double seconds,
-                            bench_result *result, ssm2d_error *error)
+static ssm2d_status run_one(ssm2d_context *context, const values *o, const watched *w,
+                            const char *algo, double seconds, bench_result *result,
+                            ssm2d_error *error)
 {
     bench_case c = {ssm2d_config_default(), w->batch, w->rows, w->cols, SSM2D_FLOAT, algo, seconds};
     ssm2d_error why = {""};
@@ -194,7 +215,8 @@ static ssm2d_status run_one(ssm2d_context *context, const values *o, const watch
     ssm2d_status status = bench_layer(context, &c, result, &why);
     int refused = status == SSM2D_ERROR_UNSUPPORTED && !strcmp(o->algo, "all");
     if (status && !refused) return fail(error, status, "%s", why.line);
-    (o->json ? print_json : print_row)(w, refused ? algo : result->algorithm, result, refused ? why.line : NULL);
+    (o->json ? print_json : print_row)(w, refused ? algo : result->algorithm, result,
+                                       refused ? why.line : NULL);
     fflush(stdout);
     return SSM2D_OK;
 }
@@ -202,10 +224,16 @@ static ssm2d_status run_one(ssm2d_context *context, const values *o, const watch
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    watched own = {given(o->batch) ? (size_t)o->batch : 1, (size_t)o->rows, (size_t)o->cols, (int)o->channels, 0, 0};
+    watched own = {given(o->batch) ? (size_t)o->batch : 1,
+                   (size_t)o->rows,
+                   (size_t)o->cols,
+                   (int)o->channels,
+                   0,
+                   0};
     int all = !strcmp(o->algo, "all"), lines = 0, standard = !given(o->rows);
-    int goals = standard && !o->complex && o->directions == 2 && !strcmp(o->algo, "auto") && !strcmp(o->precision, "float")
-                && ssm2d_context_threads(context) == 2 && strcmp(ssm2d_context_cpu(context), "baseline") != 0;
+    int goals = standard && !o->complex && o->directions == 2 && !strcmp(o->algo, "auto")
+                && !strcmp(o->precision, "float") && ssm2d_context_threads(context) == 2
+                && strcmp(ssm2d_context_cpu(context), "baseline") != 0;
     bench_growth growth;
     double share = 0, spread = 0, seconds = o->quick ? 1 : 9;
     ssm2d_status status = SSM2D_OK;
@@ -216,7 +244,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         for (int k = 0; !status && (all ? ssm2d_algorithm_name(k) != NULL : k == 0); k++) {
             bench_result result = {{0}};
             if (o->json && lines) printf(",");
-            status = run_one(context, o, &w, all ? ssm2d_algorithm_name(k) : o->algo, seconds, &result, error);
+            status = run_one(context, o, &w, all ? ssm2d_algorithm_name(k) : o->algo, seconds,
+                             &result, error);
             if (result.spread > spread) spread = result.spread;
             if (lines++ == 0) share = result.kernel_train / result.train;
         }
@@ -233,8 +262,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 static const command command_layer_part = {
     "bench layer",
     "the layer against a Linear layer",
-    "Measures the layer, forward and forward with backward, beside one Linear layer of as many channels on the same tokens "
-    "(oneDNN, same threads and instruction set), beside copying the input, and the generation of the kernels alone. Ratios are "
+    "Measures the layer, forward and forward with backward, beside one Linear layer of as many "
+    "channels on the same tokens "
+    "(oneDNN, same threads and instruction set), beside copying the input, and the generation of "
+    "the kernels alone. Ratios are "
     "what to look at: both are timed in turns, so that the speed of the machine cancels out.\n"
     "Without --rows, --cols and --channels, five standard cases are measured, in about a minute.\n",
     options,
@@ -243,14 +274,16 @@ static const command command_layer_part = {
     0,
     NULL};
 
-static const command *const parts[] = {&command_layer_part, &command_bench_train, &command_bench_infer, NULL};
+static const command *const parts[] = {&command_layer_part, &command_bench_train,
+                                       &command_bench_infer, NULL};
 
-const command command_bench = {"bench",
-                               "measure the layer, and training and running models",
-                               "Measures, in ratios: what is compared is timed in turns, so that the speed of the machine "
-                               "cancels out.",
-                               NULL,
-                               NULL,
-                               NULL,
-                               0,
-                               parts};
+const command command_bench = {
+    "bench",
+    "measure the layer, and training and running models",
+    "Measures, in ratios: what is compared is timed in turns, so that the speed of the machine "
+    "cancels out.",
+    NULL,
+    NULL,
+    NULL,
+    0,
+    parts};

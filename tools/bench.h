@@ -13,22 +13,28 @@ double bench_now(void);
 /* The shortest of `times` runs: what the machine can do when nothing else disturbs it. */
 double bench_time(bench_work work, void *arg, int times);
 double bench_median(double *values, int count); /* sorts values */
-void bench_number(const char *key, double value); /* prints ,"key":value as JSON; null when it is not positive: there is none */
-void bench_warn(double spread); /* says that the machine is busy, when the median of a time is so many times its shortest */
+/* prints ,"key":value as JSON; null when it is not positive: there is none */
+void bench_number(const char *key, double value);
+/* says that the machine is busy, when the median of a time is so many times its shortest */
+void bench_warn(double spread);
 
-/* Holds oneDNN to the instruction set that we use; it listens only before its first multiplication. */
+/* Holds oneDNN to the instruction set that we use; it listens only before its first
+ * multiplication. */
 void bench_match_cpu(const ssm2d_context *context);
 
-/* One Linear, H -> H: y = x W^T forward; dx = dy W and dW = dy^T x backward. x, y, dy, dx: [tokens][channels] */
+/* One Linear, H -> H: y = x W^T forward; dx = dy W and dW = dy^T x backward. x, y, dy, dx:
+ * [tokens][channels] */
 typedef struct bench_linear bench_linear;
 
-ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t channels, const float *x, const float *dy,
-                                 bench_linear **linear, ssm2d_error *error);
+ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t channels,
+                                 const float *x, const float *dy, bench_linear **linear,
+                                 ssm2d_error *error);
 void bench_linear_forward(void *linear);
 void bench_linear_train(void *linear); /* forward and backward */
 void bench_linear_destroy(bench_linear *linear);
 
-/* What this machine can multiply: oneDNN's sgemm of large square matrices, one for each thread, all at once. */
+/* What this machine can multiply: oneDNN's sgemm of large square matrices, one for each thread, all
+ * at once. */
 typedef struct bench_peak bench_peak;
 
 ssm2d_status bench_peak_create(ssm2d_context *context, bench_peak **peak, ssm2d_error *error);
@@ -45,7 +51,8 @@ typedef struct bench_case {
     double seconds;
 } bench_case;
 
-/* Medians over `rounds` rounds; in each, every kind of work was timed, and the ratios were taken. */
+/* Medians over `rounds` rounds; in each, every kind of work was timed, and the ratios were
+ * taken. */
 typedef struct bench_result {
     char algorithm[16];
     size_t bytes; /* of the workspace */
@@ -55,19 +62,23 @@ typedef struct bench_result {
     double memory;                       /* copying the input */
     double kernel, kernel_train;         /* generating the kernels; with the adjoint */
     double forward_ratio, train_ratio;   /* to the Linear of the same round */
-    double spread;                       /* median of `train` over its shortest; well above 1 on a busy machine */
+    /* median of `train` over its shortest; well above 1 on a busy machine */
+    double spread;
 } bench_result;
 
-ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result, ssm2d_error *error);
+ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result,
+                         ssm2d_error *error);
 
-/* How the time of the kernels with their adjoint (one direction, 8 channels) grows with the number of cells: times of square
- * grids of side 16 to 1024, and the slope of a least-squares line through log(time) against log(cells). */
+/* How the time of the kernels with their adjoint (one direction, 8 channels) grows with the number
+ * of cells: times of square grids of side 16 to 1024, and the slope of a least-squares line through
+ * log(time) against log(cells). */
 enum { BENCH_SIDES = 7 };
 typedef struct bench_growth {
     size_t side[BENCH_SIDES];
     double time[BENCH_SIDES], exponent;
 } bench_growth;
 
-ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_growth *growth, ssm2d_error *error);
+ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_growth *growth,
+                                 ssm2d_error *error);
 
 #endif

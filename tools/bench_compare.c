@@ -1,5 +1,5 @@
-/* bench_compare - a model beside the plain one and the machine's peak, timed in turns; the options and the tables of results
- * that `bench train` and `bench infer` share. */
+/* bench_compare - a model beside the plain one and the machine's peak, timed in turns; the options
+ * and the tables of results that `bench train` and `bench infer` share. */
 #include "bench_model.h"
 
 #include "core/status.h"
@@ -9,9 +9,10 @@
 #include <sys/resource.h>
 
 enum { MOST_ROUNDS = 200, LEAST_ROUNDS = 3, MOST_RUNS = 50, PEAK_RUNS = 3 };
-static const double turn = 250; /* milliseconds that a turn takes at least, if MOST_RUNS do: caches are warm for most of it */
+/* milliseconds that a turn takes at least, if MOST_RUNS do: caches are warm for most of it */
+static const double turn = 250;
 
-/* ---- options -------------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static const char *model_name(int i) { return model_at(i) ? model_at(i)->name : NULL; }
 static const char *mixer_name(int i) { return mixer_at(i) ? mixer_at(i)->name : NULL; }
@@ -21,15 +22,21 @@ static const char *mixer_name(int i) { return mixer_at(i) ? mixer_at(i)->name : 
 const option bench_model_options[] = {
     {"json", OPTION_FLAG, AT(json), "print JSON instead of a table"},
     {"quick", OPTION_FLAG, AT(quick), "a few seconds, less steady"},
-    {"model", OPTION_CHOICE, AT(model), "see ssm2d models", .choice = model_name, .standard = "vit"},
-    {"mixer", OPTION_CHOICE, AT(mixer), "what mixes patches inside a block", .choice = mixer_name, .standard = "ssm2d"},
-    {"batch", OPTION_INT, AT(batch), "images at a time; 128 when not given (infer: 128, and 1)", .low = 1, .high = 65536},
-    {"image", OPTION_INT, AT(image), "side of the images in pixels; the model's own when not given", .low = 1, .high = 16384},
-    {"directions", OPTION_INT, AT(directions), "of the mixer; 4 when not given", .low = 1, .high = 4},
+    {"model", OPTION_CHOICE, AT(model), "see ssm2d models", .choice = model_name,
+     .standard = "vit"},
+    {"mixer", OPTION_CHOICE, AT(mixer), "what mixes patches inside a block", .choice = mixer_name,
+     .standard = "ssm2d"},
+    {"batch", OPTION_INT, AT(batch), "images at a time; 128 when not given (infer: 128, and 1)",
+     .low = 1, .high = 65536},
+    {"image", OPTION_INT, AT(image), "side of the images in pixels; the model's own when not given",
+     .low = 1, .high = 16384},
+    {"directions", OPTION_INT, AT(directions), "of the mixer; 4 when not given", .low = 1,
+     .high = 4},
     {"n-ssm", OPTION_INT, AT(n_ssm), "systems of the mixer", .low = 1, .high = 1e5},
     {"d-state", OPTION_INT, AT(d_state), "states of a system of the mixer", .low = 1, .high = 1e5},
     {"complex", OPTION_FLAG, AT(complex), "complex instead of real systems"},
-    {"set", OPTION_LIST, AT(set), "any key of a model, such as mixer.place=ffn or depth=2; may be repeated",
+    {"set", OPTION_LIST, AT(set),
+     "any key of a model, such as mixer.place=ffn or depth=2; may be repeated",
      .value = "KEY=VALUE"},
     {0}};
 
@@ -51,7 +58,8 @@ ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm
         snprintf(text, sizeof text, "%ld", numbers[i].value);
         status = model_config_set(numbers[i].option, numbers[i].key, text, config, error);
     }
-    if (!status && o->complex) status = model_config_set("--complex", "mixer.complex", "true", config, error);
+    if (!status && o->complex)
+        status = model_config_set("--complex", "mixer.complex", "true", config, error);
     for (int i = 0; i < o->set.count && !status; i++) {
         status = option_pair("--set", o->set.words[i], key, &value, error);
         if (!status) status = model_config_set("--set", key, value, config, error);
@@ -65,7 +73,7 @@ ssm2d_status bench_model_check(const void *values, ssm2d_error *error)
     return bench_model_config(values, &config, error);
 }
 
-/* ---- timing --------------------------------------------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------------------- */
 
 static double most_memory(void)
 {
@@ -82,9 +90,11 @@ static double take_turn(bench_work work, void *arg, int runs)
     return bench_median(samples, runs);
 }
 
-static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak, double seconds, bench_outcome *r)
+static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak, double seconds,
+                       bench_outcome *r)
 {
-    double step[MOST_ROUNDS], other[MOST_ROUNDS], rate[MOST_ROUNDS], ratio[MOST_ROUNDS], share[MOST_ROUNDS];
+    double step[MOST_ROUNDS], other[MOST_ROUNDS], rate[MOST_ROUNDS], ratio[MOST_ROUNDS],
+        share[MOST_ROUNDS];
     const double products = bench_model_products(mixed);
     double start = bench_now(), once = bench_time(bench_model_run, mixed, 1);
     const int runs = once * MOST_RUNS < turn ? MOST_RUNS : once > turn ? 1 : (int)(turn / once);
@@ -106,8 +116,8 @@ static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak,
     r->spread = r->step / step[0]; /* sorted by now */
 }
 
-ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, size_t batch, int training, double seconds,
-                           bench_outcome *outcome, ssm2d_error *error)
+ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, size_t batch,
+                           int training, double seconds, bench_outcome *outcome, ssm2d_error *error)
 {
     bench_model *mixed = NULL, *plain = NULL;
     bench_peak *peak = NULL;
@@ -130,7 +140,7 @@ done:
     return status;
 }
 
-/* ---- printing ------------------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static double op_time(const bench_op *o) { return o->forward + o->backward; }
 
@@ -155,8 +165,8 @@ void bench_outcome_json(const bench_outcome *r, int threads)
     printf(",\"rounds\":%d,\"ops\":[", r->rounds);
     for (int i = 0; i < r->op_count; i++) {
         const bench_op *o = &r->ops[i];
-        printf("%s\n{\"op\":\"%s\",\"nodes\":%d,\"forward_ms\":%.5g,\"backward_ms\":%.5g", i ? "," : "", o->name, o->nodes,
-               o->forward, o->backward);
+        printf("%s\n{\"op\":\"%s\",\"nodes\":%d,\"forward_ms\":%.5g,\"backward_ms\":%.5g",
+               i ? "," : "", o->name, o->nodes, o->forward, o->backward);
         bench_number("share", op_time(o) / all_time(r));
         bench_number("sgemm_share", o->products / op_time(o) / r->peak);
         printf("}");
@@ -167,22 +177,27 @@ void bench_outcome_json(const bench_outcome *r, int threads)
 void bench_outcome_head(ssm2d_context *context, const model_config *c, const char *what)
 {
     const ssm2d_config *layer = &c->mixer.layer;
-    printf("%s, %dx%d, patch %d, mixer %s", c->model->name, c->image[0], c->image[1], c->patch, c->mixer.kind->name);
+    printf("%s, %dx%d, patch %d, mixer %s", c->model->name, c->image[0], c->image[1], c->patch,
+           c->mixer.kind->name);
     if (c->mixer.kind == &mixer_ssm2d)
-        printf(" (%s, %d directions, n_ssm %d, d_state %d)", layer->values == SSM2D_REAL ? "real" : "complex",
-               layer->directions, layer->n_ssm, layer->d_state);
-    printf(": %s, %d threads, %s.\n", what, ssm2d_context_threads(context), ssm2d_context_cpu(context));
+        printf(" (%s, %d directions, n_ssm %d, d_state %d)",
+               layer->values == SSM2D_REAL ? "real" : "complex", layer->directions, layer->n_ssm,
+               layer->d_state);
+    printf(": %s, %d threads, %s.\n", what, ssm2d_context_threads(context),
+           ssm2d_context_cpu(context));
 }
 
 void bench_outcome_table(const bench_outcome *r, int training)
 {
     const double all = all_time(r);
-    printf("\nbatch %zu: %.1f images/s, %.4g ms; without the mixer %.4g ms, ratio %.3f (medians of %d rounds)\n",
+    printf("\nbatch %zu: %.1f images/s, %.4g ms; without the mixer %.4g ms, ratio %.3f (medians of "
+           "%d rounds)\n",
            r->batch, (double)r->batch * 1e3 / r->step, r->step, r->plain, r->ratio, r->rounds);
-    printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; most memory %.0f MB\n",
+    printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; most "
+           "memory %.0f MB\n",
            100 * r->share, 2 * r->peak * 1e-6, r->rss);
-    printf("%-14s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms", training ? "backward ms" : "", "share",
-           "sgemm peak");
+    printf("%-14s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",
+           training ? "backward ms" : "", "share", "sgemm peak");
     for (int i = 0; i < r->op_count; i++) {
         const bench_op *o = &r->ops[i];
         printf("%-14s %5d %11.3f", o->name, o->nodes, o->forward);

@@ -11,7 +11,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     model_config config;
     bench_outcome r, one = {.spread = 0};
     ssm2d_status status = bench_model_config(o, &config, error);
-    if (!status) status = bench_compare(context, &config, both ? 128 : (size_t)o->batch, 0, seconds, &r, error);
+    if (!status)
+        status =
+            bench_compare(context, &config, both ? 128 : (size_t)o->batch, 0, seconds, &r, error);
     if (!status && both) status = bench_compare(context, &config, 1, 0, seconds, &one, error);
     if (status) return status;
     if (o->json) {
@@ -35,8 +37,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 const command command_bench_infer = {
     "bench infer",
     "running a model, on many images at a time and on one",
-    "Measures running a model on random images, its kernels made beforehand, beside the same model without a mixer and beside "
-    "oneDNN's sgemm on large matrices, all in turns; prints medians, and where the time goes. Without --batch, batches of 128 "
+    "Measures running a model on random images, its kernels made beforehand, beside the same model "
+    "without a mixer and beside "
+    "oneDNN's sgemm on large matrices, all in turns; prints medians, and where the time goes. "
+    "Without --batch, batches of 128 "
     "images and of one.\n"
     "Take bench/peers/torch_vit.py to compare with PyTorch.",
     bench_model_options,

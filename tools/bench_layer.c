@@ -1,7 +1,9 @@
-/* bench_layer - times one case of the layer beside a Linear on the same tokens, and how the kernels' cost grows.
+/* bench_layer - times one case of the layer beside a Linear on the same tokens, and how the
+ * kernels' cost grows.
  *
- * The machine's speed wanders, so everything is timed in turns, round after round, and a ratio is taken within a round. A time
- * in a round is the shortest of a few runs; what is reported is the median over the rounds. */
+ * The machine's speed wanders, so everything is timed in turns, round after round, and a ratio is
+ * taken within a round. A time in a round is the shortest of a few runs; what is reported is the
+ * median over the rounds. */
 #include "bench.h"
 
 #include "core/context.h"
@@ -46,7 +48,8 @@ double bench_median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* A layer with everything that executing it takes. u, y, dy, du: [batch][rows][cols][channels]; kernel: [R][H][rows][cols] */
+/* A layer with everything that executing it takes. u, y, dy, du: [batch][rows][cols][channels];
+ * kernel: [R][H][rows][cols] */
 typedef struct subject {
     ssm2d_context *context;
     ssm2d_plan *plan;
@@ -84,7 +87,8 @@ static void kernel_train(void *arg)
 static void copy_block(void *arg, size_t task, int worker)
 {
     subject *s = arg;
-    size_t first = task * COPY_BLOCK, n = s->bytes - first < COPY_BLOCK ? s->bytes - first : COPY_BLOCK;
+    size_t first = task * COPY_BLOCK,
+           n = s->bytes - first < COPY_BLOCK ? s->bytes - first : COPY_BLOCK;
     (void)worker;
     memcpy((char *)s->y + first, (const char *)s->u + first, n);
 }
@@ -115,7 +119,8 @@ static void fill(rng *r, ssm2d_type type, size_t count, void *values)
 }
 
 /* kernels_only: without u, y and their gradients */
-static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, int kernels_only, subject *s, ssm2d_error *error)
+static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, int kernels_only,
+                                 subject *s, ssm2d_error *error)
 {
     size_t number = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
     size_t cells = c->rows * c->cols, channels = (size_t)c->config.channels;
@@ -144,8 +149,9 @@ static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, in
         enough = enough && s->u && s->y && s->dy && s->du;
     }
     if (!enough) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers", c->batch, c->rows,
-                      c->cols, channels);
+        status =
+            fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers",
+                 c->batch, c->rows, c->cols, channels);
         goto done;
     }
     status = ssm2d_params_init(&c->config, SSM2D_INIT_AUTHORS, 1, c->type, s->params, error);
@@ -157,33 +163,41 @@ done:
     return status;
 }
 
-ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result, ssm2d_error *error)
+ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result,
+                         ssm2d_error *error)
 {
     enum { FORWARD, TRAIN, LINEAR_FORWARD, LINEAR_TRAIN, COPY, KERNEL, KERNEL_TRAIN, WORKS };
-    static const bench_work works[WORKS] = {forward, train,  bench_linear_forward, bench_linear_train,
-                                            copy,    kernel, kernel_train};
-    double samples[WORKS][MOST_ROUNDS], forward_ratio[MOST_ROUNDS], train_ratio[MOST_ROUNDS], median[WORKS];
+    static const bench_work works[WORKS] = {
+        forward, train, bench_linear_forward, bench_linear_train, copy, kernel, kernel_train};
+    double samples[WORKS][MOST_ROUNDS], forward_ratio[MOST_ROUNDS], train_ratio[MOST_ROUNDS],
+        median[WORKS];
     subject s;
     bench_linear *linear = NULL;
     ssm2d_status status = open_subject(context, c, 0, &s, error);
     if (status) return status;
     if (c->type == SSM2D_FLOAT) {
         size_t tokens = c->batch * c->rows * c->cols;
-        status = bench_linear_create(context, tokens, (size_t)c->config.channels, s.u, s.dy, &linear, error);
+        status = bench_linear_create(context, tokens, (size_t)c->config.channels, s.u, s.dy,
+                                     &linear, error);
         if (status) goto done;
     }
 
     double start = bench_now();
     bench_time(train, &s, 1); /* pages and caches warm up, and slow cases are found out */
     if (linear) bench_time(bench_linear_train, linear, 1);
-    int runs = (bench_now() - start) * RUNS * LEAST_ROUNDS < c->seconds * 1e3 ? RUNS : 1, rounds = 0;
+    int runs = (bench_now() - start) * RUNS * LEAST_ROUNDS < c->seconds * 1e3 ? RUNS : 1,
+        rounds = 0;
     start = bench_now();
-    while (rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && bench_now() - start < c->seconds * 1e3)) {
+    while (rounds < LEAST_ROUNDS
+           || (rounds < MOST_ROUNDS && bench_now() - start < c->seconds * 1e3)) {
         for (int w = 0; w < WORKS; w++) {
             int is_linear = w == LINEAR_FORWARD || w == LINEAR_TRAIN;
-            samples[w][rounds] = !is_linear ? bench_time(works[w], &s, runs) : linear ? bench_time(works[w], linear, runs) : 0;
+            samples[w][rounds] = !is_linear ? bench_time(works[w], &s, runs)
+                                 : linear   ? bench_time(works[w], linear, runs)
+                                            : 0;
         }
-        forward_ratio[rounds] = linear ? samples[FORWARD][rounds] / samples[LINEAR_FORWARD][rounds] : 0;
+        forward_ratio[rounds] =
+            linear ? samples[FORWARD][rounds] / samples[LINEAR_FORWARD][rounds] : 0;
         train_ratio[rounds] = linear ? samples[TRAIN][rounds] / samples[LINEAR_TRAIN][rounds] : 0;
         rounds++;
     }
@@ -207,12 +221,14 @@ done:
     return status;
 }
 
-ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_growth *growth, ssm2d_error *error)
+ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_growth *growth,
+                                 ssm2d_error *error)
 {
     double sx = 0, sy = 0, sxx = 0, sxy = 0, n = BENCH_SIDES;
     for (int i = 0; i < BENCH_SIDES; i++) {
         size_t side = (size_t)16 << i;
-        bench_case c = {ssm2d_config_default(), 1, side, side, SSM2D_FLOAT, "scan", 0}; /* scan: no room for convolutions */
+        /* scan: no room for convolutions */
+        bench_case c = {ssm2d_config_default(), 1, side, side, SSM2D_FLOAT, "scan", 0};
         subject s;
         c.config.channels = 8;
         c.config.directions = 1;
@@ -220,7 +236,8 @@ ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_g
         if (status) return status;
         /* The shortest of all, as long runs are disturbed more often than short ones. */
         double start = bench_now(), best = bench_time(kernel_train, &s, 1);
-        for (int k = 0; k < LEAST_ROUNDS || (k < MOST_ROUNDS && bench_now() - start < seconds * 1e3 / n); k++)
+        for (int k = 0;
+             k < LEAST_ROUNDS || (k < MOST_ROUNDS && bench_now() - start < seconds * 1e3 / n); k++)
             best = fmin(best, bench_time(kernel_train, &s, 1));
         close_subject(&s);
         growth->side[i] = side;

@@ -1,7 +1,8 @@
-/* bench_linear - the Linear layer that the 2-D SSM layer is measured against: oneDNN's sgemm, one call per block of tokens,
- * each on one thread, from the context's own threads.
+/* bench_linear - the Linear layer that the 2-D SSM layer is measured against: oneDNN's sgemm, one
+ * call per block of tokens, each on one thread, from the context's own threads.
  *
- * That is the fastest way to use oneDNN (2.6) here. Measured on 2 cores with AVX2, gigaflops forward / forward and backward:
+ * That is the fastest way to use oneDNN (2.6) here. Measured on 2 cores with AVX2, gigaflops
+ * forward / forward and backward:
  *
  *     tokens x channels                      8192 x 192   6272 x 192   32768 x 96   25088 x 96
  *     sgemm, its own OpenMP threads          156 / 154    178 / 177    149 / 145    143 / 138
@@ -9,7 +10,8 @@
  *     matmul, weights in its layout          174 / 171    188 / 182    156 / 145    154 / 143
  *     sgemm on blocks, as here               176 / 175    181 / 175    167 / 173    157 / 168
  *
- * dx and dW of a block follow each other, so that dy is read from memory once; dW is summed per thread. */
+ * dx and dW of a block follow each other, so that dy is read from memory once; dW is summed per
+ * thread. */
 #include "bench.h"
 
 #include "core/context.h"
@@ -25,8 +27,9 @@ struct bench_linear {
     ssm2d_context *context;
     size_t tokens, channels, blocks;
     const float *x, *dy;
-    float *w, *y, *dx, *dw;     /* dw: one per thread, the sum is in the first */
-    void (*limit_threads)(int); /* omp_set_num_threads, when oneDNN brought OpenMP along; it is a setting of each thread */
+    float *w, *y, *dx, *dw; /* dw: one per thread, the sum is in the first */
+    /* omp_set_num_threads, when oneDNN brought OpenMP along; it is a setting of each thread */
+    void (*limit_threads)(int);
 };
 
 /* The tokens of a block: from *first, returns how many. */
@@ -43,7 +46,8 @@ static void forward_block(void *arg, size_t task, int worker)
     dnnl_dim_t rows = (dnnl_dim_t)n, width = (dnnl_dim_t)h;
     (void)worker;
     if (l->limit_threads) l->limit_threads(1);
-    dnnl_sgemm('N', 'T', rows, width, width, 1, l->x + first * h, width, l->w, width, 0, l->y + first * h, width);
+    dnnl_sgemm('N', 'T', rows, width, width, 1, l->x + first * h, width, l->w, width, 0,
+               l->y + first * h, width);
 }
 
 static void backward_block(void *arg, size_t task, int worker)
@@ -53,8 +57,10 @@ static void backward_block(void *arg, size_t task, int worker)
     dnnl_dim_t rows = (dnnl_dim_t)n, width = (dnnl_dim_t)h;
     const float *dy = l->dy + first * h;
     if (l->limit_threads) l->limit_threads(1);
-    dnnl_sgemm('N', 'N', rows, width, width, 1, dy, width, l->w, width, 0, l->dx + first * h, width);
-    dnnl_sgemm('T', 'N', width, width, rows, 1, dy, width, l->x + first * h, width, 1, l->dw + (size_t)worker * h * h, width);
+    dnnl_sgemm('N', 'N', rows, width, width, 1, dy, width, l->w, width, 0, l->dx + first * h,
+               width);
+    dnnl_sgemm('T', 'N', width, width, rows, 1, dy, width, l->x + first * h, width, 1,
+               l->dw + (size_t)worker * h * h, width);
 }
 
 void bench_linear_forward(void *linear)
@@ -91,13 +97,15 @@ void bench_match_cpu(const ssm2d_context *context)
     if (context->cpu == CPU_AVX2) dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
 }
 
-ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t channels, const float *x, const float *dy,
-                                 bench_linear **linear, ssm2d_error *error)
+ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t channels,
+                                 const float *x, const float *dy, bench_linear **linear,
+                                 ssm2d_error *error)
 {
     size_t threads = (size_t)ssm2d_context_threads(context), size = channels * channels;
     bench_linear *l = mem_alloc(context, sizeof *l);
     if (l) {
-        *l = (bench_linear){.context = context, .tokens = tokens, .channels = channels, .x = x, .dy = dy};
+        *l = (bench_linear){
+            .context = context, .tokens = tokens, .channels = channels, .x = x, .dy = dy};
         /* A multiple of the number of threads, so that they end together. */
         l->blocks = threads * ((tokens + threads * BLOCK - 1) / (threads * BLOCK));
         l->w = mem_alloc(context, size * sizeof *l->w);
@@ -107,7 +115,8 @@ ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t c
     }
     if (!l || !l->w || !l->y || !l->dx || !l->dw) {
         bench_linear_destroy(l);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a Linear of %zu tokens and %zu channels", tokens, channels);
+        return fail(error, SSM2D_ERROR_MEMORY,
+                    "no memory for a Linear of %zu tokens and %zu channels", tokens, channels);
     }
     bench_match_cpu(context);
     for (size_t i = 0; i < size; i++) l->w[i] = (float)(i % 13) / 13 - 0.5f;

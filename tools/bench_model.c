@@ -21,7 +21,7 @@ struct bench_model {
     ssm2d_context *context;
     weights *weights;
     graph *graph;
-    tensor *out;            /* loss, or logits */
+    tensor *out;             /* loss, or logits */
     float *images, *targets; /* [batch][channels][rows][cols], [batch][classes] */
     float *params, *grads, *moment1, *moment2;
     param_span *spans;
@@ -31,15 +31,15 @@ struct bench_model {
     long runs, steps;
 };
 
-/* ---- running -------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* As src/train does it, the gradient's norm included, by which a run watches over its numbers. */
 static void update(bench_model *m)
 {
     const size_t count = m->weights->total;
     gradient_norm(m->context, count, m->grads, m->partial);
-    adamw_update(m->context, &standard_adamw, rate, ++m->steps, 1, count, m->spans, (size_t)m->weights->count,
-                 m->params, m->grads, m->moment1, m->moment2);
+    adamw_update(m->context, &standard_adamw, rate, ++m->steps, 1, count, m->spans,
+                 (size_t)m->weights->count, m->params, m->grads, m->moment1, m->moment2);
     memset(m->grads, 0, count * sizeof *m->grads); /* for the next step */
 }
 
@@ -57,22 +57,25 @@ void bench_model_run(void *arg)
     m->update += bench_now() - start;
 }
 
-/* ---- making --------------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
-static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t batch, int training, ssm2d_error *error)
+static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t batch, int training,
+                               ssm2d_error *error)
 {
     const size_t shape[] = {batch, (size_t)c->classes};
     ssm2d_status status = graph_create(m->context, training, &m->graph, error);
     if (status) return status;
     m->out = model_build(m->graph, c, batch);
-    if (training) m->out = cross_entropy(m->graph, m->out, graph_input(m->graph, "targets", 2, shape));
+    if (training)
+        m->out = cross_entropy(m->graph, m->out, graph_input(m->graph, "targets", 2, shape));
     return graph_finish(m->graph, m->out, error);
 }
 
 static ssm2d_status take_memory(bench_model *m, ssm2d_error *error)
 {
     const size_t count = m->weights->total, bytes = count * sizeof(float);
-    const tensor *images = graph_find(m->graph, "images"), *targets = graph_find(m->graph, "targets");
+    const tensor *images = graph_find(m->graph, "images"),
+                 *targets = graph_find(m->graph, "targets");
     m->images = mem_alloc(m->context, images->count * sizeof *m->images);
     m->params = mem_alloc(m->context, bytes);
     m->times = mem_alloc(m->context, 2 * (size_t)m->graph->node_count * sizeof *m->times);
@@ -84,9 +87,12 @@ static ssm2d_status take_memory(bench_model *m, ssm2d_error *error)
         m->moment2 = mem_alloc(m->context, bytes);
         m->spans = mem_alloc(m->context, (size_t)m->weights->count * sizeof *m->spans);
         m->partial = mem_alloc(m->context, norm_pieces(count) * sizeof *m->partial);
-        enough = enough && m->targets && m->grads && m->moment1 && m->moment2 && m->spans && m->partial;
+        enough =
+            enough && m->targets && m->grads && m->moment1 && m->moment2 && m->spans && m->partial;
     }
-    return enough ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters and a batch of images", count);
+    return enough ? SSM2D_OK
+                  : fail(error, SSM2D_ERROR_MEMORY,
+                         "no memory for %zu parameters and a batch of images", count);
 }
 
 static void fill(bench_model *m)
@@ -97,7 +103,8 @@ static void fill(bench_model *m)
     for (size_t i = 0; i < images->count; i++) m->images[i] = (float)rng_uniform(&r, -2, 2);
     if (!targets) return;
     targets->data = m->targets;
-    for (size_t b = 0; b < targets->shape[0]; b++) m->targets[b * targets->shape[1] + rng_next(&r) % targets->shape[1]] = 1;
+    for (size_t b = 0; b < targets->shape[0]; b++)
+        m->targets[b * targets->shape[1] + rng_next(&r) % targets->shape[1]] = 1;
     for (int i = 0; i < m->weights->count; i++) {
         const weights_array *a = &m->weights->arrays[i];
         m->spans[i] = (param_span){a->offset, a->count, a->decay, 1};
@@ -109,15 +116,16 @@ static ssm2d_status warm_up(bench_model *m, ssm2d_error *error)
     graph_bind(m->graph, m->params, m->grads);
     for (int i = 0; i < WARM_UP; i++) bench_model_run(m);
     for (size_t i = 0; i < m->out->count; i++)
-        if (!isfinite(m->out->data[i])) return fail(error, SSM2D_ERROR_ARGUMENT, "the model gives numbers that are not finite");
+        if (!isfinite(m->out->data[i]))
+            return fail(error, SSM2D_ERROR_ARGUMENT, "the model gives numbers that are not finite");
     m->runs = 0;
     m->update = 0;
     graph_time(m->graph, m->times);
     return SSM2D_OK;
 }
 
-ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch, int training,
-                                bench_model **out, ssm2d_error *error)
+ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch,
+                                int training, bench_model **out, ssm2d_error *error)
 {
     *out = NULL;
     bench_model *m = mem_alloc(context, sizeof *m);
@@ -142,14 +150,15 @@ void bench_model_destroy(bench_model *m)
 {
     if (!m) return;
     ssm2d_context *context = m->context;
-    void *const memory[] = {m->images, m->targets, m->params, m->grads, m->moment1, m->moment2, m->spans, m->partial, m->times};
+    void *const memory[] = {m->images,  m->targets, m->params,  m->grads, m->moment1,
+                            m->moment2, m->spans,   m->partial, m->times};
     graph_destroy(m->graph);
     weights_destroy(m->weights);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(context, memory[i]);
     mem_free(context, m);
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static double products(const node *n, int training)
 {
@@ -158,14 +167,16 @@ static double products(const node *n, int training)
         double forward = (double)n->in[0]->count * (double)last;
         return training ? forward * (1 + !!n->in[0]->needs_grad + !!n->in[1]->needs_grad) : forward;
     }
-    if (n->op == &op_attention) return (double)n->out->count * (double)n->out->shape[1] * (training ? 7 : 2);
+    if (n->op == &op_attention)
+        return (double)n->out->count * (double)n->out->shape[1] * (training ? 7 : 2);
     return 0;
 }
 
 double bench_model_products(const bench_model *m)
 {
     double sum = 0;
-    for (int i = 0; i < m->graph->node_count; i++) sum += products(m->graph->nodes[i], m->graph->training);
+    for (int i = 0; i < m->graph->node_count; i++)
+        sum += products(m->graph->nodes[i], m->graph->training);
     return sum;
 }
 
@@ -184,14 +195,17 @@ int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS])
         const node *n = m->graph->nodes[i];
         int k = 0;
         while (k < count && strcmp(ops[k].name, n->op->name)) k++;
-        if (k == BENCH_OPS - 1) continue; /* one place is for the update; there are not as many operators */
+        /* one place is for the update; there are not as many operators */
+        if (k == BENCH_OPS - 1) continue;
         if (k == count) ops[count++] = (bench_op){.name = n->op->name};
         ops[k].nodes++;
         ops[k].forward += m->times[2 * i] * each;
         ops[k].backward += m->times[2 * i + 1] * each;
         ops[k].products += products(n, m->graph->training);
     }
-    if (m->graph->training) ops[count++] = (bench_op){.name = "adamw", .nodes = 1, .forward = m->update / (double)m->runs};
+    if (m->graph->training)
+        ops[count++] =
+            (bench_op){.name = "adamw", .nodes = 1, .forward = m->update / (double)m->runs};
     qsort(ops, (size_t)count, sizeof *ops, longest_first);
     return count;
 }

@@ -45,7 +45,8 @@ ssm2d_status bench_peak_create(ssm2d_context *context, bench_peak **peak, ssm2d_
     }
     if (!p || !p->a || !p->b || !p->c) {
         bench_peak_destroy(p);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for products of %d x %d matrices", SIDE, SIDE);
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for products of %d x %d matrices", SIDE,
+                    SIDE);
     }
     for (size_t i = 0; i < count; i++) p->a[i] = p->b[i] = (float)(i % 13) / 13 - 0.5f;
     *(void **)&p->limit_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");

@@ -14,10 +14,10 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MOST_NAMES = 64, SAID = 64 };
 
-const option common_options[] = {
-    {"threads", OPTION_INT, 0, "threads to use; 0: one per processor", .low = 0, .high = 1024, .standard = "0"},
-    {"help", OPTION_FLAG, 0, "print this text", .letter = 'h'},
-    {0}};
+const option common_options[] = {{"threads", OPTION_INT, 0, "threads to use; 0: one per processor",
+                                  .low = 0, .high = 1024, .standard = "0"},
+                                 {"help", OPTION_FLAG, 0, "print this text", .letter = 'h'},
+                                 {0}};
 
 typedef struct parsing {
     const command *command;
@@ -29,7 +29,10 @@ typedef struct parsing {
 } parsing;
 
 /* A word of the command line, for a message. */
-static const char *say(const char *word, char *said) { return text_show(word, strlen(word), said, SAID); }
+static const char *say(const char *word, char *said)
+{
+    return text_show(word, strlen(word), said, SAID);
+}
 
 /* How the user knows it: --out, or CASE_DIR. */
 static const char *shown(const option *o, char *text, size_t size)
@@ -38,19 +41,22 @@ static const char *shown(const option *o, char *text, size_t size)
     return text;
 }
 
-static ssm2d_status parse_number(const option *o, const char *name, const char *text, double *number, ssm2d_error *error)
+static ssm2d_status parse_number(const option *o, const char *name, const char *text,
+                                 double *number, ssm2d_error *error)
 {
     char *end, said[SAID];
     int whole = o->kind == OPTION_INT;
     errno = 0;
     *number = whole ? (double)strtoll(text, &end, 10) : strtod(text, &end);
-    if (end == text || *end || (errno == ERANGE && whole) || !isfinite(*number) || *number < o->low || *number > o->high)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use a %s from %.15g to %.15g", name, say(text, said),
-                    whole ? "whole number" : "number", o->low, o->high);
+    if (end == text || *end || (errno == ERANGE && whole) || !isfinite(*number) || *number < o->low
+        || *number > o->high)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use a %s from %.15g to %.15g", name,
+                    say(text, said), whole ? "whole number" : "number", o->low, o->high);
     return SSM2D_OK;
 }
 
-static ssm2d_status parse_choice(const option *o, const char *name, const char *text, const char **value, ssm2d_error *error)
+static ssm2d_status parse_choice(const option *o, const char *name, const char *text,
+                                 const char **value, ssm2d_error *error)
 {
     char list[160] = "", said[SAID];
     for (int i = 0; o->choice(i); i++) {
@@ -65,7 +71,8 @@ static ssm2d_status parse_choice(const option *o, const char *name, const char *
 }
 
 /* Checks the text and puts its value where the table says. */
-static ssm2d_status set_value(const option *o, const char *text, void *place, char **words, ssm2d_error *error)
+static ssm2d_status set_value(const option *o, const char *text, void *place, char **words,
+                              ssm2d_error *error)
 {
     char name[64];
     double number;
@@ -107,7 +114,9 @@ static ssm2d_status set_default(const option *o, void *place, ssm2d_error *error
 static const option *find(const option *table, const char *name, size_t length, char letter)
 {
     for (const option *o = table; o->name; o++)
-        if (!o->positional && (letter ? o->letter == letter : strlen(o->name) == length && !strncmp(o->name, name, length)))
+        if (!o->positional
+            && (letter ? o->letter == letter
+                       : strlen(o->name) == length && !strncmp(o->name, name, length)))
             return o;
     return NULL;
 }
@@ -120,7 +129,8 @@ static void *place_of(parsing *p, const option *o)
     return p->values + o->offset;
 }
 
-static ssm2d_status unknown_option(const command *c, const char *word, const char *name, ssm2d_error *error)
+static ssm2d_status unknown_option(const command *c, const char *word, const char *name,
+                                   ssm2d_error *error)
 {
     const char *names[MOST_NAMES + 3];
     int n = 0;
@@ -129,8 +139,11 @@ static ssm2d_status unknown_option(const command *c, const char *word, const cha
     for (const option *o = common_options; o->name; o++) names[n++] = o->name;
     names[n] = NULL;
     const char *near = closest_name(name, names);
-    if (near) return fail(error, SSM2D_ERROR_ARGUMENT, "unknown option %s; did you mean --%s?", word, near);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "unknown option %s; see ssm2d %s --help", word, c->name);
+    if (near)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "unknown option %s; did you mean --%s?", word,
+                    near);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "unknown option %s; see ssm2d %s --help", word,
+                c->name);
 }
 
 /* One option at argv[0]; *used says how many words it took. */
@@ -140,14 +153,16 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
     int is_long = word[1] == '-';
     const char *name = word + (is_long ? 2 : 1);
     size_t length = is_long ? strcspn(name, "=") : 1;
-    const char *value = is_long ? (name[length] ? name + length + 1 : NULL) : (name[1] ? name + 1 : NULL);
+    const char *value =
+        is_long ? (name[length] ? name + length + 1 : NULL) : (name[1] ? name + 1 : NULL);
     char letter = is_long ? 0 : *name;
 
     const option *o = find(p->command->options, name, length, letter);
     if (!o) o = find(common_options, name, length, letter);
     if (!o) {
         char bare[SAID], whole[SAID + 2];
-        snprintf(whole, sizeof whole, "%s%s", is_long ? "--" : "-", text_show(name, length, bare, sizeof bare));
+        snprintf(whole, sizeof whole, "%s%s", is_long ? "--" : "-",
+                 text_show(name, length, bare, sizeof bare));
         return unknown_option(p->command, whole, bare, error);
     }
     *used = 1;
@@ -167,16 +182,19 @@ static ssm2d_status parse_positional(parsing *p, const char *word, ssm2d_error *
     for (const option *o = p->command->options; o->name; o++)
         if (o->positional && (o->kind == OPTION_LIST || !p->given[o - p->command->options]))
             return set_value(o, word, place_of(p, o), p->words, error);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s; see ssm2d %s --help", say(word, said), p->command->name);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s; see ssm2d %s --help",
+                say(word, said), p->command->name);
 }
 
-ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads, int *help, ssm2d_error *error)
+ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads,
+                           int *help, ssm2d_error *error)
 {
     parsing p = {c, values, threads, help, argv, {0}};
     ssm2d_status status = SSM2D_OK;
     *threads = 0;
     *help = 0;
-    for (const option *o = c->options; o->name && !status; o++) status = set_default(o, p.values + o->offset, error);
+    for (const option *o = c->options; o->name && !status; o++)
+        status = set_default(o, p.values + o->offset, error);
 
     int options_over = 0;
     for (int i = 0, used; i < argc && !status && !*help; i += used) {
@@ -191,20 +209,23 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
     if (*help) return SSM2D_OK;
     for (const option *o = c->options; o->name && !status; o++) {
         char name[64];
-        if ((o->required || (o->positional && !o->standard && !o->optional)) && !p.given[o - c->options])
-            status =
-                fail(error, SSM2D_ERROR_ARGUMENT, "%s is missing; see ssm2d %s --help", shown(o, name, sizeof name), c->name);
+        if ((o->required || (o->positional && !o->standard && !o->optional))
+            && !p.given[o - c->options])
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s is missing; see ssm2d %s --help",
+                          shown(o, name, sizeof name), c->name);
     }
     if (!status && c->check) status = c->check(values, error);
     return status;
 }
 
-ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY], const char **value, ssm2d_error *error)
+ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY],
+                         const char **value, ssm2d_error *error)
 {
     char said[SAID];
     const char *equals = strchr(word, '=');
     if (!equals || equals == word || equals - word >= OPTION_KEY)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s %s: write it as key=value", name, say(word, said));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s %s: write it as key=value", name,
+                    say(word, said));
     snprintf(key, OPTION_KEY, "%.*s", (int)(equals - word), word);
     *value = equals + 1;
     return SSM2D_OK;
@@ -212,7 +233,8 @@ ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY
 
 static int complain(const char *command_name, const ssm2d_error *error, int code)
 {
-    fprintf(stderr, "ssm2d%s%s: %s\n", command_name ? " " : "", command_name ? command_name : "", error->line);
+    fprintf(stderr, "ssm2d%s%s: %s\n", command_name ? " " : "", command_name ? command_name : "",
+            error->line);
     return code;
 }
 
@@ -224,7 +246,8 @@ static int run_command(const command *c, int argc, char **argv)
     ssm2d_error error = {""};
     long threads;
     int help;
-    if (command_parse(c, argc, argv, values, &threads, &help, &error)) return complain(c->name, &error, EXIT_USAGE);
+    if (command_parse(c, argc, argv, values, &threads, &help, &error))
+        return complain(c->name, &error, EXIT_USAGE);
     if (help) {
         help_command(stdout, c);
         return EXIT_DONE;
@@ -254,7 +277,8 @@ static int run_part(const command *c, int argc, char **argv)
         return EXIT_DONE;
     }
     for (int i = 0; c->parts[i]; i++) {
-        if (!strcmp(part_word(c->parts[i]), argv[0])) return run_command(c->parts[i], argc - 1, argv + 1);
+        if (!strcmp(part_word(c->parts[i]), argv[0]))
+            return run_command(c->parts[i], argc - 1, argv + 1);
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", part_word(c->parts[i]));
     }
@@ -272,7 +296,8 @@ static int unknown_command(const command *const *commands, const char *word)
     names[n] = NULL;
     const char *near = closest_name(word, names);
     if (near)
-        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; did you mean %s?", say(word, said), near);
+        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; did you mean %s?", say(word, said),
+             near);
     else
         fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; see ssm2d --help", say(word, said));
     return complain(NULL, &error, EXIT_USAGE);

@@ -1,6 +1,8 @@
-/* command - the frame of the `ssm2d` tool: a subcommand is a table of options, and a function that gets their values.
+/* command - the frame of the `ssm2d` tool: a subcommand is a table of options, and a function that
+ * gets their values.
  *
- * The table drives parsing, checking, defaults and --help. To add a subcommand: write tools/NAME.c with
+ * The table drives parsing, checking, defaults and --help. To add a subcommand: write tools/NAME.c
+ * with
  *
  *     typedef struct values { const char *image, *algo; long seed; double scale; int json; } values;
  *
@@ -16,9 +18,10 @@
  *
  *     const command command_NAME = {"NAME", "what it does in a few words", "What it does in full ...", options, NULL, run, 0};
  *
- * declare command_NAME below, and add it to the list in main.c and the file to CMakeLists.txt. Results are printed to standard
- * output by `run`; an error it returns is printed by the frame as `ssm2d NAME: line` on standard error. Exit codes: 0 done,
- * 1 failed (run), 2 usage (parsing, check). `--threads N` and `--help` are common to all subcommands. */
+ * declare command_NAME below, and add it to the list in main.c and the file to CMakeLists.txt.
+ * Results are printed to standard output by `run`; an error it returns is printed by the frame as
+ * `ssm2d NAME: line` on standard error. Exit codes: 0 done, 1 failed (run), 2 usage (parsing,
+ * check). `--threads N` and `--help` are common to all subcommands. */
 #ifndef SSM2D_TOOLS_COMMAND_H
 #define SSM2D_TOOLS_COMMAND_H
 
@@ -33,11 +36,15 @@ typedef enum option_kind {
     OPTION_STRING, /* const char *; NULL when not given and without a default */
     OPTION_CHOICE, /* const char *, one of the names of `choice` */
     OPTION_FLAG,   /* int, 1 when given; takes no value */
-    OPTION_LIST    /* word_list: every time it is given, or all further arguments; one of a command's options may be this */
+    /* word_list: every time it is given, or all further arguments; one of a command's options
+     * may be this */
+    OPTION_LIST
 } option_kind;
 
 typedef struct option {
-    const char *name; /* without the dashes; of a positional argument as it is shown, upper case. The table ends with NULL */
+    /* without the dashes; of a positional argument as it is shown, upper case. The table ends
+     * with NULL */
+    const char *name;
     option_kind kind;
     size_t offset; /* of the value in the subcommand's struct of values */
     const char *help;
@@ -46,9 +53,10 @@ typedef struct option {
     double low, high;             /* bounds of a number, both included */
     const char *(*choice)(int i); /* the i-th name that is allowed, NULL past the last */
     char letter;                  /* for the short form -o, or 0 */
-    int positional;               /* an argument without a name; in the order of the table; required without a default */
-    int optional;                 /* one that may be left out all the same */
-    int required;                 /* an option that must be given */
+    /* an argument without a name; in the order of the table; required without a default */
+    int positional;
+    int optional; /* one that may be left out all the same */
+    int required; /* an option that must be given */
 } option;
 
 typedef struct word_list {
@@ -62,25 +70,32 @@ enum { COMMAND_VALUES = 512 }; /* bytes that a struct of values may have */
 typedef struct command {
     const char *name;
     const char *summary; /* one line for `ssm2d --help`, at most 60 characters */
-    const char *about;   /* for `ssm2d NAME --help`: paragraphs, wrapped by the frame; lines that begin with a blank are kept */
+    /* for `ssm2d NAME --help`: paragraphs, wrapped by the frame; lines that begin with a blank
+     * are kept */
+    const char *about;
     const option *options;
-    ssm2d_status (*check)(const void *values, ssm2d_error *error); /* options that do not go together (exit 2); may be NULL */
+    /* options that do not go together (exit 2); may be NULL */
+    ssm2d_status (*check)(const void *values, ssm2d_error *error);
     ssm2d_status (*run)(ssm2d_context *context, const void *values, ssm2d_error *error);
     int lists_fields; /* --help ends with the fields of a layer's configuration */
-    const struct command *const *parts; /* NULL-ended, named `NAME PART`: the next word chooses; options and run are theirs */
+    /* NULL-ended, named `NAME PART`: the next word chooses; options and run are theirs */
+    const struct command *const *parts;
 } command;
 
-extern const command command_layer, command_kernels, command_filter, command_bench, command_run, command_models, command_train,
-    command_eval, command_predict;
+extern const command command_layer, command_kernels, command_filter, command_bench, command_run,
+    command_models, command_train, command_eval, command_predict;
 
 /* The whole tool: commands is a NULL-ended list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);
 
-/* Parses what follows the command's name into values (a struct of zeros before). *help is set when --help was met. */
-ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads, int *help, ssm2d_error *error);
+/* Parses what follows the command's name into values (a struct of zeros before). *help is set when
+ * --help was met. */
+ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads,
+                           int *help, ssm2d_error *error);
 
 /* Takes key=value apart; name, of the option, is for messages. value points into word. */
 enum { OPTION_KEY = 64 };
-ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY], const char **value, ssm2d_error *error);
+ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY],
+                         const char **value, ssm2d_error *error);
 
 #endif

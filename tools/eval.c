@@ -1,4 +1,5 @@
-/* ssm2d eval - loss and accuracy of a trained model, on its own test images or others, at any image size. */
+/* ssm2d eval - loss and accuracy of a trained model, on its own test images or others, at any image
+ * size. */
 #include "command.h"
 #include "core/status.h"
 #include "progress.h"
@@ -23,15 +24,18 @@ static const char *split_at(int i)
 
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
-    {"data", OPTION_STRING, offsetof(values, data), "other images than those of the run, of the same classes", .value = "DATA"},
-    {"split", OPTION_CHOICE, offsetof(values, split), "which images (test: those of val/ too)", .choice = split_at,
-     .standard = "test"},
+    {"data", OPTION_STRING, offsetof(values, data),
+     "other images than those of the run, of the same classes", .value = "DATA"},
+    {"split", OPTION_CHOICE, offsetof(values, split), "which images (test: those of val/ too)",
+     .choice = split_at, .standard = "test"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
-     "side of the images in pixels, or ROWSxCOLS, when not that of training: they are resized, the model is adapted",
+     "side of the images in pixels, or ROWSxCOLS, when not that of training: they are resized, the "
+     "model is adapted",
      .value = "SIZE"},
-    {"weights", OPTION_CHOICE, offsetof(values, weights), "those after the latest epoch, or the best", .choice = run_weights_at,
-     .standard = "last"},
-    {"batch", OPTION_INT, offsetof(values, batch), "images at a time", .low = 1, .high = 65536, .standard = "128"},
+    {"weights", OPTION_CHOICE, offsetof(values, weights),
+     "those after the latest epoch, or the best", .choice = run_weights_at, .standard = "last"},
+    {"batch", OPTION_INT, offsetof(values, batch), "images at a time", .low = 1, .high = 65536,
+     .standard = "128"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
     {0}};
 
@@ -58,7 +62,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     evaluation result;
     int size[2];
     ssm2d_status status = image_size_of(o->image_size, size, error);
-    if (!status) status = run_model_open(context, o->run, run_weights_file(o->weights), size, &m, error);
+    if (!status)
+        status = run_model_open(context, o->run, run_weights_file(o->weights), size, &m, error);
     if (status) return status;
     const model_config *config = &m.settings.model;
     const char *where = o->data ? o->data : m.settings.options.data;
@@ -80,11 +85,13 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     progress_end(&p);
     if (status) goto done;
     if (o->json)
-        printf("{\"images\": %zu, \"rows\": %d, \"cols\": %d, \"loss\": %.6g, \"accuracy\": %.6g}\n", result.images,
-               config->image[0], config->image[1], result.loss, result.accuracy);
+        printf(
+            "{\"images\": %zu, \"rows\": %d, \"cols\": %d, \"loss\": %.6g, \"accuracy\": %.6g}\n",
+            result.images, config->image[0], config->image[1], result.loss, result.accuracy);
     else
-        printf("%zu %s images of %d x %d: loss %.4f, accuracy %.2f %%%s\n", result.images, o->split, config->image[0],
-               config->image[1], result.loss, 100 * result.accuracy, m.resized ? " (position embedding interpolated)" : "");
+        printf("%zu %s images of %d x %d: loss %.4f, accuracy %.2f %%%s\n", result.images, o->split,
+               config->image[0], config->image[1], result.loss, 100 * result.accuracy,
+               m.resized ? " (position embedding interpolated)" : "");
 done:
     evaluator_destroy(e);
     loader_destroy(images);
@@ -93,9 +100,11 @@ done:
     return status;
 }
 
-static const char about[] =
-    "Evaluates the model of a run on the test images of its data, or of others with the same classes. With --image-size the "
-    "images are resized, a position embedding is interpolated (bicubic), and the 2-D SSM's kernels are computed for the new "
-    "grid.";
+static const char about[] = "Evaluates the model of a run on the test images of its data, or of "
+                            "others with the same classes. With --image-size the "
+                            "images are resized, a position embedding is interpolated (bicubic), "
+                            "and the 2-D SSM's kernels are computed for the new "
+                            "grid.";
 
-const command command_eval = {"eval", "loss and accuracy of a trained model", about, options, check_values, run, 0};
+const command command_eval = {
+    "eval", "loss and accuracy of a trained model", about, options, check_values, run, 0};

@@ -1,4 +1,5 @@
-/* ssm2d filter - a layer over a picture, row by row as it is decoded, in memory that does not depend on the height. */
+/* ssm2d filter - a layer over a picture, row by row as it is decoded, in memory that does not
+ * depend on the height. */
 #include "command.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -21,18 +22,23 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"IMAGE", OPTION_STRING, offsetof(values, image), "the picture to read: PNG or JPEG, grey or colour", .positional = 1},
-    {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png", .value = "FILE", .letter = 'o',
-     .required = 1},
+    {"IMAGE", OPTION_STRING, offsetof(values, image),
+     "the picture to read: PNG or JPEG, grey or colour", .positional = 1},
+    {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png",
+     .value = "FILE", .letter = 'o', .required = 1},
     {"angle", OPTION_DOUBLE, offsetof(values, angle),
-     "where the trail goes, in degrees: 0 right, 90 down, 180 left (45 when not given)", .low = 0, .high = 180},
-    {"length", OPTION_DOUBLE, offsetof(values, length), "mean length of the trail in pixels (40 when not given)", .low = 1,
-     .high = 100000},
-    {"mix", OPTION_DOUBLE, offsetof(values, mix), "share of the trail in the result (0.7 when not given)", .low = 0, .high = 1},
-    {"config", OPTION_STRING, offsetof(values, config), "a layer from a JSON file instead of the trail", .value = "FILE"},
-    {"init", OPTION_CHOICE, offsetof(values, init), "with --config: initial parameters", .choice = layer_init_name},
-    {"seed", OPTION_INT, offsetof(values, seed), "with --config: of the parameters; instead of the one in FILE", .low = 0,
-     .high = INT_MAX},
+     "where the trail goes, in degrees: 0 right, 90 down, 180 left (45 when not given)", .low = 0,
+     .high = 180},
+    {"length", OPTION_DOUBLE, offsetof(values, length),
+     "mean length of the trail in pixels (40 when not given)", .low = 1, .high = 100000},
+    {"mix", OPTION_DOUBLE, offsetof(values, mix),
+     "share of the trail in the result (0.7 when not given)", .low = 0, .high = 1},
+    {"config", OPTION_STRING, offsetof(values, config),
+     "a layer from a JSON file instead of the trail", .value = "FILE"},
+    {"init", OPTION_CHOICE, offsetof(values, init), "with --config: initial parameters",
+     .choice = layer_init_name},
+    {"seed", OPTION_INT, offsetof(values, seed),
+     "with --config: of the parameters; instead of the one in FILE", .low = 0, .high = INT_MAX},
     {"in-memory", OPTION_FLAG, offsetof(values, in_memory),
      .help = "load the whole picture; needed by directions that look at rows below"},
     {0}};
@@ -42,14 +48,17 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     const char *dot = strrchr(o->output, '.');
     if (!dot || strcasecmp(dot, ".png"))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--output=%s: the name must end in .png", text_path(o->output));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--output=%s: the name must end in .png",
+                    text_path(o->output));
     if (o->config && !(isnan(o->angle) && isnan(o->length) && isnan(o->mix)))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s is about the trail and does not go with --config",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--%s is about the trail and does not go with --config",
                     !isnan(o->angle)    ? "angle"
                     : !isnan(o->length) ? "length"
                                         : "mix");
     if (!o->config && (o->init || o->seed != OPTION_UNSET))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s goes only with --config", o->init ? "init" : "seed");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s goes only with --config",
+                    o->init ? "init" : "seed");
     return SSM2D_OK;
 }
 
@@ -60,7 +69,8 @@ typedef struct job {
     image_reader *reader;
     image_writer *writer;
     ssm2d_config config;
-    int coverage; /* the layer has one more channel, which is 1 everywhere; the others are divided by it */
+    /* the layer has one more channel, which is 1 everywhere; the others are divided by it */
+    int coverage;
     double *params;
     uint8_t *bytes; /* one row of the picture */
 } job;
@@ -85,7 +95,8 @@ static ssm2d_status write_row(const job *j, const double *y, size_t row, ssm2d_e
             double value = j->coverage ? y[c] / y[j->info.channels] : y[c];
             if (!isfinite(value))
                 return fail(error, SSM2D_ERROR_ARGUMENT,
-                            "row %zu: the layer's output grew beyond all numbers: use norm relaxed", row);
+                            "row %zu: the layer's output grew beyond all numbers: use norm relaxed",
+                            row);
             *to++ = (uint8_t)lround(255 * (value < 0 ? 0 : value > 1 ? 1 : value));
         }
     return image_write_row(j->writer, j->bytes, error);
@@ -95,9 +106,11 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
 {
     const values *o = j->options;
     if (!o->config) {
-        filter_trail trail = {isnan(o->angle) ? 45 : o->angle, isnan(o->length) ? 40 : o->length, isnan(o->mix) ? 0.7 : o->mix};
+        filter_trail trail = {isnan(o->angle) ? 45 : o->angle, isnan(o->length) ? 40 : o->length,
+                              isnan(o->mix) ? 0.7 : o->mix};
         j->coverage = 1;
-        return filter_trail_layer(j->context, &trail, j->info.channels + 1, &j->config, &j->params, error);
+        return filter_trail_layer(j->context, &trail, j->info.channels + 1, &j->config, &j->params,
+                                  error);
     }
     layer_setup setup = layer_setup_default();
     ssm2d_error why;
@@ -105,7 +118,8 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
     if (status) return status;
     layer_setup_override(&setup, o->seed, o->init);
     if (setup.config.channels && setup.config.channels != j->info.channels)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"channels\" is %d, but %s has %d: leave it out", text_path(o->config),
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"channels\" is %d, but %s has %d: leave it out", text_path(o->config),
                     setup.config.channels, text_path(o->image), j->info.channels);
     setup.config.channels = j->info.channels;
     if ((status = layer_setup_params(j->context, &setup, &j->params, &why)))
@@ -114,7 +128,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* ---- the two ways ---------------------------------------------------------------------------------------------------- */
+/* ---- the two ways ---------------------------------------------------------------------------- */
 
 static ssm2d_status run_stream(job *j, ssm2d_error *error)
 {
@@ -126,20 +140,25 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
     for (int r = 0; r < j->config.directions; r++)
         if (config_flip(&j->config, r).rows)
             return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                        "%s: direction %d of %d looks at rows below, not read yet: use --in-memory, or directions 1, or 2 with "
+                        "%s: direction %d of %d looks at rows below, not read yet: use "
+                        "--in-memory, or directions 1, or 2 with "
                         "pair columns",
                         text_path(j->options->config), r + 1, j->config.directions);
-    double *u = mem_alloc(j->context, numbers * sizeof *u), *y = mem_alloc(j->context, numbers * sizeof *y);
+    double *u = mem_alloc(j->context, numbers * sizeof *u),
+           *y = mem_alloc(j->context, numbers * sizeof *y);
     if (!u || !y) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row of %zu pixels", text_path(j->options->image),
-                      j->info.cols);
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row of %zu pixels",
+                      text_path(j->options->image), j->info.cols);
         goto done;
     }
-    if ((status = ssm2d_stream_create(j->context, &j->config, 1, j->info.cols, SSM2D_DOUBLE, j->params, &stream, &why))) {
-        fail(error, status, "%.220s%s", why.line, status == SSM2D_ERROR_UNSUPPORTED ? "; or use --in-memory" : "");
+    if ((status = ssm2d_stream_create(j->context, &j->config, 1, j->info.cols, SSM2D_DOUBLE,
+                                      j->params, &stream, &why))) {
+        fail(error, status, "%.220s%s", why.line,
+             status == SSM2D_ERROR_UNSUPPORTED ? "; or use --in-memory" : "");
         goto done;
     }
-    if ((status = image_create(j->context, j->options->output, &j->info, &j->writer, error))) goto done;
+    if ((status = image_create(j->context, j->options->output, &j->info, &j->writer, error)))
+        goto done;
     for (size_t row = 0; row < j->info.rows && !status; row++) {
         progress_show(&p, row);
         if ((status = read_row(j, u, error))) break;
@@ -166,22 +185,26 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
     plan_options.cols = j->info.cols;
     plan_options.type = SSM2D_DOUBLE; /* in double, both ways round to the same bytes */
     plan_options.inference = 1;
-    if ((status = ssm2d_plan_create(j->context, &j->config, &plan_options, &plan, error))) goto done;
+    if ((status = ssm2d_plan_create(j->context, &j->config, &plan_options, &plan, error)))
+        goto done;
     if ((status = ssm2d_workspace_create(plan, &workspace, error))) goto done;
     if (!__builtin_mul_overflow(numbers, j->info.rows * sizeof *u, &all)) {
         u = mem_alloc(j->context, all);
         y = mem_alloc(j->context, all);
     }
     if (!u || !y) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu x %zu pixels; try without --in-memory",
+        status = fail(error, SSM2D_ERROR_MEMORY,
+                      "%s: no memory for %zu x %zu pixels; try without --in-memory",
                       text_path(j->options->image), j->info.rows, j->info.cols);
         goto done;
     }
     for (size_t row = 0; row < j->info.rows; row++)
         if ((status = read_row(j, u + row * numbers, error))) goto done;
     ssm2d_forward(plan, workspace, j->params, u, y);
-    if ((status = image_create(j->context, j->options->output, &j->info, &j->writer, error))) goto done;
-    for (size_t row = 0; row < j->info.rows && !status; row++) status = write_row(j, y + row * numbers, row, error);
+    if ((status = image_create(j->context, j->options->output, &j->info, &j->writer, error)))
+        goto done;
+    for (size_t row = 0; row < j->info.rows && !status; row++)
+        status = write_row(j, y + row * numbers, row, error);
 done:
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
@@ -197,7 +220,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status) status = choose_layer(&j, error);
     if (!status) {
         j.bytes = mem_alloc(context, j.info.cols * (size_t)j.info.channels);
-        if (!j.bytes) status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row", text_path(j.options->image));
+        if (!j.bytes)
+            status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row",
+                          text_path(j.options->image));
     }
     if (!status) status = j.options->in_memory ? run_in_memory(&j, error) : run_stream(&j, error);
     if (!status)
@@ -211,19 +236,29 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Runs a layer over a picture while it is decoded, row by row: memory does not depend on the picture's height. "
-    "Each channel, 0 to 1, is a channel of the layer; what comes out is cut to 0 to 1 and written as a PNG.\n"
+    "Runs a layer over a picture while it is decoded, row by row: memory does not depend on the "
+    "picture's height. "
+    "Each channel, 0 to 1, is a channel of the layer; what comes out is cut to 0 to 1 and written "
+    "as a PNG.\n"
     "\n"
-    "Without --config the layer is a soft motion blur: every pixel leaves a trail that fades and widens in one "
-    "direction. Its weights are positive and their sum is 1, counted over what lies inside the picture, so that "
+    "Without --config the layer is a soft motion blur: every pixel leaves a trail that fades and "
+    "widens in one "
+    "direction. Its weights are positive and their sum is 1, counted over what lies inside the "
+    "picture, so that "
     "brightness stays and borders do not darken.\n"
     "\n"
     "--config takes the fields below, init and seed from a JSON file, such as\n"
     "\n"
     "  {\"directions\": 2, \"pair\": \"columns\", \"norm\": \"relaxed\", \"seed\": 3}\n"
     "\n"
-    "One pass over the rows serves the directions that look up: directions 1, and 2 with pair columns. Others need "
+    "One pass over the rows serves the directions that look up: directions 1, and 2 with pair "
+    "columns. Others need "
     "--in-memory.";
 
-const command command_filter = {
-    "filter", "run a layer over a PNG or JPEG of any size", about, options, check_values, run, .lists_fields = 1};
+const command command_filter = {"filter",
+                                "run a layer over a PNG or JPEG of any size",
+                                about,
+                                options,
+                                check_values,
+                                run,
+                                .lists_fields = 1};

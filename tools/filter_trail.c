@@ -1,9 +1,11 @@
-/* The kernel is a random walk that steps right with probability f, else down, and goes on with probability s:
+/* The kernel is a random walk that steps right with probability f, else down, and goes on with
+ * probability s:
  *
  *     t[0,0] = 1,  t[i,j] = s*f*t[i,j-1] + s*(1-f)*t[i-1,j],  t = h + v
  *
- * which is the recursion of norm `none` with a1 = a2 = s*f, a3 = a4 = s*(1-f), b1 = b2 = 1/2. Its sum is 1/(1-s), so that
- * c1 = c2 = mix*(1-s) and D = 1-mix give a layer whose weights are positive and add up to 1. */
+ * which is the recursion of norm `none` with a1 = a2 = s*f, a3 = a4 = s*(1-f), b1 = b2 = 1/2. Its
+ * sum is 1/(1-s), so that c1 = c2 = mix*(1-s) and D = 1-mix give a layer whose weights are positive
+ * and add up to 1. */
 #include "filter_trail.h"
 
 #include "core/context.h"
@@ -19,11 +21,13 @@ static double raw_of(double a)
     return log(a / (1 - a));
 }
 
-ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail *trail, int channels, ssm2d_config *config,
-                                double **params, ssm2d_error *error)
+ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail *trail,
+                                int channels, ssm2d_config *config, double **params,
+                                ssm2d_error *error)
 {
     ssm2d_config c = ssm2d_config_default();
-    int left = trail->angle > 90; /* needs the direction that has its columns flipped; the plain one then counts for nothing */
+    /* needs the direction that has its columns flipped; the plain one then counts for nothing */
+    int left = trail->angle > 90;
     double radians = (left ? 180 - trail->angle : trail->angle) * 0.017453292519943295;
     double f = cos(radians) / (cos(radians) + sin(radians));
     double steps = trail->length / hypot(f, 1 - f), s = steps / (1 + steps);

@@ -80,9 +80,9 @@ static void option_line(FILE *out, const option *o)
     if (o->positional)
         snprintf(left, sizeof left, "  %s", o->name);
     else
-        snprintf(left, sizeof left, "  %c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-                 o->letter ? ", " : "  ", o->name, o->kind == OPTION_FLAG ? "" : " ",
-                 o->kind == OPTION_FLAG ? "" : value_name(o));
+        snprintf(left, sizeof left, "  %c%c%s--%s%s%s", o->letter ? '-' : ' ',
+                 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+                 o->kind == OPTION_FLAG ? "" : " ", o->kind == OPTION_FLAG ? "" : value_name(o));
     int column;
     entry(out, left, o->help, &column);
     text[0] = 0;
@@ -122,8 +122,8 @@ static void field_table(FILE *out)
         snprintf(text, sizeof text, "  %s", f->name);
         entry(out, text, f->help, &column);
         for (int v = f->minimum; f->names && f->maximum - f->minimum > 1 && v <= f->maximum; v++) {
-            snprintf(text, sizeof text, "%s%s%s", v == f->minimum ? "(" : "", f->names[v - f->minimum],
-                     v == f->maximum ? ")" : ",");
+            snprintf(text, sizeof text, "%s%s%s", v == f->minimum ? "(" : "",
+                     f->names[v - f->minimum], v == f->maximum ? ")" : ",");
             wrap(out, text, strlen(text), HELP_COLUMN, &column);
         }
         if (f->names)
@@ -157,8 +157,8 @@ void help_command(FILE *out, const command *c)
     }
     for (const option *o = c->options; o->name; o++) {
         if (!o->required) continue;
-        snprintf(word, sizeof word, "%s%s %s", o->letter ? "-" : "--", o->letter ? (char[]){o->letter, 0} : o->name,
-                 value_name(o));
+        snprintf(word, sizeof word, "%s%s %s", o->letter ? "-" : "--",
+                 o->letter ? (char[]){o->letter, 0} : o->name, value_name(o));
         usage_word(out, word, indent, &column);
     }
     usage_word(out, "[options]", indent, &column);
@@ -179,10 +179,12 @@ void help_command(FILE *out, const command *c)
 
 void help_parts(FILE *out, const command *c)
 {
-    fprintf(out, "usage: ssm2d %s PART [options]\n       ssm2d %s PART --help\n\n", c->name, c->name);
+    fprintf(out, "usage: ssm2d %s PART [options]\n       ssm2d %s PART --help\n\n", c->name,
+            c->name);
     paragraphs(out, c->about);
     fputs("\nparts:\n", out);
-    for (int i = 0; c->parts[i]; i++) fprintf(out, "  %-14s%s\n", strrchr(c->parts[i]->name, ' ') + 1, c->parts[i]->summary);
+    for (int i = 0; c->parts[i]; i++)
+        fprintf(out, "  %-14s%s\n", strrchr(c->parts[i]->name, ' ') + 1, c->parts[i]->summary);
     fputs("\noptions of every part:\n", out);
     option_table(out, common_options, 0);
 }
@@ -195,7 +197,8 @@ void help_overall(FILE *out, const command *const *commands)
             "       ssm2d COMMAND --help\n"
             "       ssm2d --help | --version\n\ncommands:\n",
             ssm2d_version());
-    for (; *commands; commands++) fprintf(out, "  %-14s%s\n", (*commands)->name, (*commands)->summary);
+    for (; *commands; commands++)
+        fprintf(out, "  %-14s%s\n", (*commands)->name, (*commands)->summary);
     fputs("\noptions of every command:\n", out);
     option_table(out, common_options, 0);
     fputs("\nOptions are written --name value or --name=value; -- ends them.\n"

@@ -1,4 +1,5 @@
-/* ssm2d kernels - pictures of kernels: the paper's Figure 2, and the kernels and the receptive field of a layer. */
+/* ssm2d kernels - pictures of kernels: the paper's Figure 2, and the kernels and the receptive
+ * field of a layer. */
 #include "command.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -28,25 +29,33 @@ static const char *scale_at(int i)
 }
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, whose model is drawn", .positional = 1, .optional = 1},
-    {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png or .svg", .value = "FILE", .letter = 'o',
-     .required = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, whose model is drawn",
+     .positional = 1, .optional = 1},
+    {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png or .svg",
+     .value = "FILE", .letter = 'o', .required = 1},
     {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
-    {"draws", OPTION_INT, offsetof(values, draws), "Figure 2: how many draws of parameters, one column each (5 when not given)",
-     .low = 1, .high = MOST_PANELS},
-    {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file", .value = "FILE"},
-    {"channels", OPTION_INT, offsetof(values, channels),
-     "how many channels to show (when not given the first 4; of a run one for each system, 8 at most)", .low = 1,
+    {"draws", OPTION_INT, offsetof(values, draws),
+     "Figure 2: how many draws of parameters, one column each (5 when not given)", .low = 1,
      .high = MOST_PANELS},
-    {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters", .choice = layer_init_name},
-    {"seed", OPTION_INT, offsetof(values, seed), "of the parameters; instead of the one in FILE, else 0", .low = 0,
-     .high = INT_MAX},
-    {"rows", OPTION_INT, offsetof(values, rows), "of a kernel (20 when not given; of a run its grid)", .low = 1, .high = 1024},
+    {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file",
+     .value = "FILE"},
+    {"channels", OPTION_INT, offsetof(values, channels),
+     "how many channels to show (when not given the first 4; of a run one for each system, 8 at "
+     "most)",
+     .low = 1, .high = MOST_PANELS},
+    {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters",
+     .choice = layer_init_name},
+    {"seed", OPTION_INT, offsetof(values, seed),
+     "of the parameters; instead of the one in FILE, else 0", .low = 0, .high = INT_MAX},
+    {"rows", OPTION_INT, offsetof(values, rows),
+     "of a kernel (20 when not given; of a run its grid)", .low = 1, .high = 1024},
     {"cols", OPTION_INT, offsetof(values, cols), "of a kernel, likewise", .low = 1, .high = 1024},
-    {"weights", OPTION_CHOICE, offsetof(values, weights), "run: those after the latest epoch, or the best", .standard = "last",
+    {"weights", OPTION_CHOICE, offsetof(values, weights),
+     "run: those after the latest epoch, or the best", .standard = "last",
      .choice = run_weights_at},
-    {"scale", OPTION_CHOICE, offsetof(values, scale), "of the colours: each panel its own, or one for all kernels",
-     .standard = "panel", .choice = scale_at},
+    {"scale", OPTION_CHOICE, offsetof(values, scale),
+     "of the colours: each panel its own, or one for all kernels", .standard = "panel",
+     .choice = scale_at},
     {0}};
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -61,17 +70,19 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                     : o->init   ? "init"
                                 : "seed");
     if (o->figure2 && (o->config || o->init || o->channels != OPTION_UNSET))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s is about a layer and does not go with --figure2",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--%s is about a layer and does not go with --figure2",
                     o->config ? "config"
                     : o->init ? "init"
                               : "channels");
-    if (!o->figure2 && o->draws != OPTION_UNSET) return fail(error, SSM2D_ERROR_ARGUMENT, "--draws goes only with --figure2");
+    if (!o->figure2 && o->draws != OPTION_UNSET)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--draws goes only with --figure2");
     return SSM2D_OK;
 }
 
 /* kernel[directions][channels][rows][cols] of a layer with these parameters. */
-static ssm2d_status kernels_of(ssm2d_context *context, const ssm2d_config *config, const values *o, const double *params,
-                               double *kernel, ssm2d_error *error)
+static ssm2d_status kernels_of(ssm2d_context *context, const ssm2d_config *config, const values *o,
+                               const double *params, double *kernel, ssm2d_error *error)
 {
     ssm2d_plan_options plan_options = ssm2d_plan_options_default();
     ssm2d_plan *plan = NULL;
@@ -101,14 +112,16 @@ static heat_panel kernel_panel(const values *o, const double *kernel)
 
 static const char *scale_note(const values *o)
 {
-    return strcmp(o->scale, "shared") ? "Colours: each panel on its own scale, from minus to plus its largest value."
-                                      : "Colours: one scale for all kernels, from minus to plus the largest value.";
+    return strcmp(o->scale, "shared")
+               ? "Colours: each panel on its own scale, from minus to plus its largest value."
+               : "Colours: one scale for all kernels, from minus to plus the largest value.";
 }
 
-/* ---- Figure 2 ------------------------------------------------------------------------------------------------------- */
+/* ---- Figure 2 -------------------------------------------------------------------------------- */
 
-/* Freshly initialised a are near 1/2, and every kernel a dot in the corner. Those of the figure reach across the grid: raw A is
- * spread from N(0, 0.2^2) to N(3, 1.5^2), a mostly between 0.8 and 1. */
+/* Freshly initialised a are near 1/2, and every kernel a dot in the corner. Those of the figure
+ * reach across the grid: raw A is spread from N(0, 0.2^2) to N(3, 1.5^2), a mostly between 0.8 and
+ * 1. */
 static void spread_a(const ssm2d_config *config, double *params)
 {
     ssm2d_param a;
@@ -135,20 +148,24 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     setup.init = SSM2D_INIT_AUTHORS;
     layer_setup_override(&setup, o->seed, NULL);
     double *kernel = mem_alloc(context, 2 * (size_t)draws * cells * sizeof *kernel);
-    ssm2d_status status = kernel ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for the kernels");
+    ssm2d_status status =
+        kernel ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for the kernels");
     if (!status) status = layer_setup_params(context, &setup, &params, error);
     if (!status) spread_a(&setup.config, params);
     for (int i = 0; i < 2 && !status; i++) {
         setup.config.norm = norms[i];
-        status = kernels_of(context, &setup.config, o, params, kernel + (size_t)(i * draws) * cells, error);
+        status = kernels_of(context, &setup.config, o, params, kernel + (size_t)(i * draws) * cells,
+                            error);
     }
-    for (int i = 0; i < 2 * draws && !status; i++) panels[i] = kernel_panel(o, kernel + (size_t)i * cells);
+    for (int i = 0; i < 2 * draws && !status; i++)
+        panels[i] = kernel_panel(o, kernel + (size_t)i * cells);
     for (int i = 0; i < draws; i++) {
         snprintf(titles[i], sizeof titles[i], "draw %d", i + 1);
         col_titles[i] = titles[i];
     }
     snprintf(note, sizeof note,
-             "Each column has the same random A1..A4, B1, B2, C1, C2 (d_state 2, seed %llu). K[0,0] is at the bottom left.\n%s",
+             "Each column has the same random A1..A4, B1, B2, C1, C2 (d_state 2, seed %llu). "
+             "K[0,0] is at the bottom left.\n%s",
              (unsigned long long)setup.seed, scale_note(o));
     heat_figure figure = {.title = "2-D SSM kernels before and after the relaxation",
                           .note = note,
@@ -164,10 +181,12 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     return status;
 }
 
-/* ---- a layer -------------------------------------------------------------------------------------------------------- */
+/* ---- a layer --------------------------------------------------------------------------------- */
 
-/* field[2*rows-1][2*cols-1]: |dy[centre]/du| by offset from the centre, averaged over channels; without the LayerNorm. */
-static void receptive_field(const ssm2d_config *c, const values *o, const double *params, const double *kernel, double *field)
+/* field[2*rows-1][2*cols-1]: |dy[centre]/du| by offset from the centre, averaged over channels;
+ * without the LayerNorm. */
+static void receptive_field(const ssm2d_config *c, const values *o, const double *params,
+                            const double *kernel, double *field)
 {
     int rows = (int)o->rows, cols = (int)o->cols;
     size_t width = 2 * (size_t)cols - 1, cells = (size_t)rows * (size_t)cols;
@@ -182,10 +201,14 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
             for (int h = 0; h < c->channels; h++) {
                 double tap = skip && !di && !dj ? skip[h] : 0;
                 for (int r = 0; r < c->directions; r++) {
-                    /* A direction sees what lies above and to the left; flipped, below or to the right. */
+                    /* A direction sees what lies above and to the left; flipped, below or to the
+                     * right. */
                     flip f = config_flip(c, r);
                     int p = f.rows ? di : -di, q = f.cols ? dj : -dj;
-                    if (p >= 0 && q >= 0) tap += scale * kernel[(size_t)(r * c->channels + h) * cells + (size_t)(p * cols + q)];
+                    if (p >= 0 && q >= 0)
+                        tap += scale
+                               * kernel[(size_t)(r * c->channels + h) * cells
+                                        + (size_t)(p * cols + q)];
                 }
                 sum += fabs(tap);
             }
@@ -197,18 +220,22 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
 {
     char norm[32], kind[32];
     snprintf(note, size,
-             "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] is at the bottom left.\n%s\n"
-             "Receptive field: |dy/du| by offset from the output's place, averaged over channels%s; logarithmic scale.",
-             s->config.channels, s->config.channels == 1 ? "" : "s", layer_field_text(&s->config, "norm", norm, sizeof norm),
-             layer_field_text(&s->config, "values", kind, sizeof kind), s->config.n_ssm, s->config.d_state,
-             layer_init_name((int)s->init), (unsigned long long)s->seed, scale_note(o),
-             s->config.layer_norm ? ", before the LayerNorm" : "");
+             "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] "
+             "is at the bottom left.\n%s\n"
+             "Receptive field: |dy/du| by offset from the output's place, averaged over "
+             "channels%s; logarithmic scale.",
+             s->config.channels, s->config.channels == 1 ? "" : "s",
+             layer_field_text(&s->config, "norm", norm, sizeof norm),
+             layer_field_text(&s->config, "values", kind, sizeof kind), s->config.n_ssm,
+             s->config.d_state, layer_init_name((int)s->init), (unsigned long long)s->seed,
+             scale_note(o), s->config.layer_norm ? ", before the LayerNorm" : "");
 }
 
 static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
     /* by whether rows, columns are */
-    static const char *const flip_titles[2][2] = {{"not flipped", "cols flipped"}, {"rows flipped", "both flipped"}};
+    static const char *const flip_titles[2][2] = {{"not flipped", "cols flipped"},
+                                                  {"rows flipped", "both flipped"}};
     layer_setup setup = layer_setup_default();
     size_t cells = (size_t)o->rows * (size_t)o->cols;
     size_t field_cells = (2 * (size_t)o->rows - 1) * (2 * (size_t)o->cols - 1);
@@ -220,7 +247,8 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
 
     if (o->config && (status = layer_setup_read(context, o->config, &setup, error))) return status;
     layer_setup_override(&setup, o->seed, o->init);
-    if (!setup.config.channels) setup.config.channels = setup.config.n_ssm; /* one for each system */
+    /* one for each system */
+    if (!setup.config.channels) setup.config.channels = setup.config.n_ssm;
     if ((status = layer_setup_params(context, &setup, &params, error))) return status;
     int channels = setup.config.channels, directions = setup.config.directions;
     int shown = o->channels != OPTION_UNSET ? (int)o->channels : 4;
@@ -228,8 +256,8 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     kernel = mem_alloc(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
     field = mem_alloc(context, field_cells * sizeof *field);
     if (!kernel || !field) {
-        status =
-            fail(error, SSM2D_ERROR_MEMORY, "no memory for %d kernels of %ld x %ld", directions * channels, o->rows, o->cols);
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %d kernels of %ld x %ld",
+                      directions * channels, o->rows, o->cols);
         goto done;
     }
     if ((status = kernels_of(context, &setup.config, o, params, kernel, error))) goto done;
@@ -238,7 +266,8 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     for (int r = 0; r < directions; r++) {
         flip f = config_flip(&setup.config, r);
         row_titles[r] = flip_titles[f.rows][f.cols];
-        for (int h = 0; h < shown; h++) panels[r * shown + h] = kernel_panel(o, kernel + (size_t)(r * channels + h) * cells);
+        for (int h = 0; h < shown; h++)
+            panels[r * shown + h] = kernel_panel(o, kernel + (size_t)(r * channels + h) * cells);
     }
     for (int h = 0; h < shown; h++) {
         snprintf(titles[h], sizeof titles[h], "channel %d", h);
@@ -294,17 +323,26 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Draws the kernels of a layer, one row per direction and one column per channel, and beside them its effective "
-    "receptive field: how much each place of the input moves an output. The layer is the library's default, or the "
+    "Draws the kernels of a layer, one row per direction and one column per channel, and beside "
+    "them its effective "
+    "receptive field: how much each place of the input moves an output. The layer is the library's "
+    "default, or the "
     "one in --config: a JSON object with any of the fields below, init and seed, such as\n"
     "\n"
     "  {\"channels\": 8, \"directions\": 4, \"norm\": \"relaxed\", \"seed\": 1}\n"
     "\n"
-    "With the folder of a run it draws what its model has learned: one row per block and one column per channel, all "
+    "With the folder of a run it draws what its model has learned: one row per block and one "
+    "column per channel, all "
     "directions together.\n"
     "\n"
-    "--figure2 draws kernels of the same random parameters before the relaxation (norm half, above) and after it "
+    "--figure2 draws kernels of the same random parameters before the relaxation (norm half, "
+    "above) and after it "
     "(norm paper, below).";
 
-const command command_kernels = {
-    "kernels", "draw kernels and receptive fields as heat maps", about, options, check_values, run, .lists_fields = 1};
+const command command_kernels = {"kernels",
+                                 "draw kernels and receptive fields as heat maps",
+                                 about,
+                                 options,
+                                 check_values,
+                                 run,
+                                 .lists_fields = 1};

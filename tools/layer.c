@@ -1,4 +1,5 @@
-/* ssm2d layer - the bare layer on arrays in files: forward, every gradient, and a comparison with what is expected. */
+/* ssm2d layer - the bare layer on arrays in files: forward, every gradient, and a comparison with
+ * what is expected. */
 #include "command.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -24,13 +25,16 @@ static const char *precision_at(int i)
 }
 
 static const option options[] = {
-    {"CASE_DIR", OPTION_STRING, offsetof(values, folder), "folder with case.json and the arrays", .positional = 1},
-    {"out", OPTION_STRING, offsetof(values, out), "folder to write the results to; made when it is not there", .value = "DIR",
-     .letter = 'o'},
-    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .standard = "auto", .choice = algorithm_at},
-    {"precision", OPTION_CHOICE, offsetof(values, precision), "numbers to compute in", .standard = "double", .value = "TYPE",
-     .choice = precision_at},
-    {"check", OPTION_FLAG, offsetof(values, check), .help = "compare with the expected arrays in CASE_DIR"},
+    {"CASE_DIR", OPTION_STRING, offsetof(values, folder), "folder with case.json and the arrays",
+     .positional = 1},
+    {"out", OPTION_STRING, offsetof(values, out),
+     "folder to write the results to; made when it is not there", .value = "DIR", .letter = 'o'},
+    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .standard = "auto",
+     .choice = algorithm_at},
+    {"precision", OPTION_CHOICE, offsetof(values, precision), "numbers to compute in",
+     .standard = "double", .value = "TYPE", .choice = precision_at},
+    {"check", OPTION_FLAG, offsetof(values, check),
+     .help = "compare with the expected arrays in CASE_DIR"},
     {0}};
 
 /* One result: what it is called, its shape, its numbers. */
@@ -73,7 +77,8 @@ static double number_at(const job *j, const void *data, size_t i)
     return j->type == SSM2D_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
-static result *add_result(job *j, const char *prefix, const char *name, int rank, const size_t *shape, void *data)
+static result *add_result(job *j, const char *prefix, const char *name, int rank,
+                          const size_t *shape, void *data)
 {
     result *r = &j->results[j->count++];
     snprintf(r->name, sizeof r->name, "%s%s", prefix, name);
@@ -88,7 +93,8 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
 {
     const layer_case *c = &j->input;
     size_t channels = (size_t)c->config.channels, directions = (size_t)c->config.directions;
-    size_t kernel_shape[4] = {directions, channels, c->rows, c->cols}, grid_shape[4] = {c->batch, channels, c->rows, c->cols};
+    size_t kernel_shape[4] = {directions, channels, c->rows, c->cols},
+           grid_shape[4] = {c->batch, channels, c->rows, c->cols};
     size_t kernel_count = directions * channels * c->rows * c->cols;
     ptrdiff_t cells = (ptrdiff_t)(c->rows * c->cols);
     ssm2d_plan_options plan_options = ssm2d_plan_options_default();
@@ -108,7 +114,8 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     void *y = add_result(j, "", "y", 4, grid_shape, typed(j, NULL, c->grid_count))->data;
     void *du = add_result(j, "", "du", 4, grid_shape, typed(j, NULL, c->grid_count))->data;
     if (!j->params || !j->u || !j->dy || !j->dparams || !dkernel || !kernel || !y || !du) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", text_path(c->folder));
+        status =
+            fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", text_path(c->folder));
         goto done;
     }
     if ((status = ssm2d_params_check(&c->config, j->type, j->params, &why))) {
@@ -120,8 +127,10 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     plan_options.cols = c->cols;
     plan_options.type = j->type;
     plan_options.algorithm = j->options->algo;
-    plan_options.in = plan_options.out = (ssm2d_strides){(ptrdiff_t)channels * cells, (ptrdiff_t)c->cols, 1, cells};
-    if ((status = ssm2d_plan_create(j->context, &c->config, &plan_options, &plan, error))) goto done;
+    plan_options.in = plan_options.out =
+        (ssm2d_strides){(ptrdiff_t)channels * cells, (ptrdiff_t)c->cols, 1, cells};
+    if ((status = ssm2d_plan_create(j->context, &c->config, &plan_options, &plan, error)))
+        goto done;
     if ((status = ssm2d_workspace_create(plan, &workspace, error))) goto done;
     ssm2d_kernel(plan, workspace, j->params, kernel);
     ssm2d_forward(plan, workspace, j->params, j->u, y);
@@ -129,11 +138,13 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
 
     if ((status = layer_case_dkernel(j->context, c, dkernel, error))) goto done;
     if (!add_result(j, "d", "K", 4, kernel_shape, typed(j, dkernel, kernel_count))->data) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", text_path(c->folder));
+        status =
+            fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", text_path(c->folder));
         goto done;
     }
     for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++)
-        add_result(j, "d", layer_case_file(&param), param.rank, param.shape, (char *)j->dparams + param.offset * j->number);
+        add_result(j, "d", layer_case_file(&param), param.rank, param.shape,
+                   (char *)j->dparams + param.offset * j->number);
 done:
     mem_free(j->context, dkernel);
     ssm2d_workspace_destroy(workspace);
@@ -148,9 +159,10 @@ static ssm2d_status write_results(const job *j, ssm2d_error *error)
     for (int i = 0; i < j->count && !status; i++) {
         const result *r = &j->results[i];
         if (snprintf(path, sizeof path, "%s/%s.npy", j->options->out, r->name) >= (int)sizeof path)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long", text_path(j->options->out));
-        status =
-            npy_write(j->context, path, j->type == SSM2D_DOUBLE ? NPY_FLOAT64 : NPY_FLOAT32, r->rank, r->shape, r->data, error);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long",
+                        text_path(j->options->out));
+        status = npy_write(j->context, path, j->type == SSM2D_DOUBLE ? NPY_FLOAT64 : NPY_FLOAT32,
+                           r->rank, r->shape, r->data, error);
     }
     return status;
 }
@@ -161,12 +173,14 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     double tolerance = j->type == SSM2D_DOUBLE ? 1e-11 : 3e-5, largest = 0, difference = 0;
     char shape[96];
     npy_array expected;
-    ssm2d_status status = layer_case_array(j->context, j->input.folder, "", r->name, r->rank, r->shape, &expected, error);
+    ssm2d_status status = layer_case_array(j->context, j->input.folder, "", r->name, r->rank,
+                                           r->shape, &expected, error);
     if (status) return status;
     double *reference = mem_alloc(j->context, r->count * sizeof *reference);
     if (!reference) {
         npy_free(j->context, &expected);
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare %s", text_path(j->input.folder), r->name);
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare %s",
+                    text_path(j->input.folder), r->name);
     }
     npy_to_double(&expected, reference);
     npy_free(j->context, &expected);
@@ -182,7 +196,8 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     int good = relative <= tolerance;
     *beyond += !good;
     printf("%-10s %-18s largest %.3e  error %.2e  tolerance %.0e  %s\n", r->name,
-           npy_shape_text(r->rank, r->shape, shape, sizeof shape), largest, relative, tolerance, good ? "ok" : "FAIL");
+           npy_shape_text(r->rank, r->shape, shape, sizeof shape), largest, relative, tolerance,
+           good ? "ok" : "FAIL");
     return SSM2D_OK;
 }
 
@@ -190,7 +205,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
     if (!o->out && !o->check)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "give --out DIR to write the results, or --check, or both");
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "give --out DIR to write the results, or --check, or both");
     return SSM2D_OK;
 }
 
@@ -203,11 +219,13 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     ssm2d_status status = layer_case_read(context, j.options->folder, &j.input, error);
     if (!status) status = compute(&j, error);
     if (!status && j.options->out) status = write_results(&j, error);
-    for (int i = 0; i < j.count && !status && j.options->check; i++) status = check_result(&j, &j.results[i], &beyond, error);
+    for (int i = 0; i < j.count && !status && j.options->check; i++)
+        status = check_result(&j, &j.results[i], &beyond, error);
     if (!status && beyond)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance", text_path(j.options->folder),
-                      beyond, j.count);
-    for (int i = 0; i < j.count && i < 4; i++) mem_free(context, j.results[i].data); /* the others are parts of dparams */
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance",
+                      text_path(j.options->folder), beyond, j.count);
+    /* the others are parts of dparams */
+    for (int i = 0; i < j.count && i < 4; i++) mem_free(context, j.results[i].data);
     mem_free(context, j.params);
     mem_free(context, j.u);
     mem_free(context, j.dy);
@@ -216,15 +234,23 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     return status;
 }
 
-static const char about[] =
-    "Runs one case of the layer: CASE_DIR/case.json is the configuration, one .npy per parameter (D is omega.npy), "
-    "u.npy the input and dy.npy the loss's gradient for the output, both (batch, channels, rows, columns).\n"
-    "\n"
-    "Writes to DIR: K, the kernels (directions, channels, rows, columns); y, the output; and the gradients dK, du and "
-    "d<name> for every parameter.\n"
-    "\n"
-    "--check prints one line per array and fails when one is farther from the expected array in CASE_DIR than 1e-11 "
-    "(double) or 3e-5 (float) of its largest value.";
+static const char about[] = "Runs one case of the layer: CASE_DIR/case.json is the configuration, "
+                            "one .npy per parameter (D is omega.npy), "
+                            "u.npy the input and dy.npy the loss's gradient for the output, both "
+                            "(batch, channels, rows, columns).\n"
+                            "\n"
+                            "Writes to DIR: K, the kernels (directions, channels, rows, columns); "
+                            "y, the output; and the gradients dK, du and "
+                            "d<name> for every parameter.\n"
+                            "\n"
+                            "--check prints one line per array and fails when one is farther from "
+                            "the expected array in CASE_DIR than 1e-11 "
+                            "(double) or 3e-5 (float) of its largest value.";
 
-const command command_layer = {
-    "layer", "run the bare layer on arrays in files: results, gradients", about, options, check_values, run, 0};
+const command command_layer = {"layer",
+                               "run the bare layer on arrays in files: results, gradients",
+                               about,
+                               options,
+                               check_values,
+                               run,
+                               0};

@@ -11,21 +11,28 @@
 
 enum { MOST_SIDE = 1 << 20, PATH = 4096 };
 
-static const char *const other_keys[] = {"kind", "name", "seed", "batch", "L1", "L2", "arrays", NULL};
+static const char *const other_keys[] = {"kind", "name", "seed",   "batch",
+                                         "L1",   "L2",   "arrays", NULL};
 
-const char *layer_case_file(const ssm2d_param *param) { return strcmp(param->name, "D") ? param->name : "omega"; }
+const char *layer_case_file(const ssm2d_param *param)
+{
+    return strcmp(param->name, "D") ? param->name : "omega";
+}
 
-ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, const char *prefix, const char *name, int rank,
-                              const size_t *shape, npy_array *array, ssm2d_error *error)
+ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, const char *prefix,
+                              const char *name, int rank, const size_t *shape, npy_array *array,
+                              ssm2d_error *error)
 {
     char path[PATH], has[96], needs[96];
     if (snprintf(path, sizeof path, "%s/%s%s.npy", folder, prefix, name) >= (int)sizeof path)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long", text_path(folder));
     ssm2d_status status = npy_read(context, path, array, error);
     if (status) return status;
-    if (array->rank == rank && !memcmp(array->shape, shape, (size_t)rank * sizeof *shape)) return SSM2D_OK;
-    status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: the shape is %s, the configuration needs %s", text_path(path),
-                  npy_shape_text(array->rank, array->shape, has, sizeof has), npy_shape_text(rank, shape, needs, sizeof needs));
+    if (array->rank == rank && !memcmp(array->shape, shape, (size_t)rank * sizeof *shape))
+        return SSM2D_OK;
+    status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: the shape is %s, the configuration needs %s",
+                  text_path(path), npy_shape_text(array->rank, array->shape, has, sizeof has),
+                  npy_shape_text(rank, shape, needs, sizeof needs));
     npy_free(context, array);
     return status;
 }
@@ -43,21 +50,26 @@ static ssm2d_status read_config(const ssm2d_context *context, layer_case *c, ssm
     if ((status = json_read(context, path, &root, error))) return status;
     if ((status = json_get_string(path, root, "kind", JSON_REQUIRED, &kind, error))) goto done;
     if (!strcmp(kind, "s4nd") || !strcmp(kind, "ema")) {
-        status = fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: \"kind\" is \"%s\", which is not supported yet: use ssm2d",
+        status = fail(error, SSM2D_ERROR_UNSUPPORTED,
+                      "%s: \"kind\" is \"%s\", which is not supported yet: use ssm2d",
                       text_path(path), kind);
         goto done;
     }
     if (strcmp(kind, "ssm2d")) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"kind\" is \"%s\": use ssm2d", text_path(path),
-                      text_show(kind, strlen(kind), shown, sizeof shown));
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"kind\" is \"%s\": use ssm2d",
+                      text_path(path), text_show(kind, strlen(kind), shown, sizeof shown));
         goto done;
     }
-    if ((status = json_get_int(path, root, "batch", JSON_REQUIRED, 1, MOST_SIDE, &batch, error))) goto done;
-    if ((status = json_get_int(path, root, "L1", JSON_REQUIRED, 1, MOST_SIDE, &rows, error))) goto done;
-    if ((status = json_get_int(path, root, "L2", JSON_REQUIRED, 1, MOST_SIDE, &cols, error))) goto done;
+    if ((status = json_get_int(path, root, "batch", JSON_REQUIRED, 1, MOST_SIDE, &batch, error)))
+        goto done;
+    if ((status = json_get_int(path, root, "L1", JSON_REQUIRED, 1, MOST_SIDE, &rows, error)))
+        goto done;
+    if ((status = json_get_int(path, root, "L2", JSON_REQUIRED, 1, MOST_SIDE, &cols, error)))
+        goto done;
     if ((status = layer_config_from_json(path, root, other_keys, &c->config, error))) goto done;
     ssm2d_error why;
-    if ((status = ssm2d_config_check(&c->config, &why))) fail(error, status, "%s: %s", text_path(path), why.line);
+    if ((status = ssm2d_config_check(&c->config, &why)))
+        fail(error, status, "%s: %s", text_path(path), why.line);
     c->batch = (size_t)batch;
     c->rows = (size_t)rows;
     c->cols = (size_t)cols;
@@ -67,19 +79,22 @@ done:
 }
 
 /* Reads one array of the case into out[offset..], as double. */
-static ssm2d_status read_into(const ssm2d_context *context, const layer_case *c, const char *name, int rank,
-                              const size_t *shape, double *out, ssm2d_error *error)
+static ssm2d_status read_into(const ssm2d_context *context, const layer_case *c, const char *name,
+                              int rank, const size_t *shape, double *out, ssm2d_error *error)
 {
     npy_array array;
-    ssm2d_status status = layer_case_array(context, c->folder, "", name, rank, shape, &array, error);
+    ssm2d_status status =
+        layer_case_array(context, c->folder, "", name, rank, shape, &array, error);
     if (status) return status;
     npy_to_double(&array, out);
     npy_free(context, &array);
     return SSM2D_OK;
 }
 
-/* The file's own size bounds what is allocated for an array: it is read before anything is made as large as case.json says. */
-static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const char *name, double **out, ssm2d_error *error)
+/* The file's own size bounds what is allocated for an array: it is read before anything is made as
+ * large as case.json says. */
+static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const char *name,
+                              double **out, ssm2d_error *error)
 {
     npy_array array;
     size_t shape[4] = {c->batch, (size_t)c->config.channels, c->rows, c->cols};
@@ -90,13 +105,14 @@ static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const
     if (*out)
         npy_to_double(&array, *out);
     else
-        status =
-            fail(error, SSM2D_ERROR_MEMORY, "%s/%s.npy: no memory for %zu numbers", text_path(c->folder), name, array.count);
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s/%s.npy: no memory for %zu numbers",
+                      text_path(c->folder), name, array.count);
     npy_free(context, &array);
     return status;
 }
 
-ssm2d_status layer_case_read(const ssm2d_context *context, const char *folder, layer_case *c, ssm2d_error *error)
+ssm2d_status layer_case_read(const ssm2d_context *context, const char *folder, layer_case *c,
+                             ssm2d_error *error)
 {
     ssm2d_param param;
     ssm2d_status status;
@@ -106,9 +122,11 @@ ssm2d_status layer_case_read(const ssm2d_context *context, const char *folder, l
     c->params_count = ssm2d_param_total(&c->config);
     c->params = mem_alloc(context, c->params_count * sizeof *c->params);
     if (!c->params)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters", text_path(folder), c->params_count);
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
+                    text_path(folder), c->params_count);
     for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++) {
-        status = read_into(context, c, layer_case_file(&param), param.rank, param.shape, c->params + param.offset, error);
+        status = read_into(context, c, layer_case_file(&param), param.rank, param.shape,
+                           c->params + param.offset, error);
         if (status) return status;
     }
     if ((status = read_grid(context, c, "u", &c->u, error))) return status;

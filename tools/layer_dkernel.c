@@ -2,7 +2,8 @@
  *
  *     dkernel[r,h,p,q] = sum_b sum_ij g'[b,h,i,j] * u'[b,h,i-p,j-q]      u', g': flipped as direction r is
  *
- * g is the gradient at the output of the convolution: dy, after the LayerNorm's backward when there is one. */
+ * g is the gradient at the output of the convolution: dy, after the LayerNorm's backward when there
+ * is one. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
@@ -23,27 +24,33 @@ static void correlate(void *arg, size_t task, int worker)
 {
     const correlation *x = arg;
     const layer_case *c = x->c;
-    size_t channels = (size_t)c->config.channels, r = task / channels, h = task % channels, cells = c->rows * c->cols;
+    size_t channels = (size_t)c->config.channels, r = task / channels, h = task % channels,
+           cells = c->rows * c->cols;
     double scale = c->config.average ? 1.0 / c->config.directions : 1;
     flip f = config_flip(&c->config, (int)r);
     (void)worker;
     for (size_t p = 0; p < c->rows; p++)
         for (size_t q = 0; q < c->cols; q++) {
-            /* Flipping both arrays is looking from the other side: the pair's places change, their distance does not. */
-            size_t g_row = f.rows ? 0 : p, u_row = f.rows ? p : 0, g_col = f.cols ? 0 : q, u_col = f.cols ? q : 0;
+            /* Flipping both arrays is looking from the other side: the pair's places change, their
+             * distance does not. */
+            size_t g_row = f.rows ? 0 : p, u_row = f.rows ? p : 0, g_col = f.cols ? 0 : q,
+                   u_col = f.cols ? q : 0;
             double sum = 0;
             for (size_t b = 0; b < c->batch; b++) {
-                const double *g = x->g + (b * channels + h) * cells, *u = c->u + (b * channels + h) * cells;
+                const double *g = x->g + (b * channels + h) * cells,
+                             *u = c->u + (b * channels + h) * cells;
                 for (size_t i = 0; i + p < c->rows; i++)
                     for (size_t j = 0; j + q < c->cols; j++)
-                        sum += g[(i + g_row) * c->cols + j + g_col] * u[(i + u_row) * c->cols + j + u_col];
+                        sum += g[(i + g_row) * c->cols + j + g_col]
+                               * u[(i + u_row) * c->cols + j + u_col];
             }
             x->dkernel[task * cells + p * c->cols + q] = scale * sum;
         }
 }
 
 /* g[b,h,cell] from dy, and z, the layer's output before the LayerNorm over channels. */
-static void layer_norm_backward(const layer_case *c, const double *gamma, const double *z, double *g)
+static void layer_norm_backward(const layer_case *c, const double *gamma, const double *z,
+                                double *g)
 {
     size_t channels = (size_t)c->config.channels, cells = c->rows * c->cols;
     for (size_t b = 0; b < c->batch; b++)
@@ -51,22 +58,27 @@ static void layer_norm_backward(const layer_case *c, const double *gamma, const 
             size_t at = b * channels * cells + cell;
             double mean = 0, variance = 0, d_mean = 0, d_slope = 0;
             for (size_t h = 0; h < channels; h++) mean += z[at + h * cells] / (double)channels;
-            for (size_t h = 0; h < channels; h++) variance += pow(z[at + h * cells] - mean, 2) / (double)channels;
+            for (size_t h = 0; h < channels; h++)
+                variance += pow(z[at + h * cells] - mean, 2) / (double)channels;
             double inverse = 1 / sqrt(variance + 1e-5);
             for (size_t h = 0; h < channels; h++) {
-                double d = c->dy[at + h * cells] * gamma[h], normal = (z[at + h * cells] - mean) * inverse;
+                double d = c->dy[at + h * cells] * gamma[h],
+                       normal = (z[at + h * cells] - mean) * inverse;
                 d_mean += d / (double)channels;
                 d_slope += d * normal / (double)channels;
             }
             for (size_t h = 0; h < channels; h++) {
-                double d = c->dy[at + h * cells] * gamma[h], normal = (z[at + h * cells] - mean) * inverse;
+                double d = c->dy[at + h * cells] * gamma[h],
+                       normal = (z[at + h * cells] - mean) * inverse;
                 g[at + h * cells] = (d - d_mean - normal * d_slope) * inverse;
             }
         }
 }
 
-/* z: the same layer with the LayerNorm left out. The parameters that are left come first in the flat array, as before. */
-static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, double *z, ssm2d_error *error)
+/* z: the same layer with the LayerNorm left out. The parameters that are left come first in the
+ * flat array, as before. */
+static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, double *z,
+                                ssm2d_error *error)
 {
     ssm2d_config config = c->config;
     ssm2d_plan_options options = ssm2d_plan_options_default();
@@ -79,7 +91,8 @@ static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, dou
     options.cols = c->cols;
     options.type = SSM2D_DOUBLE;
     options.inference = 1;
-    options.in = options.out = (ssm2d_strides){config.channels * cells, (ptrdiff_t)c->cols, 1, cells};
+    options.in = options.out =
+        (ssm2d_strides){config.channels * cells, (ptrdiff_t)c->cols, 1, cells};
     ssm2d_status status = ssm2d_plan_create(context, &config, &options, &plan, error);
     if (!status) status = ssm2d_workspace_create(plan, &workspace, error);
     if (!status) ssm2d_forward(plan, workspace, c->params, c->u, z);
@@ -88,7 +101,8 @@ static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, dou
     return status;
 }
 
-ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, double *dkernel, ssm2d_error *error)
+ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, double *dkernel,
+                                ssm2d_error *error)
 {
     correlation x = {c, c->dy, dkernel};
     double *z = NULL, *g = NULL;
@@ -103,7 +117,8 @@ ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, dou
         }
         if ((status = before_norm(context, c, z, error))) goto done;
         for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++)
-            if (!strcmp(param.name, "gamma")) layer_norm_backward(c, c->params + param.offset, z, g);
+            if (!strcmp(param.name, "gamma"))
+                layer_norm_backward(c, c->params + param.offset, z, g);
         x.g = g;
     }
     pool_run(context->pool, (size_t)(c->config.directions * c->config.channels), correlate, &x);

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const init_names[] = {[SSM2D_INIT_IDENTITY] = "identity", [SSM2D_INIT_AUTHORS] = "authors", NULL};
+static const char *const init_names[] = {
+    [SSM2D_INIT_IDENTITY] = "identity", [SSM2D_INIT_AUTHORS] = "authors", NULL};
 
 const char *layer_init_name(int i) { return init_names[i]; }
 
@@ -22,9 +23,13 @@ static int init_by_name(const char *name)
     return init_names[i] ? i : -1;
 }
 
-layer_setup layer_setup_default(void) { return (layer_setup){ssm2d_config_default(), SSM2D_INIT_IDENTITY, 0}; }
+layer_setup layer_setup_default(void)
+{
+    return (layer_setup){ssm2d_config_default(), SSM2D_INIT_IDENTITY, 0};
+}
 
-ssm2d_status layer_setup_read(const ssm2d_context *context, const char *path, layer_setup *setup, ssm2d_error *error)
+ssm2d_status layer_setup_read(const ssm2d_context *context, const char *path, layer_setup *setup,
+                              ssm2d_error *error)
 {
     static const char *const others[] = {"init", "seed", NULL};
     const char *init = init_names[setup->init];
@@ -34,11 +39,13 @@ ssm2d_status layer_setup_read(const ssm2d_context *context, const char *path, la
     ssm2d_status status = json_read(context, path, &root, error);
     if (status) return status;
     if ((status = layer_config_from_json(path, root, others, &setup->config, error))) goto done;
-    if ((status = json_get_int(path, root, "seed", JSON_OPTIONAL, 0, INT_MAX, &seed, error))) goto done;
+    if ((status = json_get_int(path, root, "seed", JSON_OPTIONAL, 0, INT_MAX, &seed, error)))
+        goto done;
     if ((status = json_get_string(path, root, "init", JSON_OPTIONAL, &init, error))) goto done;
     if (init_by_name(init) < 0) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"init\" is \"%s\": use identity or authors", text_path(path),
-                      text_show(init, strlen(init), shown, sizeof shown));
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"init\" is \"%s\": use identity or authors",
+                 text_path(path), text_show(init, strlen(init), shown, sizeof shown));
         goto done;
     }
     setup->init = (ssm2d_init)init_by_name(init);
@@ -54,7 +61,8 @@ void layer_setup_override(layer_setup *setup, long seed, const char *init)
     if (init) setup->init = (ssm2d_init)init_by_name(init);
 }
 
-ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup *setup, double **params, ssm2d_error *error)
+ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup *setup,
+                                double **params, ssm2d_error *error)
 {
     ssm2d_status status = ssm2d_config_check(&setup->config, error);
     *params = NULL;

@@ -21,11 +21,12 @@ typedef struct values {
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images), "PNG or JPEG files", .positional = 1},
-    {"top", OPTION_INT, offsetof(values, top), "how many classes to print for each", .low = 1, .high = 1000, .standard = "3"},
-    {"image-size", OPTION_STRING, offsetof(values, image_size), "side in pixels, or ROWSxCOLS, when not that of training",
-     .value = "SIZE"},
-    {"weights", OPTION_CHOICE, offsetof(values, weights), "those after the latest epoch, or the best", .choice = run_weights_at,
-     .standard = "last"},
+    {"top", OPTION_INT, offsetof(values, top), "how many classes to print for each", .low = 1,
+     .high = 1000, .standard = "3"},
+    {"image-size", OPTION_STRING, offsetof(values, image_size),
+     "side in pixels, or ROWSxCOLS, when not that of training", .value = "SIZE"},
+    {"weights", OPTION_CHOICE, offsetof(values, weights),
+     "those after the latest epoch, or the best", .choice = run_weights_at, .standard = "last"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON, one object per line"},
     {0}};
 
@@ -45,7 +46,8 @@ static int next_class(const job *j)
 {
     int best = -1;
     for (int c = 0; c < j->m.data.classes; c++)
-        if (j->probabilities[c] >= 0 && (best < 0 || j->probabilities[c] > j->probabilities[best])) best = c;
+        if (j->probabilities[c] >= 0 && (best < 0 || j->probabilities[c] > j->probabilities[best]))
+            best = c;
     return best;
 }
 
@@ -62,11 +64,13 @@ static void print_text(const job *j, const char *path, int top)
 static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_error *error)
 {
     cJSON *root = cJSON_CreateObject(), *list = NULL;
-    int good = root && cJSON_AddStringToObject(root, "file", path) && (list = cJSON_AddArrayToObject(root, "classes"));
+    int good = root && cJSON_AddStringToObject(root, "file", path)
+               && (list = cJSON_AddArrayToObject(root, "classes"));
     for (int i = 0; good && i < top; i++) {
         int c = next_class(j);
         cJSON *one = cJSON_CreateObject();
-        good = one && cJSON_AddItemToArray(list, one) && cJSON_AddStringToObject(one, "name", j->m.data.names[c])
+        good = one && cJSON_AddItemToArray(list, one)
+               && cJSON_AddStringToObject(one, "name", j->m.data.names[c])
                && cJSON_AddNumberToObject(one, "probability", j->probabilities[c]);
         j->probabilities[c] = -1;
     }
@@ -79,8 +83,10 @@ static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_er
 
 static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
 {
-    const int classes = j->m.data.classes, top = j->options->top < classes ? (int)j->options->top : classes;
-    ssm2d_status status = picture_read(j->context, path, j->resize, augment_pixels(j->augment), error);
+    const int classes = j->m.data.classes,
+              top = j->options->top < classes ? (int)j->options->top : classes;
+    ssm2d_status status =
+        picture_read(j->context, path, j->resize, augment_pixels(j->augment), error);
     if (status) return status;
     augment_plain(j->augment, j->image);
     const float *logits = evaluator_run(j->evaluator, j->image, 1);
@@ -102,7 +108,9 @@ static ssm2d_status classify_all(job *j, ssm2d_error *error)
         fprintf(stderr, "ssm2d predict: %s\n", why.line);
         bad++;
     }
-    return bad ? fail(error, SSM2D_ERROR_ARGUMENT, "%d of %d images could not be classified", bad, images->count) : SSM2D_OK;
+    return bad ? fail(error, SSM2D_ERROR_ARGUMENT, "%d of %d images could not be classified", bad,
+                      images->count)
+               : SSM2D_OK;
 }
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -118,13 +126,16 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     const augment_options none = {0};
     int size[2];
     ssm2d_status status = image_size_of(o->image_size, size, error);
-    if (!status) status = run_model_open(context, o->run, run_weights_file(o->weights), size, &j.m, error);
+    if (!status)
+        status = run_model_open(context, o->run, run_weights_file(o->weights), size, &j.m, error);
     if (status) return status;
     const model_config *c = &j.m.settings.model;
     const size_t rows = (size_t)c->image[0], cols = (size_t)c->image[1];
     if ((status = evaluator_create(context, c, 1, &j.evaluator, error))) goto done;
     if ((status = resize_create(context, rows, cols, c->channels, &j.resize, error))) goto done;
-    if ((status = augment_create(context, &none, &j.m.data.norm, rows, cols, c->channels, &j.augment, error))) goto done;
+    if ((status = augment_create(context, &none, &j.m.data.norm, rows, cols, c->channels,
+                                 &j.augment, error)))
+        goto done;
     j.image = mem_alloc(context, rows * cols * (size_t)c->channels * sizeof *j.image);
     j.probabilities = mem_alloc(context, (size_t)c->classes * sizeof *j.probabilities);
     if (!j.image || !j.probabilities) {
@@ -132,7 +143,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         goto done;
     }
     evaluator_weights(j.evaluator, j.m.params);
-    status = o->images.count == 1 ? classify(&j, o->images.words[0], error) : classify_all(&j, error);
+    status =
+        o->images.count == 1 ? classify(&j, o->images.words[0], error) : classify_all(&j, error);
 done:
     mem_free(context, j.image);
     mem_free(context, j.probabilities);
@@ -144,7 +156,9 @@ done:
 }
 
 static const char about[] =
-    "Classifies images with the model of a run: resizes each to what the model takes, and prints the likeliest classes with "
+    "Classifies images with the model of a run: resizes each to what the model takes, and prints "
+    "the likeliest classes with "
     "their probabilities. The data that the model was trained on need not be there.";
 
-const command command_predict = {"predict", "classify images with a trained model", about, options, check_values, run, 0};
+const command command_predict = {
+    "predict", "classify images with a trained model", about, options, check_values, run, 0};

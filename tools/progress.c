@@ -11,7 +11,10 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-progress progress_start(const char *what, size_t total) { return (progress){what, total, seconds(), isatty(STDERR_FILENO), 0}; }
+progress progress_start(const char *what, size_t total)
+{
+    return (progress){what, total, seconds(), isatty(STDERR_FILENO), 0};
+}
 
 void progress_show(progress *p, size_t done)
 {
@@ -20,7 +23,8 @@ void progress_show(progress *p, size_t done)
     if (now - p->shown_at < (p->lines ? 0.25 : 1)) return;
     p->shown_at = now;
     p->lines++;
-    fprintf(stderr, "\r%s %zu of %zu (%.0f %%)", p->what, done, p->total, 100 * (double)done / (double)p->total);
+    fprintf(stderr, "\r%s %zu of %zu (%.0f %%)", p->what, done, p->total,
+            100 * (double)done / (double)p->total);
 }
 
 void progress_end(progress *p)

@@ -1,4 +1,5 @@
-/* progress - one line on a terminal that says how far a long job is; nothing when standard error is no terminal. */
+/* progress - one line on a terminal that says how far a long job is; nothing when standard error is
+ * no terminal. */
 #ifndef SSM2D_TOOLS_PROGRESS_H
 #define SSM2D_TOOLS_PROGRESS_H
 

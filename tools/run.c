@@ -1,4 +1,5 @@
-/* ssm2d run - a model on arrays in files: logits, the loss for given labels, and its gradient for every parameter. */
+/* ssm2d run - a model on arrays in files: logits, the loss for given labels, and its gradient for
+ * every parameter. */
 #include "command.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -20,17 +21,20 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"config", OPTION_STRING, offsetof(values, config), "the model, as JSON", .value = "FILE", .required = 1},
-    {"weights", OPTION_STRING, offsetof(values, weights), "its weights, safetensors", .value = "FILE", .required = 1},
-    {"input", OPTION_STRING, offsetof(values, input), "images, .npy (batch, channels, rows, columns)", .value = "FILE",
+    {"config", OPTION_STRING, offsetof(values, config), "the model, as JSON", .value = "FILE",
      .required = 1},
-    {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, classes)", .value = "FILE", .required = 1,
-     .letter = 'o'},
-    {"labels", OPTION_STRING, offsetof(values, labels), "classes, .npy (batch): the loss is printed", .value = "FILE"},
-    {"grads", OPTION_STRING, offsetof(values, grads), "gradients of the loss to write, safetensors; needs --labels",
-     .value = "FILE"},
-    {"seed", OPTION_INT, offsetof(values, seed), "of mixers that the weights do not have", .low = 0, .high = 2147483647,
-     .standard = "0"},
+    {"weights", OPTION_STRING, offsetof(values, weights), "its weights, safetensors",
+     .value = "FILE", .required = 1},
+    {"input", OPTION_STRING, offsetof(values, input),
+     "images, .npy (batch, channels, rows, columns)", .value = "FILE", .required = 1},
+    {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, classes)",
+     .value = "FILE", .required = 1, .letter = 'o'},
+    {"labels", OPTION_STRING, offsetof(values, labels),
+     "classes, .npy (batch): the loss is printed", .value = "FILE"},
+    {"grads", OPTION_STRING, offsetof(values, grads),
+     "gradients of the loss to write, safetensors; needs --labels", .value = "FILE"},
+    {"seed", OPTION_INT, offsetof(values, seed), "of mixers that the weights do not have", .low = 0,
+     .high = 2147483647, .standard = "0"},
     {0}};
 
 typedef struct job {
@@ -51,16 +55,18 @@ static ssm2d_status no_memory(ssm2d_error *error, const char *what)
 static ssm2d_status read_images(job *j, ssm2d_error *error)
 {
     const char *path = j->options->input;
-    const size_t *s, wanted[] = {(size_t)j->config.channels, (size_t)j->config.image[0], (size_t)j->config.image[1]};
+    const size_t *s, wanted[] = {(size_t)j->config.channels, (size_t)j->config.image[0],
+                                 (size_t)j->config.image[1]};
     npy_array array;
     char one[96];
     ssm2d_status status = npy_read(j->context, path, &array, error);
     if (status) return status;
     s = array.shape;
     if (array.rank != 4 || !s[0] || memcmp(s + 1, wanted, sizeof wanted)) {
-        status =
-            fail(error, SSM2D_ERROR_ARGUMENT, "%s: the shape is %s, the model needs (batch, %zu, %zu, %zu)", text_path(path),
-                 npy_shape_text(array.rank, array.shape, one, sizeof one), wanted[0], wanted[1], wanted[2]);
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: the shape is %s, the model needs (batch, %zu, %zu, %zu)",
+                      text_path(path), npy_shape_text(array.rank, array.shape, one, sizeof one),
+                      wanted[0], wanted[1], wanted[2]);
         goto done;
     }
     j->batch = s[0];
@@ -73,8 +79,9 @@ static ssm2d_status read_images(job *j, ssm2d_error *error)
     npy_to_float(&array, j->images);
     for (size_t i = 0; i < array.count && !status; i++)
         if (!isfinite(j->images[i]))
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: number %zu is %g: images must be finite", text_path(path), i,
-                          (double)j->images[i]);
+            status =
+                fail(error, SSM2D_ERROR_ARGUMENT, "%s: number %zu is %g: images must be finite",
+                     text_path(path), i, (double)j->images[i]);
 done:
     npy_free(j->context, &array);
     return status;
@@ -89,10 +96,14 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
     double *labels = NULL;
     ssm2d_status status = npy_read(j->context, path, &array, error);
     if (status) return status;
-    if (array.rank != 1 || array.count != j->batch || array.type == NPY_FLOAT32 || array.type == NPY_FLOAT64) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s of shape %s: use whole numbers of shape (%zu,)", text_path(path),
-                      array.type == NPY_FLOAT32 || array.type == NPY_FLOAT64 ? "floating-point numbers" : "whole numbers",
-                      npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
+    if (array.rank != 1 || array.count != j->batch || array.type == NPY_FLOAT32
+        || array.type == NPY_FLOAT64) {
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT,
+                 "%s: %s of shape %s: use whole numbers of shape (%zu,)", text_path(path),
+                 array.type == NPY_FLOAT32 || array.type == NPY_FLOAT64 ? "floating-point numbers"
+                                                                        : "whole numbers",
+                 npy_shape_text(array.rank, array.shape, one, sizeof one), j->batch);
         goto done;
     }
     labels = mem_alloc(j->context, array.count * sizeof *labels);
@@ -104,8 +115,8 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
     npy_to_double(&array, labels);
     for (size_t b = 0; b < j->batch && !status; b++) {
         if (labels[b] < 0 || labels[b] >= (double)j->classes)
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: label %zu is %.0f: use 0 to %zu", text_path(path), b, labels[b],
-                          j->classes - 1);
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: label %zu is %.0f: use 0 to %zu",
+                          text_path(path), b, labels[b], j->classes - 1);
         else
             j->targets[b * j->classes + (size_t)labels[b]] = 1;
     }
@@ -123,17 +134,20 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
     if (status) return status;
     j->params = mem_alloc(j->context, j->weights->total * sizeof *j->params);
     if (!j->params) return no_memory(error, "weights");
-    if ((status = weights_load(j->weights, j->options->weights, &with, j->params, &report, error))) return status;
+    if ((status = weights_load(j->weights, j->options->weights, &with, j->params, &report, error)))
+        return status;
     if (report.new_mixer_arrays)
-        printf("%d arrays of mixers are not in %s: initialised from seed %ld\n", report.new_mixer_arrays, j->options->weights,
-               j->options->seed);
+        printf("%d arrays of mixers are not in %s: initialised from seed %ld\n",
+               report.new_mixer_arrays, j->options->weights, j->options->seed);
     if (report.resized)
-        printf("position embedding interpolated from %d x %d to %d x %d patches\n", report.old_grid[0], report.old_grid[1],
-               j->config.image[0] / j->config.patch, j->config.image[1] / j->config.patch);
+        printf("position embedding interpolated from %d x %d to %d x %d patches\n",
+               report.old_grid[0], report.old_grid[1], j->config.image[0] / j->config.patch,
+               j->config.image[1] / j->config.patch);
     return SSM2D_OK;
 }
 
-/* Logits only, in steps of a bounded number of images; the last step may do some of the one before again. */
+/* Logits only, in steps of a bounded number of images; the last step may do some of the one before
+ * again. */
 static ssm2d_status infer(job *j, ssm2d_error *error)
 {
     const size_t most = j->batch < MOST_AT_ONCE ? j->batch : MOST_AT_ONCE;
@@ -167,7 +181,8 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     graph_find(j->graph, "images")->data = j->images;
     targets->data = j->targets;
     graph_forward(j->graph);
-    memcpy(j->logits, logits->data, j->batch * j->classes * sizeof *j->logits); /* before backward uses the memory again */
+    /* before backward uses the memory again */
+    memcpy(j->logits, logits->data, j->batch * j->classes * sizeof *j->logits);
     printf("loss %.9g\n", (double)loss->data[0]);
     if (!j->options->grads) return SSM2D_OK;
     loss->grad[0] = 1;
@@ -180,7 +195,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     if (o->grads && !o->labels) return fail(error, SSM2D_ERROR_ARGUMENT, "--grads needs --labels");
     if (o->grads && !strcmp(o->grads, o->out))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--grads and --out are one file, %s: give two", text_path(o->out));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--grads and --out are one file, %s: give two",
+                    text_path(o->out));
     return SSM2D_OK;
 }
 
@@ -205,7 +221,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         goto done;
     }
     if ((status = j.options->labels ? differentiate(&j, error) : infer(&j, error))) goto done;
-    status = npy_write(context, j.options->out, NPY_FLOAT32, 2, (size_t[]){j.batch, j.classes}, j.logits, error);
+    status = npy_write(context, j.options->out, NPY_FLOAT32, 2, (size_t[]){j.batch, j.classes},
+                       j.logits, error);
 done:
     graph_destroy(j.graph);
     mem_free(context, j.logits);
@@ -218,18 +235,27 @@ done:
 }
 
 static const char about[] =
-    "Runs a model on images in a file and writes what comes out for each class. The configuration's keys are listed by `ssm2d "
+    "Runs a model on images in a file and writes what comes out for each class. The "
+    "configuration's keys are listed by `ssm2d "
     "models --keys`; weights have timm's names, so that a published DeiT file will do.\n"
     "\n"
-    "Weights without mixers may be used for a model with mixers, which then start from --seed; weights made for another image "
+    "Weights without mixers may be used for a model with mixers, which then start from --seed; "
+    "weights made for another image "
     "size get their position embedding interpolated. Both are said.\n"
     "\n"
-    "Numbers are taken as they are: images must be normalised as those the model was trained on (data.json of a run has mean "
+    "Numbers are taken as they are: images must be normalised as those the model was trained on "
+    "(data.json of a run has mean "
     "and "
     "deviation of pixels from 0 to 1).\n"
     "\n"
-    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient for every parameter, under the names of "
+    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient for every "
+    "parameter, under the names of "
     "the weights. Nothing random acts: no stochastic depth.";
 
-const command command_run = {
-    "run", "run a model on arrays in files: logits, loss, gradients", about, options, check_values, run, 0};
+const command command_run = {"run",
+                             "run a model on arrays in files: logits, loss, gradients",
+                             about,
+                             options,
+                             check_values,
+                             run,
+                             0};

@@ -15,6 +15,9 @@ static inline const char *run_weights_at(int i)
 /* 32, or 24x40: rows and columns. NULL: 0, as in training. */
 ssm2d_status image_size_of(const char *text, int size[2], ssm2d_error *error);
 
-static inline run_file run_weights_file(const char *name) { return strcmp(name, "best") ? RUN_MODEL : RUN_BEST; }
+static inline run_file run_weights_file(const char *name)
+{
+    return strcmp(name, "best") ? RUN_MODEL : RUN_BEST;
+}
 
 #endif

@@ -1,4 +1,5 @@
-/* ssm2d train - trains a model on a data set, or goes on with a run; the settings are those of src/train/options.def. */
+/* ssm2d train - trains a model on a data set, or goes on with a run; the settings are those of
+ * src/train/options.def. */
 #include "command.h"
 #include "core/status.h"
 #include "io/text.h"
@@ -21,26 +22,31 @@ typedef struct values {
 _Static_assert(sizeof(values) <= COMMAND_VALUES, "the frame has too little room for the values");
 
 /* What a value is called in --help. */
-#define TEXT "TEXT"
-#define INT "N"
-#define REAL "X"
+#define TEXT   "TEXT"
+#define INT    "N"
+#define REAL   "X"
 #define CHOICE "NAME"
 
 static const option options[] = {
-    {"out", OPTION_STRING, offsetof(values, out), "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN",
-     .letter = 'o'},
+    {"out", OPTION_STRING, offsetof(values, out),
+     "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN", .letter = 'o'},
     {"resume", OPTION_STRING, offsetof(values, resume),
-     "go on with this run, with its own settings; --data says where its images are now, --epochs makes it longer",
+     "go on with this run, with its own settings; --data says where its images are now, --epochs "
+     "makes it longer",
      .value = "RUN"},
-    {"overwrite", OPTION_FLAG, offsetof(values, overwrite), .help = "replace a run that is in --out already"},
-    {"model", OPTION_STRING, offsetof(values, model), "see ssm2d models (default: vit-mini)", .value = "NAME"},
-    {"mixer", OPTION_STRING, offsetof(values, mixer), "what mixes patches inside a block: ssm2d or none (default: ssm2d)",
+    {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
+     .help = "replace a run that is in --out already"},
+    {"model", OPTION_STRING, offsetof(values, model), "see ssm2d models (default: vit-mini)",
      .value = "NAME"},
-    {"config", OPTION_STRING, offsetof(values, config), "settings from a JSON file, before all others", .value = "FILE"},
-    {"set", OPTION_LIST, offsetof(values, set), "any setting, such as mixer.directions=2; may be repeated",
-     .value = "KEY=VALUE"},
-#define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
-    {name, OPTION_STRING, offsetof(values, text_##field), help " (default: " standard ")", .value = kind},
+    {"mixer", OPTION_STRING, offsetof(values, mixer),
+     "what mixes patches inside a block: ssm2d or none (default: ssm2d)", .value = "NAME"},
+    {"config", OPTION_STRING, offsetof(values, config),
+     "settings from a JSON file, before all others", .value = "FILE"},
+    {"set", OPTION_LIST, offsetof(values, set),
+     "any setting, such as mixer.directions=2; may be repeated", .value = "KEY=VALUE"},
+#define OPTION(kind, field, name, standard, low, high, names, help)                                \
+    {name, OPTION_STRING, offsetof(values, text_##field), help " (default: " standard ")",         \
+     .value = kind},
 #include "train/options.def"
 #undef OPTION
     {0}};
@@ -50,7 +56,7 @@ static const option options[] = {
 #undef REAL
 #undef CHOICE
 
-/* ---- settings ------------------------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_error *error)
 {
@@ -59,7 +65,8 @@ static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_er
         char key[OPTION_KEY];
         const char *value;
         status = option_pair("--set", list->words[i], key, &value, error);
-        if (!status && strcmp(key, "model")) status = train_settings_set(s, "--set", key, value, error);
+        if (!status && strcmp(key, "model"))
+            status = train_settings_set(s, "--set", key, value, error);
     }
     return status;
 }
@@ -84,15 +91,19 @@ static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error
     ssm2d_status status = SSM2D_OK;
     if (o->mixer) status = train_settings_set(s, "--mixer", "mixer", o->mixer, error);
     if (!status) status = apply_set(&o->set, s, error);
-#define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
-    if (!status && o->text_##field) status = train_options_set(&s->options, name, o->text_##field, error);
+#define OPTION(kind, field, name, standard, low, high, names, help)                                \
+    if (!status && o->text_##field)                                                                \
+        status = train_options_set(&s->options, name, o->text_##field, error);
 #include "train/options.def"
 #undef OPTION
     return status;
 }
 
 /* Of a run that goes on. */
-static int may_change(const char *field) { return !strcmp(field, "data") || !strcmp(field, "epochs"); }
+static int may_change(const char *field)
+{
+    return !strcmp(field, "data") || !strcmp(field, "epochs");
+}
 
 static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *error)
 {
@@ -118,15 +129,19 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                         : o->set.count ? "--set"
                         : o->overwrite ? "--overwrite"
                                        : NULL;
-#define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
+#define OPTION(kind, field, name, standard, low, high, names, help)                                \
     if (o->text_##field && !other && !may_change(#field)) other = "--" name;
 #include "train/options.def"
 #undef OPTION
     if (o->resume)
         return other ? fail(error, SSM2D_ERROR_ARGUMENT,
-                            "%s does not go with --resume: a run keeps its settings, but for --data and --epochs", other)
+                            "%s does not go with --resume: a run keeps its settings, but for "
+                            "--data and --epochs",
+                            other)
                      : changes_of(o, &changes, error);
-    if (!o->out) return fail(error, SSM2D_ERROR_ARGUMENT, "--out is missing: say where the run goes, or --resume RUN");
+    if (!o->out)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--out is missing: say where the run goes, or --resume RUN");
     if (o->config) return SSM2D_OK; /* depends on what is in it */
     ssm2d_status status = train_settings_default(&s, error);
     if (!status) status = set_model(o, &s, &model_set, error);
@@ -134,7 +149,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     return status ? status : train_options_check(&s.options, error);
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t signalled;
 
@@ -161,30 +176,33 @@ static void catch_signals(void)
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is reported as a full disk is */
 }
 
-static ssm2d_status begin(ssm2d_context *context, const values *o, const train_hooks *hooks, train_result *result,
-                          ssm2d_error *error)
+static ssm2d_status begin(ssm2d_context *context, const values *o, const train_hooks *hooks,
+                          train_result *result, ssm2d_error *error)
 {
     train_settings s;
     int model_set;
     ssm2d_status status = train_settings_default(&s, error);
     if (!status) status = set_model(o, &s, &model_set, error);
-    if (!status && o->config) status = train_settings_read(context, o->config, model_set, &s, error);
+    if (!status && o->config)
+        status = train_settings_read(context, o->config, model_set, &s, error);
     if (!status) status = apply(o, &s, error);
     if (!status) status = train_options_check(&s.options, error);
     if (status) return status;
     if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
     if (run_exists(o->out))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: --resume %s goes on with it, --overwrite replaces it",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has a run already: --resume %s goes on with it, --overwrite replaces it",
                     text_path(o->out), text_path(o->out));
     return train_begin(context, o->out, &s, hooks, result, error);
 }
 
-static ssm2d_status resume(ssm2d_context *context, const values *o, const train_hooks *hooks, train_result *result,
-                           ssm2d_error *error)
+static ssm2d_status resume(ssm2d_context *context, const values *o, const train_hooks *hooks,
+                           train_result *result, ssm2d_error *error)
 {
     train_changes changes;
     ssm2d_status status = changes_of(o, &changes, error);
-    return status ? status : train_resume_changed(context, o->resume, &changes, hooks, result, error);
+    return status ? status
+                  : train_resume_changed(context, o->resume, &changes, hooks, result, error);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -194,14 +212,16 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     train_view view;
     train_result result;
     train_view_open(&view, ssm2d_context_threads(context));
-    train_hooks hooks = {&view,           stop_asked, train_view_start, train_view_step, train_view_testing,
-                         train_view_epoch};
+    train_hooks hooks = {&view,           stop_asked,         train_view_start,
+                         train_view_step, train_view_testing, train_view_epoch};
     catch_signals();
-    ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error) : begin(context, o, &hooks, &result, error);
+    ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error)
+                                    : begin(context, o, &hooks, &result, error);
     train_view_close(&view);
     if (status) return status;
     if (result.stopped)
-        return fail(error, SSM2D_ERROR_SYSTEM, "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
+        return fail(error, SSM2D_ERROR_SYSTEM,
+                    "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
                     result.step, text_path(folder));
     train_view_end(&view, folder, &result);
     return SSM2D_OK;
@@ -215,19 +235,29 @@ static const char about[] =
     "  model.safetensors, best.safetensors  weights after the latest, best epoch\n"
     "  metrics.jsonl, curves.svg            how it went\n"
     "\n"
-    "A run that was interrupted, whatever way, goes on from its last checkpoint and ends as if it had not been: the "
-    "same seed gives the same weights to the bit, on any number of threads. Ctrl-C saves before it leaves. The settings "
+    "A run that was interrupted, whatever way, goes on from its last checkpoint and ends as if it "
+    "had not been: the "
+    "same seed gives the same weights to the bit, on any number of threads. Ctrl-C saves before it "
+    "leaves. The settings "
     "that count are those in last.safetensors; train.json shows them.\n"
     "\n"
-    "Settings are the options below; flip (default: false) and crop_padding (default: 0), which change the training images "
-    "at random and pay in longer runs, such as flip=true, crop_padding=4; and the keys of a model (dim, depth, pos_embed, "
-    "drop_path, mixer.init, mixer.complex ..: see ssm2d models --keys). A file for --config has them as keys of one JSON "
-    "object, with _ for -, those of the mixer in an object \"mixer\". Later ones replace earlier ones: --config, --model, "
+    "Settings are the options below; flip (default: false) and crop_padding (default: 0), which "
+    "change the training images "
+    "at random and pay in longer runs, such as flip=true, crop_padding=4; and the keys of a model "
+    "(dim, depth, pos_embed, "
+    "drop_path, mixer.init, mixer.complex ..: see ssm2d models --keys). A file for --config has "
+    "them as keys of one JSON "
+    "object, with _ for -, those of the mixer in an object \"mixer\". Later ones replace earlier "
+    "ones: --config, --model, "
     "--mixer, --set, other options; the model's name counts first, wherever it is said.\n"
     "\n"
-    "Images are resized to the model's image size (image=32, or image=[24,40]): when it is not given, the data's if all are "
-    "of one size that can be cut into patches, else the model's own. Image folders have 3 channels unless channels=1 is given, "
-    "and ImageNet's mean and deviation; other data their own. Images that do not fill a last batch are left out of an epoch, "
+    "Images are resized to the model's image size (image=32, or image=[24,40]): when it is not "
+    "given, the data's if all are "
+    "of one size that can be cut into patches, else the model's own. Image folders have 3 channels "
+    "unless channels=1 is given, "
+    "and ImageNet's mean and deviation; other data their own. Images that do not fill a last batch "
+    "are left out of an epoch, "
     "others each time.";
 
-const command command_train = {"train", "train a model on images, or go on with a run", about, options, check_values, run, 0};
+const command command_train = {
+    "train", "train a model on images, or go on with a run", about, options, check_values, run, 0};

@@ -44,19 +44,24 @@ void train_view_start(void *user, const train_start *start)
     train_view *v = user;
     const train_settings *s = start->settings;
     const model_config *m = &s->model;
-    printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to test; %d thread%s\n", m->model->name,
-           m->mixer.kind->name, start->parameters, m->image[0], m->image[1], m->channels, start->train_images,
-           start->test_images, v->threads, v->threads == 1 ? "" : "s");
+    printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to test; %d "
+           "thread%s\n",
+           m->model->name, m->mixer.kind->name, start->parameters, m->image[0], m->image[1],
+           m->channels, start->train_images, start->test_images, v->threads,
+           v->threads == 1 ? "" : "s");
     if (start->read) {
         printf("begins with %s", s->options.start);
         if (start->read->new_head) printf("; a new head for %d classes", m->classes);
-        if (start->read->new_mixer_arrays) printf("; %d new arrays of mixers", start->read->new_mixer_arrays);
+        if (start->read->new_mixer_arrays)
+            printf("; %d new arrays of mixers", start->read->new_mixer_arrays);
         if (start->read->resized)
-            printf("; position embedding from %d x %d patches", start->read->old_grid[0], start->read->old_grid[1]);
+            printf("; position embedding from %d x %d patches", start->read->old_grid[0],
+                   start->read->old_grid[1]);
         printf("\n");
     }
     if (start->restored)
-        printf("train.json was changed: a run keeps the settings of its checkpoint, and they are written there again\n");
+        printf("train.json was changed: a run keeps the settings of its checkpoint, and they are "
+               "written there again\n");
     if (start->step) printf("going on after step %ld of %ld\n", start->step, start->steps);
     fflush(stdout);
 }
@@ -77,8 +82,9 @@ void train_view_step(void *user, const train_progress *p)
     if (!time_to_show(v)) return;
     clock_text(p->seconds_left, left, sizeof left);
     if (!v->terminal) {
-        printf("epoch %ld/%ld, step %ld/%ld: loss %.4f, accuracy %.2f %%, %.0f images/s, %s left\n", p->epoch, p->epochs,
-               p->step, p->steps, p->loss, 100 * p->accuracy, p->images_per_s, left);
+        printf("epoch %ld/%ld, step %ld/%ld: loss %.4f, accuracy %.2f %%, %.0f images/s, %s left\n",
+               p->epoch, p->epochs, p->step, p->steps, p->loss, 100 * p->accuracy, p->images_per_s,
+               left);
         fflush(stdout);
         return;
     }
@@ -86,8 +92,11 @@ void train_view_step(void *user, const train_progress *p)
     memset(bar, '.', BAR);
     memset(bar, '#', (size_t)full);
     bar[BAR] = 0;
-    fprintf(stderr, "\repoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  %s left\x1b[K", p->epoch,
-            p->epochs, bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy, p->images_per_s, left);
+    fprintf(
+        stderr,
+        "\repoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  %s left\x1b[K",
+        p->epoch, p->epochs, bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy,
+        p->images_per_s, left);
     v->bar = 1;
 }
 
@@ -104,9 +113,10 @@ void train_view_epoch(void *user, const train_epoch *e)
     train_view *v = user;
     char time[32];
     remove_bar(v);
-    printf("epoch %ld/%ld: loss %.4f, accuracy %.2f %%; test loss %.4f, accuracy %.2f %%%s; %.0f images/s, %s\n", e->epoch,
-           e->epochs, e->loss, 100 * e->accuracy, e->test_loss, 100 * e->test_accuracy, e->best ? " (best)" : "",
-           e->images_per_s, clock_text(e->seconds, time, sizeof time));
+    printf("epoch %ld/%ld: loss %.4f, accuracy %.2f %%; test loss %.4f, accuracy %.2f %%%s; %.0f "
+           "images/s, %s\n",
+           e->epoch, e->epochs, e->loss, 100 * e->accuracy, e->test_loss, 100 * e->test_accuracy,
+           e->best ? " (best)" : "", e->images_per_s, clock_text(e->seconds, time, sizeof time));
     fflush(stdout);
 }
 
@@ -115,11 +125,12 @@ void train_view_end(train_view *v, const char *folder, const train_result *r)
     char time[32];
     (void)v;
     if (!r->images_per_s) {
-        printf("the run is complete: %ld steps, best test accuracy %.2f %% after epoch %ld\n", r->step, 100 * r->best_accuracy,
-               r->best_epoch);
+        printf("the run is complete: %ld steps, best test accuracy %.2f %% after epoch %ld\n",
+               r->step, 100 * r->best_accuracy, r->best_epoch);
         return;
     }
-    printf("test accuracy %.2f %% (best %.2f %%, epoch %ld) in %s, %.0f images/s\n", 100 * r->test_accuracy,
-           100 * r->best_accuracy, r->best_epoch, clock_text(r->seconds, time, sizeof time), r->images_per_s);
+    printf("test accuracy %.2f %% (best %.2f %%, epoch %ld) in %s, %.0f images/s\n",
+           100 * r->test_accuracy, 100 * r->best_accuracy, r->best_epoch,
+           clock_text(r->seconds, time, sizeof time), r->images_per_s);
     printf("weights: %s/model.safetensors, curves: %s/curves.svg\n", folder, folder);
 }

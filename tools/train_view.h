@@ -1,4 +1,5 @@
-/* train_view - how a run is shown: a bar on a terminal (standard error), and a line per epoch on standard output. */
+/* train_view - how a run is shown: a bar on a terminal (standard error), and a line per epoch on
+ * standard output. */
 #ifndef SSM2D_TOOLS_TRAIN_VIEW_H
 #define SSM2D_TOOLS_TRAIN_VIEW_H
 

@@ -1,4 +1,5 @@
-/* embed - the 2-D SSM layer in a program of your own: forward, backward, and the same layer row by row.
+/* embed - the 2-D SSM layer in a program of your own: forward, backward, and the same layer row by
+ * row.
  *
  * Valid as C and as C++. Prints a short result and exits 0 when what must hold does. */
 #include <ssm2d.h>
@@ -18,12 +19,14 @@ static void must(ssm2d_status status, const ssm2d_error *error)
     exit(1);
 }
 
-/* Pushes the rows of u one after the other; returns the largest difference from y. Memory: one row of states. */
+/* Pushes the rows of u one after the other; returns the largest difference from y. Memory: one row
+ * of states. */
 static float run_stream(ssm2d_context *context, const ssm2d_config *config, const float *params)
 {
     ssm2d_error error;
     ssm2d_stream *stream = NULL;
-    must(ssm2d_stream_create(context, config, BATCH, COLS, SSM2D_FLOAT, params, &stream, &error), &error);
+    must(ssm2d_stream_create(context, config, BATCH, COLS, SSM2D_FLOAT, params, &stream, &error),
+         &error);
     float in[BATCH * COLS * CHANNELS], out[BATCH * COLS * CHANNELS], worst = 0;
     for (int row = 0; row < ROWS; row++) {
         for (int k = 0; k < BATCH * COLS * CHANNELS; k++) {
@@ -60,7 +63,8 @@ int main(void)
     must(ssm2d_workspace_create(plan, &workspace, &error), &error);
 
     size_t total = ssm2d_param_total(&config);
-    float *params = (float *)calloc(total, sizeof *params), *dparams = (float *)calloc(total, sizeof *dparams);
+    float *params = (float *)calloc(total, sizeof *params),
+          *dparams = (float *)calloc(total, sizeof *dparams);
     if (!params || !dparams) return 1;
     must(ssm2d_params_init(&config, SSM2D_INIT_AUTHORS, 42, SSM2D_FLOAT, params, &error), &error);
     for (int k = 0; k < COUNT; k++) {
@@ -69,7 +73,8 @@ int main(void)
     }
 
     ssm2d_forward(plan, workspace, params, u, y);
-    ssm2d_backward(plan, workspace, params, u, dy, du, dparams); /* adds to du and dparams, which are zero */
+    /* adds to du and dparams, which are zero */
+    ssm2d_backward(plan, workspace, params, u, dy, du, dparams);
 
     /* Without LayerNorm y is linear in u, so that <dy, y> = <du, u>. */
     double left = 0, right = 0, size = 0, steepness = 0;
@@ -81,11 +86,12 @@ int main(void)
     for (size_t k = 0; k < total; k++) steepness += (double)dparams[k] * dparams[k];
     float worst = run_stream(context, &config, params);
 
-    printf("ssm2d %s, %zu parameters, algorithm %s, %s\n", ssm2d_version(), total, ssm2d_plan_algorithm(plan),
-           ssm2d_context_cpu(context));
+    printf("ssm2d %s, %zu parameters, algorithm %s, %s\n", ssm2d_version(), total,
+           ssm2d_plan_algorithm(plan), ssm2d_context_cpu(context));
     printf("<dy, y> = %.6f   <du, u> = %.6f   |dparams| = %.6f\n", left, right, sqrt(steepness));
     printf("stream against plan: largest difference %.1e\n", worst);
-    int right_result = size > 0 && fabs(left - right) <= 1e-5 * size && worst <= 1e-4f && steepness > 0;
+    int right_result =
+        size > 0 && fabs(left - right) <= 1e-5 * size && worst <= 1e-4f && steepness > 0;
     puts(right_result ? "right" : "WRONG");
 
     free(params);

@@ -48,17 +48,22 @@ static int processors(void)
     return n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : (int)n;
 }
 
-ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_context **out, ssm2d_error *error)
+ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_context **out,
+                                  ssm2d_error *error)
 {
     ssm2d_context_options o = {0};
     if (options) o = *options;
-    if (!out) return fail(error, SSM2D_ERROR_ARGUMENT, "context=NULL: there is nowhere to put the result");
+    if (!out)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "context=NULL: there is nowhere to put the result");
     *out = NULL;
     if (o.threads < 0 || o.threads > MOST_THREADS)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "threads=%d: use 1 to %d, or 0 for all processors", o.threads, MOST_THREADS);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "threads=%d: use 1 to %d, or 0 for all processors",
+                    o.threads, MOST_THREADS);
     if (!o.allocate != !o.release)
         return fail(error, SSM2D_ERROR_ARGUMENT, "allocate and release: give both or neither");
-    ssm2d_context c = {o.allocate ? o.allocate : take_malloc, o.release ? o.release : give_free, o.user, NULL, CPU_BASELINE};
+    ssm2d_context c = {o.allocate ? o.allocate : take_malloc, o.release ? o.release : give_free,
+                       o.user, NULL, CPU_BASELINE};
     ssm2d_status status = cpu_choose(o.cpu, &c.cpu, error);
     if (status) return status;
 

@@ -10,8 +10,8 @@ const char *const cpu_names[CPU_LEVELS] = {"baseline", "avx2", "avx512"};
 cpu_level cpu_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512bw"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
         return CPU_AVX512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return CPU_AVX2;
 #endif
@@ -33,7 +33,8 @@ ssm2d_status cpu_choose(const char *wanted, cpu_level *level, ssm2d_error *error
         if (l == CPU_AVX512) *level = l;
 #endif
         if (l > *level)
-            return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s=%s: this machine has only %s", from, wanted, cpu_names[*level]);
+            return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s=%s: this machine has only %s", from,
+                        wanted, cpu_names[*level]);
         *level = l;
         return SSM2D_OK;
     }

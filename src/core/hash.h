@@ -1,4 +1,5 @@
-/* hash - a number that differs when bytes do (FNV-1a): for noticing changes, not for keeping anybody out. */
+/* hash - a number that differs when bytes do (FNV-1a): for noticing changes, not for keeping
+ * anybody out. */
 #ifndef SSM2D_CORE_HASH_H
 #define SSM2D_CORE_HASH_H
 

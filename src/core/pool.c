@@ -13,7 +13,8 @@
 #define relax() ((void)0)
 #endif
 
-/* Long enough to bridge the gap between two operators of a model, short enough not to burn a core between batches. */
+/* Long enough to bridge the gap between two operators of a model, short enough not to burn a core
+ * between batches. */
 enum { SPINS = 4000 };
 
 typedef struct worker {
@@ -23,9 +24,9 @@ typedef struct worker {
 } worker;
 
 struct pool {
-    _Atomic unsigned round;  /* counts runs; workers wait for it to change */
-    _Atomic size_t next;     /* the next task number */
-    _Atomic int working;     /* workers that have not left this round */
+    _Atomic unsigned round; /* counts runs; workers wait for it to change */
+    _Atomic size_t next;    /* the next task number */
+    _Atomic int working;    /* workers that have not left this round */
     _Atomic int sleepers;
     _Atomic int busy;
     _Atomic int quit;
@@ -91,7 +92,8 @@ static void *work(void *arg)
     }
 }
 
-/* Sets the shared state anew and starts the threads; returns how many threads there are, the caller included. */
+/* Sets the shared state anew and starts the threads; returns how many threads there are, the caller
+ * included. */
 static int start_threads(pool *p)
 {
     atomic_init(&p->round, 0);
@@ -134,7 +136,8 @@ ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *erro
     int running = start_threads(p);
     if (running < threads) {
         stop_threads(p, running);
-        return fail(error, SSM2D_ERROR_SYSTEM, "threads=%d: the system gave only %d threads", threads, running);
+        return fail(error, SSM2D_ERROR_SYSTEM, "threads=%d: the system gave only %d threads",
+                    threads, running);
     }
     *out = p;
     return SSM2D_OK;
@@ -148,7 +151,8 @@ void pool_stop(pool *p)
 
 int pool_threads(const pool *p) { return p->threads; }
 
-/* In a forked child: the first thread to come starts threads anew. Says whether the pool may be used now. */
+/* In a forked child: the first thread to come starts threads anew. Says whether the pool may be
+ * used now. */
 static int ready(pool *p)
 {
     unsigned now = atomic_load(&fork_generation), then = atomic_load(&p->generation);
@@ -163,7 +167,8 @@ static int ready(pool *p)
 void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
 {
     int idle = 0;
-    if (tasks < 2 || !ready(p) || p->threads == 1 || !atomic_compare_exchange_strong(&p->busy, &idle, 1)) {
+    if (tasks < 2 || !ready(p) || p->threads == 1
+        || !atomic_compare_exchange_strong(&p->busy, &idle, 1)) {
         for (size_t task = 0; task < tasks; task++) run(arg, task, 0);
         return;
     }
@@ -178,7 +183,8 @@ void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
         if (spins < SPINS)
             relax();
         else
-            sched_yield(); /* on a busy machine the one we wait for may be waiting for this very processor */
+            /* on a busy machine the one we wait for may be waiting for this very processor */
+            sched_yield();
     }
     atomic_store(&p->busy, 0);
 }

@@ -1,8 +1,9 @@
 /* pool - a small fork-join pool over pthreads.
  *
- * The caller is worker 0. A run hands out task numbers in order; which worker takes which task is left to chance, so that a
- * task must write only what is its own, and results do not depend on the number of threads. A run that finds the pool busy
- * (another thread is in it) does all its tasks itself, as worker 0. After fork the child starts threads of its own. */
+ * The caller is worker 0. A run hands out task numbers in order; which worker takes which task is
+ * left to chance, so that a task must write only what is its own, and results do not depend on the
+ * number of threads. A run that finds the pool busy (another thread is in it) does all its tasks
+ * itself, as worker 0. After fork the child starts threads of its own. */
 #ifndef SSM2D_CORE_POOL_H
 #define SSM2D_CORE_POOL_H
 

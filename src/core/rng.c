@@ -12,7 +12,10 @@ uint64_t rng_next(rng *r)
     return z ^ (z >> 31);
 }
 
-double rng_uniform(rng *r, double low, double high) { return low + (high - low) * ((double)(rng_next(r) >> 11) * 0x1p-53); }
+double rng_uniform(rng *r, double low, double high)
+{
+    return low + (high - low) * ((double)(rng_next(r) >> 11) * 0x1p-53);
+}
 
 double rng_normal(rng *r)
 {

@@ -1,7 +1,8 @@
-/* augment - from 8-bit pixels to what a model reads: random changes when training, then scaling and normalisation.
+/* augment - from 8-bit pixels to what a model reads: random changes when training, then scaling and
+ * normalisation.
  *
- * A step changes 8-bit images in place; steps run in the order of the table in augment.c. What a step draws depends on
- * (seed, its purpose, epoch, image) and on nothing else. */
+ * A step changes 8-bit images in place; steps run in the order of the table in augment.c. What a
+ * step draws depends on (seed, its purpose, epoch, image) and on nothing else. */
 #ifndef SSM2D_DATA_AUGMENT_H
 #define SSM2D_DATA_AUGMENT_H
 
@@ -9,8 +10,9 @@
 #include "data/dataset.h"
 
 typedef struct augment_options {
-    int flip;         /* mirrors every second image, on average */
-    int crop_padding; /* p: a crop of the same size out of the image with p black pixels around it */
+    int flip; /* mirrors every second image, on average */
+    /* p: a crop of the same size out of the image with p black pixels around it */
+    int crop_padding;
 } augment_options;
 
 augment_options augment_options_default(void);
@@ -18,7 +20,8 @@ augment_options augment_options_default(void);
 const ssm2d_field *augment_options_fields(size_t *count);
 ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *error);
 
-/* An image on its way through the steps. A step may exchange pixels and spare, which are of one size. */
+/* An image on its way through the steps. A step may exchange pixels and spare, which are of one
+ * size. */
 typedef struct work_image {
     size_t rows, cols;
     int channels;
@@ -32,8 +35,9 @@ typedef struct augment_step {
 
 typedef struct augment augment;
 
-ssm2d_status augment_create(const ssm2d_context *context, const augment_options *options, const normalisation *norm,
-                            size_t rows, size_t cols, int channels, augment **out, ssm2d_error *error);
+ssm2d_status augment_create(const ssm2d_context *context, const augment_options *options,
+                            const normalisation *norm, size_t rows, size_t cols, int channels,
+                            augment **out, ssm2d_error *error);
 void augment_destroy(augment *a);
 /* Where the pixels [rows][cols][channels] of the next image go. */
 uint8_t *augment_pixels(augment *a);

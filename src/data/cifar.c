@@ -1,4 +1,5 @@
-/* cifar - CIFAR's binary files. A record is one label byte (CIFAR-100: coarse, fine) and 3 planes of 32 x 32 bytes. */
+/* cifar - CIFAR's binary files. A record is one label byte (CIFAR-100: coarse, fine) and 3 planes
+ * of 32 x 32 bytes. */
 #include "core/context.h"
 #include "core/status.h"
 #include "data/samples.h"
@@ -17,32 +18,43 @@ typedef struct variant {
     int classes;
     size_t labels;                   /* label bytes of a record, the last of which counts */
     const char *files[2][FILES + 1]; /* by split, ended by NULL */
-    const char *names;               /* the file with the names of the classes, a line each; it need not be there */
+    /* the file with the names of the classes, a line each; it need not be there */
+    const char *names;
     normalisation norm;
 } variant;
 
-static const variant ten = {
-    10,
-    1,
-    {{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}, {"test_batch.bin"}},
-    "batches.meta.txt",
-    {{.4914f, .4822f, .4465f}, {.2470f, .2435f, .2616f}}};
-static const variant hundred = {
-    100, 2, {{"train.bin"}, {"test.bin"}}, "fine_label_names.txt", {{.5070f, .4865f, .4409f}, {.2673f, .2564f, .2762f}}};
+static const variant ten = {10,
+                            1,
+                            {{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                              "data_batch_4.bin", "data_batch_5.bin"},
+                             {"test_batch.bin"}},
+                            "batches.meta.txt",
+                            {{.4914f, .4822f, .4465f}, {.2470f, .2435f, .2616f}}};
+static const variant hundred = {100,
+                                2,
+                                {{"train.bin"}, {"test.bin"}},
+                                "fine_label_names.txt",
+                                {{.5070f, .4865f, .4409f}, {.2673f, .2564f, .2762f}}};
 
 static const char *const ten_names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                         "dog",      "frog",       "horse", "ship", "truck"};
 
-static const variant *variant_of(const dataset *d) { return d->kind == &dataset_cifar10 ? &ten : &hundred; }
+static const variant *variant_of(const dataset *d)
+{
+    return d->kind == &dataset_cifar10 ? &ten : &hundred;
+}
 
 /* The number of records in a file. */
 static ssm2d_status measure(const char *path, size_t record, size_t *count, ssm2d_error *error)
 {
     struct stat info;
-    if (stat(path, &info)) return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path), strerror(errno));
+    if (stat(path, &info))
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path),
+                    strerror(errno));
     size_t size = (size_t)info.st_size;
     if (!S_ISREG(info.st_mode) || !size || size % record)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu bytes, not a multiple of %zu: it is cut off, or not CIFAR's",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has %zu bytes, not a multiple of %zu: it is cut off, or not CIFAR's",
                     text_path(path), size, record);
     *count = size / record;
     return SSM2D_OK;
@@ -55,7 +67,8 @@ static ssm2d_status read_records(const char *path, uint8_t *out, size_t size, ss
     if (status) return status;
     size_t got = fread(out, 1, size, stream);
     if (got != size)
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: only %zu of its %zu bytes can be read", text_path(path), got, size);
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: only %zu of its %zu bytes can be read",
+                      text_path(path), got, size);
     fclose(stream);
     return status;
 }
@@ -77,15 +90,17 @@ static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *er
         count++;
     }
     if (count != v->classes)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: names %d classes, expected %d, one on each line", text_path(path),
-                      count, v->classes);
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT, "%s: names %d classes, expected %d, one on each line",
+                 text_path(path), count, v->classes);
     else
         status = dataset_name_classes(d, count, lines, error);
     mem_free(d->context, text);
     return status;
 }
 
-static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split split, ssm2d_error *error)
+static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split split,
+                               ssm2d_error *error)
 {
     const variant *v = variant_of(d);
     const char *const *files = v->files[split];
@@ -95,13 +110,16 @@ static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split spl
     ssm2d_status status = samples_create(d, &s, error);
     for (int i = 0; !status && files[i]; i++) {
         if (!dataset_path(path, sizeof path, folder, files[i]))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long", text_path(folder));
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
+                        text_path(folder));
         status = measure(path, record, &counts[i], error);
         count += counts[i];
     }
     if (status) return status;
     uint8_t *at = s->blocks[0] = mem_alloc(d->context, count * record);
-    if (!at) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu images", text_path(folder), count);
+    if (!at)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu images",
+                    text_path(folder), count);
     s->pixels = at + v->labels;
     s->pixels_stride = s->label_stride = record;
     d->info = (dataset_info){.channels = 3, .rows = SIDE, .cols = SIDE, .norm = v->norm};
@@ -109,7 +127,8 @@ static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split spl
     for (int i = 0; !status && files[i]; i++) {
         dataset_path(path, sizeof path, folder, files[i]);
         status = read_records(path, at, counts[i] * record, error);
-        s->label = at + v->labels - 1; /* so that a bad label is counted from the file's own beginning */
+        /* so that a bad label is counted from the file's own beginning */
+        s->label = at + v->labels - 1;
         d->info.count = counts[i];
         if (!status) status = samples_check(d, path, error);
         at += counts[i] * record;
@@ -125,7 +144,10 @@ static int holds(const char *folder, const char *name)
     return dataset_path(path, sizeof path, folder, name) && !access(path, F_OK);
 }
 
-static int found_ten(const char *folder) { return holds(folder, ten.files[0][0]) || holds(folder, ten.files[1][0]); }
+static int found_ten(const char *folder)
+{
+    return holds(folder, ten.files[0][0]) || holds(folder, ten.files[1][0]);
+}
 static int found_hundred(const char *folder)
 {
     return holds(folder, hundred.files[0][0]) || holds(folder, hundred.files[1][0]);
@@ -136,7 +158,8 @@ const dataset_kind dataset_cifar10 = {
     NULL,          found_ten,
     open_cifar,    samples_fetch,
     samples_label, samples_close};
-const dataset_kind dataset_cifar100 = {"cifar100",    "cifar100:FOLDER: CIFAR-100's binary files, train.bin and test.bin",
-                                       NULL,          found_hundred,
-                                       open_cifar,    samples_fetch,
-                                       samples_label, samples_close};
+const dataset_kind dataset_cifar100 = {
+    "cifar100",    "cifar100:FOLDER: CIFAR-100's binary files, train.bin and test.bin",
+    NULL,          found_hundred,
+    open_cifar,    samples_fetch,
+    samples_label, samples_close};

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 /* Folders are tried in this order. */
-static const dataset_kind *const kinds[] = {&dataset_fashion_mnist, &dataset_idx, &dataset_cifar10, &dataset_cifar100,
-                                            &dataset_folder};
+static const dataset_kind *const kinds[] = {&dataset_fashion_mnist, &dataset_idx, &dataset_cifar10,
+                                            &dataset_cifar100, &dataset_folder};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 int dataset_kind_get(int i, const char **name, const char **help)
@@ -30,14 +30,20 @@ static ssm2d_status refuse(const char *where, ssm2d_error *error)
     for (int i = 0; i < KINDS; i++) {
         size_t used = strlen(list);
         names[i] = kinds[i]->name;
-        snprintf(list + used, sizeof list - used, ", %s%s", kinds[i]->name, kinds[i]->place ? "" : ":FOLDER");
+        snprintf(list + used, sizeof list - used, ", %s%s", kinds[i]->name,
+                 kinds[i]->place ? "" : ":FOLDER");
     }
-    const char *near = closest_name(text_show(where, strcspn(where, ":"), wrong, sizeof wrong), names);
-    if (near) return fail(error, SSM2D_ERROR_ARGUMENT, "data: there is no \"%s\": did you mean %s?", wrong, near);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "data: %s is no folder: give one%s", text_path(where), list);
+    const char *near =
+        closest_name(text_show(where, strcspn(where, ":"), wrong, sizeof wrong), names);
+    if (near)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "data: there is no \"%s\": did you mean %s?",
+                    wrong, near);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "data: %s is no folder: give one%s", text_path(where),
+                list);
 }
 
-static ssm2d_status choose(const char *where, const dataset_kind **kind, const char **folder, ssm2d_error *error)
+static ssm2d_status choose(const char *where, const dataset_kind **kind, const char **folder,
+                           ssm2d_error *error)
 {
     struct stat info;
     size_t length = strcspn(where, ":");
@@ -46,13 +52,15 @@ static ssm2d_status choose(const char *where, const dataset_kind **kind, const c
         *kind = kinds[i];
         *folder = where[length] ? where + length + 1 : kinds[i]->place;
         if (!*folder || !**folder)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "data: %s needs a folder: give %s:FOLDER, or ./%s for one of that name",
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "data: %s needs a folder: give %s:FOLDER, or ./%s for one of that name",
                         where, kinds[i]->name, where);
         return SSM2D_OK;
     }
     if (stat(where, &info)) {
         if (errno == ENOENT || errno == ENOTDIR) return refuse(where, error);
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(where), strerror(errno));
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(where),
+                    strerror(errno));
     }
     *folder = where;
     for (int i = 0; i < KINDS && S_ISDIR(info.st_mode); i++)
@@ -60,12 +68,14 @@ static ssm2d_status choose(const char *where, const dataset_kind **kind, const c
             *kind = kinds[i];
             return SSM2D_OK;
         }
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s: expected train/CLASS/*.png|jpg, idx files or CIFAR's .bin files",
-                text_path(where), S_ISDIR(info.st_mode) ? "holds no data set that is known" : "is not a folder");
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: %s: expected train/CLASS/*.png|jpg, idx files or CIFAR's .bin files",
+                text_path(where),
+                S_ISDIR(info.st_mode) ? "holds no data set that is known" : "is not a folder");
 }
 
-ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split, dataset **out,
-                          ssm2d_error *error)
+ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
+                          dataset **out, ssm2d_error *error)
 {
     const dataset_kind *kind = NULL;
     const char *folder = NULL;
@@ -76,7 +86,8 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
     if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(where));
     *d = (dataset){.context = context, .kind = kind};
     status = kind->open(d, folder, split, error);
-    if (!status && !d->info.count) status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images", text_path(folder));
+    if (!status && !d->info.count)
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images", text_path(folder));
     if (status) {
         dataset_close(d);
         return status;
@@ -96,7 +107,8 @@ void dataset_close(dataset *d)
 
 const dataset_info *dataset_about(const dataset *d) { return &d->info; }
 
-ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels, ssm2d_error *error)
+ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                           ssm2d_error *error)
 {
     return d->kind->fetch(d, i, to, pixels, error);
 }
@@ -114,13 +126,16 @@ normalisation dataset_norm(const dataset_info *info, int channels)
     return n;
 }
 
-ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names, ssm2d_error *error)
+ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
+                                  ssm2d_error *error)
 {
     enum { DIGITS = 12 };
     size_t bytes = (size_t)classes * sizeof *d->names;
     for (int i = 0; i < classes; i++) bytes += names ? strlen(names[i]) + 1 : DIGITS;
     const char **block = mem_alloc(d->context, bytes);
-    if (!block) return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for the names of %d classes", classes);
+    if (!block)
+        return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for the names of %d classes",
+                    classes);
     char *text = (char *)(block + classes);
     for (int i = 0; i < classes; i++) {
         block[i] = text;
@@ -140,6 +155,7 @@ ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *na
 int dataset_path(char *path, size_t size, const char *folder, const char *name)
 {
     size_t length = strlen(folder);
-    int written = snprintf(path, size, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name);
+    int written = snprintf(path, size, "%s%s%s", folder,
+                           length && folder[length - 1] == '/' ? "" : "/", name);
     return written >= 0 && (size_t)written < size;
 }

@@ -1,5 +1,5 @@
-/* dataset - labelled images, whatever they are stored as. A data set may be read by several threads at once, each with a
- * resize of its own. */
+/* dataset - labelled images, whatever they are stored as. A data set may be read by several threads
+ * at once, each with a resize of its own. */
 #ifndef SSM2D_DATA_DATASET_H
 #define SSM2D_DATA_DATASET_H
 
@@ -19,19 +19,22 @@ typedef struct dataset_info {
     int channels;       /* 1 grey or 3 RGB */
     size_t rows, cols;  /* 0: every image has its own */
     normalisation norm; /* that of the whole training split, or what is customary */
-    uint64_t names;     /* of image files: a number that differs when their names or order do; else 0 */
+    /* of image files: a number that differs when their names or order do; else 0 */
+    uint64_t names;
 } dataset_info;
 
 typedef struct dataset dataset;
 
-/* where: a name (fashion-mnist), NAME:FOLDER (idx:FOLDER, cifar10:FOLDER ..), or a folder whose contents tell what it is. */
-ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split, dataset **out,
-                          ssm2d_error *error);
+/* where: a name (fashion-mnist), NAME:FOLDER (idx:FOLDER, cifar10:FOLDER ..), or a folder whose
+ * contents tell what it is. */
+ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
+                          dataset **out, ssm2d_error *error);
 void dataset_close(dataset *d);
 const dataset_info *dataset_about(const dataset *d);
 
 /* Image i in the size and channels of `to`, into pixels[rows][cols][channels]. */
-ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels, ssm2d_error *error);
+ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                           ssm2d_error *error);
 int dataset_label(const dataset *d, size_t i); /* 0 .. classes - 1 */
 
 /* The normalisation for a model of 1 or 3 channels. */

@@ -9,18 +9,21 @@ static const char *const names[] = {"T-shirt/top", "Trouser", "Pullover", "Dress
                                     "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
 enum { CLASSES = sizeof names / sizeof *names };
 
-static ssm2d_status open_fashion(dataset *d, const char *folder, dataset_split split, ssm2d_error *error)
+static ssm2d_status open_fashion(dataset *d, const char *folder, dataset_split split,
+                                 ssm2d_error *error)
 {
     if (!idx_found(folder)) {
         if (!strcmp(folder, d->kind->place))
-            return fail(error, SSM2D_ERROR_SYSTEM, "fashion-mnist: is not in %s: run apt-get install dataset-fashion-mnist",
+            return fail(error, SSM2D_ERROR_SYSTEM,
+                        "fashion-mnist: is not in %s: run apt-get install dataset-fashion-mnist",
                         folder);
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: holds no idx files", text_path(folder));
     }
     ssm2d_status status = idx_open(d, folder, split, error);
     if (status) return status;
     if (d->info.classes > CLASSES)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %d classes: it is not Fashion-MNIST, use idx:FOLDER",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has %d classes: it is not Fashion-MNIST, use idx:FOLDER",
                     text_path(folder), d->info.classes);
     for (int i = 0; i < 3; i++) {
         d->info.norm.mean[i] = .2860f;
@@ -29,11 +32,12 @@ static ssm2d_status open_fashion(dataset *d, const char *folder, dataset_split s
     return dataset_name_classes(d, CLASSES, names, error);
 }
 
-const dataset_kind dataset_fashion_mnist = {"fashion-mnist",
-                                            "60,000 pictures of clothes, 28 x 28 grey (Debian: dataset-fashion-mnist)",
-                                            "/usr/share/datasets/fashion-mnist",
-                                            NULL,
-                                            open_fashion,
-                                            samples_fetch,
-                                            samples_label,
-                                            samples_close};
+const dataset_kind dataset_fashion_mnist = {
+    "fashion-mnist",
+    "60,000 pictures of clothes, 28 x 28 grey (Debian: dataset-fashion-mnist)",
+    "/usr/share/datasets/fashion-mnist",
+    NULL,
+    open_fashion,
+    samples_fetch,
+    samples_label,
+    samples_close};

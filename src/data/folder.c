@@ -1,8 +1,9 @@
-/* folder - images as files, a folder per class: FOLDER/train/CLASS/NAME.png|jpg|jpeg, and the same below val (or test).
+/* folder - images as files, a folder per class: FOLDER/train/CLASS/NAME.png|jpg|jpeg, and the same
+ * below val (or test).
  *
- * Classes are the folders below train in the order of their names (of bytes, whatever the locale); images follow classes,
- * and names within a class. Files are decoded when they are asked for. What begins with a dot, and files with another
- * ending, are passed over. */
+ * Classes are the folders below train in the order of their names (of bytes, whatever the locale);
+ * images follow classes, and names within a class. Files are decoded when they are asked for. What
+ * begins with a dot, and files with another ending, are passed over. */
 #define _GNU_SOURCE /* qsort_r */
 #include "core/context.h"
 #include "core/hash.h"
@@ -39,12 +40,15 @@ typedef struct listing {
     growing text, entries;
 } listing;
 
-static ssm2d_status grow(const ssm2d_context *context, growing *g, size_t more, size_t item, ssm2d_error *error)
+static ssm2d_status grow(const ssm2d_context *context, growing *g, size_t more, size_t item,
+                         ssm2d_error *error)
 {
     if (g->count + more <= g->room) return SSM2D_OK;
     size_t room = 2 * (g->count + more);
     void *items = mem_alloc(context, room * item);
-    if (!items) return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for a list of %zu bytes", room * item);
+    if (!items)
+        return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for a list of %zu bytes",
+                    room * item);
     if (g->count) memcpy(items, g->items, g->count * item);
     mem_free(context, g->items);
     g->items = items;
@@ -71,7 +75,8 @@ static const char *name_of(const listing *l, size_t i)
 
 static int compare(const void *a, const void *b, void *text)
 {
-    return strcmp((const char *)text + ((const entry *)a)->name, (const char *)text + ((const entry *)b)->name);
+    return strcmp((const char *)text + ((const entry *)a)->name,
+                  (const char *)text + ((const entry *)b)->name);
 }
 
 static int is_folder(const char *path)
@@ -95,23 +100,29 @@ static ssm2d_status list_folder(listing *l, const char *path, int label, ssm2d_e
     ssm2d_status status = SSM2D_OK;
     size_t first = l->entries.count;
     DIR *dir = opendir(path);
-    if (!dir) return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path), strerror(errno));
+    if (!dir)
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path),
+                    strerror(errno));
     while (!status) {
         char below[PATH_MAX];
         errno = 0;
         struct dirent *found = readdir(dir);
         if (!found) {
-            if (errno) status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path), strerror(errno));
+            if (errno)
+                status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path),
+                              strerror(errno));
             break;
         }
         if (found->d_name[0] == '.') continue;
-        int wanted = label >= 0 ? is_image(found->d_name) && found->d_type != DT_DIR
-                                : dataset_path(below, sizeof below, path, found->d_name) && is_folder(below);
+        int wanted =
+            label >= 0 ? is_image(found->d_name) && found->d_type != DT_DIR
+                       : dataset_path(below, sizeof below, path, found->d_name) && is_folder(below);
         if (wanted) status = append(l, found->d_name, label, error);
     }
     closedir(dir);
     if (!status && l->entries.count > first)
-        qsort_r((entry *)l->entries.items + first, l->entries.count - first, sizeof(entry), compare, l->text.items);
+        qsort_r((entry *)l->entries.items + first, l->entries.count - first, sizeof(entry), compare,
+                l->text.items);
     return status;
 }
 
@@ -133,27 +144,32 @@ static int split_folder(const char *folder, dataset_split split, char *path, siz
 static int found_folder(const char *folder)
 {
     char path[PATH_MAX];
-    return split_folder(folder, DATASET_TRAIN, path, sizeof path) || split_folder(folder, DATASET_TEST, path, sizeof path);
+    return split_folder(folder, DATASET_TRAIN, path, sizeof path)
+           || split_folder(folder, DATASET_TEST, path, sizeof path);
 }
 
 /* The folders below train, or below the split itself when there is no train, are the classes. */
-static ssm2d_status find_classes(dataset *d, const char *folder, const char *root, ssm2d_error *error)
+static ssm2d_status find_classes(dataset *d, const char *folder, const char *root,
+                                 ssm2d_error *error)
 {
     char path[PATH_MAX];
     listing classes = {.context = d->context};
     const char **names = NULL;
-    if (!split_folder(folder, DATASET_TRAIN, path, sizeof path)) snprintf(path, sizeof path, "%s", root);
+    if (!split_folder(folder, DATASET_TRAIN, path, sizeof path))
+        snprintf(path, sizeof path, "%s", root);
     ssm2d_status status = list_folder(&classes, path, -1, error);
     size_t count = classes.entries.count;
     if (status) goto done;
     if (!count || count > CLASSES_MOST) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: holds %s: expected a folder with images for each class",
-                      text_path(path), count ? "too many folders" : "no folders");
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: holds %s: expected a folder with images for each class", text_path(path),
+                      count ? "too many folders" : "no folders");
         goto done;
     }
     names = mem_alloc(d->context, count * sizeof *names);
     if (!names) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu classes", text_path(path), count);
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu classes",
+                      text_path(path), count);
         goto done;
     }
     for (size_t i = 0; i < count; i++) names[i] = name_of(&classes, i);
@@ -174,8 +190,9 @@ static ssm2d_status check_classes(dataset *d, const char *root, ssm2d_error *err
         while (k < (size_t)d->info.classes && strcmp(d->info.class_names[k], name) < 0) k++;
         char shown[64];
         if (k == (size_t)d->info.classes || strcmp(d->info.class_names[k], name))
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the class \"%s\", which is not in train", text_path(root),
-                          text_show(name, strlen(name), shown, sizeof shown));
+            status =
+                fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the class \"%s\", which is not in train",
+                     text_path(root), text_show(name, strlen(name), shown, sizeof shown));
     }
     listing_free(&here);
     return status;
@@ -192,7 +209,8 @@ static uint64_t names_number(const listing *l)
     return hash;
 }
 
-static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split split, ssm2d_error *error)
+static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split split,
+                                ssm2d_error *error)
 {
     char path[PATH_MAX];
     listing *l = d->state = mem_alloc(d->context, sizeof *l);
@@ -202,18 +220,21 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: has no folder %s", text_path(folder),
                     split == DATASET_TRAIN ? "train" : "val or test");
     l->root = mem_alloc(d->context, strlen(path) + 1);
-    if (!l->root) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(folder));
+    if (!l->root)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(folder));
     strcpy(l->root, path);
     ssm2d_status status = find_classes(d, folder, l->root, error);
     if (!status) status = check_classes(d, l->root, error);
     for (int i = 0; i < d->info.classes && !status; i++) {
         size_t before = l->entries.count;
         if (!dataset_path(path, sizeof path, l->root, d->info.class_names[i]))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long", text_path(l->root));
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long",
+                        text_path(l->root));
         if (split == DATASET_TEST && !is_folder(path)) continue; /* nothing to test of this class */
         status = list_folder(l, path, i, error);
         if (!status && split == DATASET_TRAIN && l->entries.count == before)
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected *.png, *.jpg or *.jpeg", text_path(path));
+            status = fail(error, SSM2D_ERROR_ARGUMENT,
+                          "%s: has no images: expected *.png, *.jpg or *.jpeg", text_path(path));
     }
     d->info.count = l->entries.count;
     d->info.names = names_number(l);
@@ -228,13 +249,16 @@ static int label_of(const dataset *d, size_t i)
     return ((const entry *)l->entries.items)[i].label;
 }
 
-static ssm2d_status fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels, ssm2d_error *error)
+static ssm2d_status fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                          ssm2d_error *error)
 {
     const listing *l = d->state;
     char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/%s/%s", l->root, d->info.class_names[label_of(d, i)], name_of(l, i));
+    int length = snprintf(path, sizeof path, "%s/%s/%s", l->root,
+                          d->info.class_names[label_of(d, i)], name_of(l, i));
     if (length < 0 || (size_t)length >= sizeof path)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long to be opened", text_path(path));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long to be opened",
+                    text_path(path));
     return picture_read(d->context, path, to, pixels, error);
 }
 
@@ -245,7 +269,8 @@ static void close_folder(dataset *d)
     mem_free(d->context, d->state);
 }
 
-const dataset_kind dataset_folder = {"folder",    "folder:FOLDER: train/CLASS/*.png|jpg and val/CLASS/.. (or test)",
-                                     NULL,        found_folder,
-                                     open_folder, fetch,
-                                     label_of,    close_folder};
+const dataset_kind dataset_folder = {
+    "folder",    "folder:FOLDER: train/CLASS/*.png|jpg and val/CLASS/.. (or test)",
+    NULL,        found_folder,
+    open_folder, fetch,
+    label_of,    close_folder};

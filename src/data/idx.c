@@ -1,4 +1,5 @@
-/* idx - the files of MNIST and its kin: big-endian header (0, 0, type 8, rank, sizes), then bytes; plain or gzipped. */
+/* idx - the files of MNIST and its kin: big-endian header (0, 0, type 8, rank, sizes), then bytes;
+ * plain or gzipped. */
 #include "core/context.h"
 #include "core/status.h"
 #include "data/samples.h"
@@ -12,7 +13,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { SIDE_MOST = 4096, READ_MOST = 1 << 26, BUFFER = 1 << 17, DEFLATE_MOST = 1032 /* times smaller, at the very best */ };
+enum {
+    SIDE_MOST = 4096,
+    READ_MOST = 1 << 26,
+    BUFFER = 1 << 17,
+    DEFLATE_MOST = 1032 /* times smaller, at the very best */
+};
 
 typedef enum part { IMAGES, LABELS } part;
 
@@ -45,7 +51,8 @@ int idx_found(const char *folder)
 }
 
 /* Reads exactly `size` bytes of what the file holds, uncompressed. */
-static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size_t size, ssm2d_error *error)
+static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size_t size,
+                               ssm2d_error *error)
 {
     for (size_t have = 0; have < size;) {
         size_t ask = size - have < READ_MOST ? size - have : READ_MOST;
@@ -55,12 +62,16 @@ static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size
             continue;
         }
         gzerror(file, &code);
-        if (code == Z_ERRNO) return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path), strerror(errno));
-        if (code == Z_MEM_ERROR) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+        if (code == Z_ERRNO)
+            return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path),
+                        strerror(errno));
+        if (code == Z_MEM_ERROR)
+            return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
         if (code == Z_DATA_ERROR)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its compressed data is damaged", text_path(path));
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is cut off: %zu of %zu bytes are missing", text_path(path), size - have,
-                    size);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its compressed data is damaged",
+                        text_path(path));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is cut off: %zu of %zu bytes are missing",
+                    text_path(path), size - have, size);
     }
     return SSM2D_OK;
 }
@@ -70,7 +81,9 @@ static ssm2d_status read_end(gzFile file, const char *path, ssm2d_error *error)
 {
     char beyond;
     int got = gzread(file, &beyond, 1), code;
-    if (got > 0) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more bytes than its header says", text_path(path));
+    if (got > 0)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more bytes than its header says",
+                    text_path(path));
     gzerror(file, &code);
     if (got == 0 && (code == Z_OK || code == Z_STREAM_END)) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is %s", text_path(path),
@@ -78,19 +91,23 @@ static ssm2d_status read_end(gzFile file, const char *path, ssm2d_error *error)
 }
 
 /* The header into sizes[rank]. */
-static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t *sizes, ssm2d_error *error)
+static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t *sizes,
+                                ssm2d_error *error)
 {
     uint8_t bytes[16];
     ssm2d_status status = read_bytes(file, path, bytes, 4 + 4 * (size_t)rank, error);
     if (status) return status;
     if (bytes[0] || bytes[1] || bytes[2] != 8 || bytes[3] != rank)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: begins with %02x%02x%02x%02x: expected 000008%02x, idx %s of 8 bits",
-                    text_path(path), bytes[0], bytes[1], bytes[2], bytes[3], rank, rank == 3 ? "images" : "labels");
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: begins with %02x%02x%02x%02x: expected 000008%02x, idx %s of 8 bits",
+                    text_path(path), bytes[0], bytes[1], bytes[2], bytes[3], rank,
+                    rank == 3 ? "images" : "labels");
     for (int i = 0; i < rank; i++) {
         const uint8_t *b = bytes + 4 + 4 * i;
         sizes[i] = (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
         if (!sizes[i] || (i && sizes[i] > SIDE_MOST))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its header says %s=%zu: use 1 %s", text_path(path),
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its header says %s=%zu: use 1 %s",
+                        text_path(path),
                         i == 0   ? "count"
                         : i == 1 ? "rows"
                                  : "cols",
@@ -100,8 +117,8 @@ static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t 
 }
 
 /* A whole file: sizes[0 .. rank - 1] and the bytes, taken from context. */
-static ssm2d_status read_file(const ssm2d_context *context, const char *path, int rank, size_t *sizes, uint8_t **out,
-                              ssm2d_error *error)
+static ssm2d_status read_file(const ssm2d_context *context, const char *path, int rank,
+                              size_t *sizes, uint8_t **out, ssm2d_error *error)
 {
     struct stat info;
     size_t bytes = 1, held;
@@ -109,7 +126,8 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     errno = 0;
     gzFile file = gzopen(path, "rb");
     if (!file)
-        return fail(error, errno ? SSM2D_ERROR_SYSTEM : SSM2D_ERROR_MEMORY, "%s: cannot be opened: %s", text_path(path),
+        return fail(error, errno ? SSM2D_ERROR_SYSTEM : SSM2D_ERROR_MEMORY,
+                    "%s: cannot be opened: %s", text_path(path),
                     errno ? strerror(errno) : "no memory");
     gzbuffer(file, BUFFER);
     ssm2d_status status = SSM2D_OK;
@@ -121,13 +139,15 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     /* no memory for what cannot be in the file */
     held = (size_t)info.st_size * (gzdirect(file) ? 1 : DEFLATE_MOST);
     if (bytes > held) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is cut off: its header says %zu bytes, it has %zu", text_path(path),
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: is cut off: its header says %zu bytes, it has %zu", text_path(path),
                       bytes, (size_t)info.st_size);
         goto done;
     }
     *out = mem_alloc(context, bytes);
     if (!*out) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu bytes", text_path(path), bytes);
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu bytes", text_path(path),
+                      bytes);
         goto done;
     }
     status = read_bytes(file, path, *out, bytes, error);
@@ -150,12 +170,14 @@ static int count_classes(const uint8_t *labels, size_t count)
 }
 
 /* The classes are those of the training labels, when these are there. */
-static ssm2d_status find_classes(dataset *d, const char *folder, dataset_split split, int *classes, ssm2d_error *error)
+static ssm2d_status find_classes(dataset *d, const char *folder, dataset_split split, int *classes,
+                                 ssm2d_error *error)
 {
     char path[PATH_MAX];
     uint8_t *labels;
     size_t count;
-    if (split == DATASET_TRAIN || !find_file(folder, DATASET_TRAIN, LABELS, path, sizeof path)) return SSM2D_OK;
+    if (split == DATASET_TRAIN || !find_file(folder, DATASET_TRAIN, LABELS, path, sizeof path))
+        return SSM2D_OK;
     ssm2d_status status = read_file(d->context, path, 1, &count, &labels, error);
     if (status) return status;
     *classes = count_classes(labels, count);
@@ -170,17 +192,22 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
     samples *s;
     ssm2d_status status = samples_create(d, &s, error);
     if (status) return status;
-    find_file(folder, split, IMAGES, images, sizeof images); /* when it is not there, reading says so */
+    /* when it is not there, reading says so */
+    find_file(folder, split, IMAGES, images, sizeof images);
     find_file(folder, split, LABELS, labels, sizeof labels);
     status = read_file(d->context, images, 3, sizes, &s->blocks[0], error);
     if (!status) status = read_file(d->context, labels, 1, &count, &s->blocks[1], error);
     if (status) return status;
     if (count != sizes[0])
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu labels, but there are %zu images", text_path(labels), count,
-                    sizes[0]);
-    *s = (samples){{s->blocks[0], s->blocks[1]}, s->blocks[0], s->blocks[1], sizes[1] * sizes[2], 1};
-    d->info = (dataset_info){
-        .count = count, .channels = 1, .rows = sizes[1], .cols = sizes[2], .norm = {{.5f, .5f, .5f}, {.5f, .5f, .5f}}};
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu labels, but there are %zu images",
+                    text_path(labels), count, sizes[0]);
+    *s =
+        (samples){{s->blocks[0], s->blocks[1]}, s->blocks[0], s->blocks[1], sizes[1] * sizes[2], 1};
+    d->info = (dataset_info){.count = count,
+                             .channels = 1,
+                             .rows = sizes[1],
+                             .cols = sizes[2],
+                             .norm = {{.5f, .5f, .5f}, {.5f, .5f, .5f}}};
     int classes = count_classes(s->label, count);
     status = find_classes(d, folder, split, &classes, error);
     if (!status) status = dataset_name_classes(d, classes, NULL, error);
@@ -188,7 +215,8 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
     return status;
 }
 
-const dataset_kind dataset_idx = {"idx",         "idx:FOLDER: MNIST's format, train-images-idx3-ubyte[.gz] .. and t10k-..",
-                                  NULL,          idx_found,
-                                  idx_open,      samples_fetch,
-                                  samples_label, samples_close};
+const dataset_kind dataset_idx = {
+    "idx",         "idx:FOLDER: MNIST's format, train-images-idx3-ubyte[.gz] .. and t10k-..",
+    NULL,          idx_found,
+    idx_open,      samples_fetch,
+    samples_label, samples_close};

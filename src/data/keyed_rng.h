@@ -1,5 +1,5 @@
-/* counter - random numbers as a function of where they are used: (seed, purpose, epoch, index). Neither the number of
- * threads, nor the order of work, nor a resumed run changes them. */
+/* counter - random numbers as a function of where they are used: (seed, purpose, epoch, index).
+ * Neither the number of threads, nor the order of work, nor a resumed run changes them. */
 #ifndef SSM2D_DATA_COUNTER_H
 #define SSM2D_DATA_COUNTER_H
 
@@ -18,6 +18,9 @@ static inline rng keyed_rng(uint64_t seed, rng_purpose purpose, uint64_t epoch, 
 }
 
 /* A whole number from 0 to n - 1. */
-static inline uint64_t rng_below(rng *r, uint64_t n) { return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64); }
+static inline uint64_t rng_below(rng *r, uint64_t n)
+{
+    return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64);
+}
 
 #endif

@@ -19,8 +19,8 @@ typedef struct slot {
     ssm2d_error error;
 } slot;
 
-/* Batches are numbered from the last seek on; batch t is in slot t % slots. The thread makes them, the caller takes them and
- * gives back the one before. */
+/* Batches are numbered from the last seek on; batch t is in slot t % slots. The thread makes them,
+ * the caller takes them and gives back the one before. */
 struct loader {
     const ssm2d_context *context;
     const dataset *data;
@@ -49,7 +49,7 @@ struct loader {
     int failed, stop;
 };
 
-/* ---- the thread ------------------------------------------------------------------------------------------------------ */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Fisher-Yates. */
 static void shuffle(loader *l, uint64_t epoch)
@@ -70,8 +70,10 @@ static void shuffle(loader *l, uint64_t epoch)
 static void make_batch(loader *l, slot *s, uint64_t epoch, size_t number)
 {
     const loader_options *o = &l->options;
-    size_t first = number * o->batch, left = l->count - first, size = o->rows * o->cols * (size_t)o->channels;
-    s->batch = (loader_batch){s->images, s->labels, left < o->batch ? left : o->batch, epoch, number};
+    size_t first = number * o->batch, left = l->count - first,
+           size = o->rows * o->cols * (size_t)o->channels;
+    s->batch =
+        (loader_batch){s->images, s->labels, left < o->batch ? left : o->batch, epoch, number};
     s->status = SSM2D_OK;
     if (o->train) shuffle(l, epoch);
     for (size_t i = 0; i < s->batch.count && !s->status; i++) {
@@ -116,7 +118,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- the caller ------------------------------------------------------------------------------------------------------ */
+/* ---- the caller ------------------------------------------------------------------------------ */
 
 loader_options loader_options_default(const dataset *d)
 {
@@ -132,11 +134,14 @@ loader_options loader_options_default(const dataset *d)
 
 static ssm2d_status check(const loader_options *o, size_t count, ssm2d_error *error)
 {
-    if (o->batch < 1 || o->batch > UINT32_MAX) return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: use 1 or more", o->batch);
+    if (o->batch < 1 || o->batch > UINT32_MAX)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: use 1 or more", o->batch);
     if (count > UINT32_MAX)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "the data set has %zu images: at most %u are used", count, UINT32_MAX);
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "the data set has %zu images: at most %u are used", count, UINT32_MAX);
     if (o->train && count < o->batch)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: the data set has only %zu images to train on: use a smaller batch",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "batch=%zu: the data set has only %zu images to train on: use a smaller batch",
                     o->batch, count);
     if (o->ahead < 1 || o->ahead > AHEAD_MOST)
         return fail(error, SSM2D_ERROR_ARGUMENT, "ahead=%d: use 1 to %d", o->ahead, AHEAD_MOST);
@@ -157,8 +162,9 @@ static ssm2d_status take_memory(loader *l, ssm2d_error *error)
         good = l->slots[i].images && l->slots[i].labels;
     }
     if (good) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu batches of %zu images of %zu x %zu x %d", l->slot_count, o->batch,
-                o->rows, o->cols, o->channels);
+    return fail(error, SSM2D_ERROR_MEMORY,
+                "no memory for %zu batches of %zu images of %zu x %zu x %d", l->slot_count,
+                o->batch, o->rows, o->cols, o->channels);
 }
 
 /* Signals are for the threads that know of them. */
@@ -169,13 +175,15 @@ static ssm2d_status start(loader *l, ssm2d_error *error)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int bad = pthread_create(&l->thread, NULL, run, l);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (bad) return fail(error, SSM2D_ERROR_SYSTEM, "the loader's thread cannot be started: %s", strerror(bad));
+    if (bad)
+        return fail(error, SSM2D_ERROR_SYSTEM, "the loader's thread cannot be started: %s",
+                    strerror(bad));
     l->started = 1;
     return SSM2D_OK;
 }
 
-ssm2d_status loader_create(const ssm2d_context *context, const dataset *d, const loader_options *options, loader **out,
-                           ssm2d_error *error)
+ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
+                           const loader_options *options, loader **out, ssm2d_error *error)
 {
     const loader_options *o = options;
     size_t count = dataset_about(d)->count;
@@ -194,7 +202,9 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d, const
     pthread_cond_init(&l->made_one, NULL);
     pthread_cond_init(&l->gave_one, NULL);
     status = resize_create(context, o->rows, o->cols, o->channels, &l->resize, error);
-    if (!status) status = augment_create(context, &o->augment, &o->norm, o->rows, o->cols, o->channels, &l->augment, error);
+    if (!status)
+        status = augment_create(context, &o->augment, &o->norm, o->rows, o->cols, o->channels,
+                                &l->augment, error);
     if (!status) status = take_memory(l, error);
     if (!status) status = start(l, error);
     if (status) {
@@ -256,7 +266,8 @@ ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *
 {
     if (number > l->batches)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "batch number %zu of an epoch that has %zu: the data or the batch size changed", number, l->batches);
+                    "batch number %zu of an epoch that has %zu: the data or the batch size changed",
+                    number, l->batches);
     pthread_mutex_lock(&l->lock);
     l->seeks++;
     l->made = l->taken = l->given = 0;

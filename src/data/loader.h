@@ -1,8 +1,9 @@
 /* loader - batches of a data set, made ahead by a thread of its own.
  *
- * Training: the order of an epoch is a permutation that depends on (seed, epoch) only, images are augmented, and what does
- * not fill a batch at the end of an epoch is left out. Else: images in their order, not augmented, the last batch is smaller.
- * Either way epoch follows epoch without end. After creation the loader takes no memory; decoding image files does. */
+ * Training: the order of an epoch is a permutation that depends on (seed, epoch) only, images are
+ * augmented, and what does not fill a batch at the end of an epoch is left out. Else: images in
+ * their order, not augmented, the last batch is smaller. Either way epoch follows epoch without
+ * end. After creation the loader takes no memory; decoding image files does. */
 #ifndef SSM2D_DATA_LOADER_H
 #define SSM2D_DATA_LOADER_H
 
@@ -30,18 +31,21 @@ typedef struct loader_batch {
 
 typedef struct loader loader;
 
-/* For evaluation: batch 128, the data set's size, channels and normalisation (size 0 x 0 when it varies), seed 0, 2 ahead. */
+/* For evaluation: batch 128, the data set's size, channels and normalisation (size 0 x 0 when it
+ * varies), seed 0, 2 ahead. */
 loader_options loader_options_default(const dataset *d);
 /* The data set must outlive the loader. */
-ssm2d_status loader_create(const ssm2d_context *context, const dataset *d, const loader_options *options, loader **out,
-                           ssm2d_error *error);
+ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
+                           const loader_options *options, loader **out, ssm2d_error *error);
 void loader_destroy(loader *l);         /* does not wait for more than one image */
 size_t loader_batches(const loader *l); /* in an epoch */
 
-/* The next batch, which is valid until the next call of next, seek or destroy. When an image cannot be read, the batches
- * before it are given first; the failure is then returned by every call until a seek. */
+/* The next batch, which is valid until the next call of next, seek or destroy. When an image cannot
+ * be read, the batches before it are given first; the failure is then returned by every call until
+ * a seek. */
 ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error);
-/* The next batch will be this one; number may be loader_batches, which is the first of the next epoch. */
+/* The next batch will be this one; number may be loader_batches, which is the first of the next
+ * epoch. */
 ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *error);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include "io/image.h"
 
-ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out, ssm2d_error *error)
+ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out,
+                          ssm2d_error *error)
 {
     image_reader *reader;
     image_info info;

@@ -5,6 +5,7 @@
 #include "data/resize.h"
 
 /* Decodes a PNG or JPEG file into out, which is as large as `to` says. */
-ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out, ssm2d_error *error);
+ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out,
+                          ssm2d_error *error);
 
 #endif

@@ -43,12 +43,14 @@ static int block_room(const ssm2d_context *context, block *b, size_t size)
     return b->memory != NULL;
 }
 
-ssm2d_status resize_create(const ssm2d_context *context, size_t rows, size_t cols, int channels, resize **out,
-                           ssm2d_error *error)
+ssm2d_status resize_create(const ssm2d_context *context, size_t rows, size_t cols, int channels,
+                           resize **out, ssm2d_error *error)
 {
     *out = NULL;
-    if (rows < 1 || rows > RESIZE_MOST || cols < 1 || cols > RESIZE_MOST || (channels != 1 && channels != 3))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "images of %zu x %zu x %d: use 1 to %d rows and columns, and 1 or 3 channels",
+    if (rows < 1 || rows > RESIZE_MOST || cols < 1 || cols > RESIZE_MOST
+        || (channels != 1 && channels != 3))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "images of %zu x %zu x %d: use 1 to %d rows and columns, and 1 or 3 channels",
                     rows, cols, channels, RESIZE_MOST);
     resize *r = mem_alloc(context, sizeof *r);
     if (!r) return fail(error, SSM2D_ERROR_MEMORY, "no memory to resize images");
@@ -61,8 +63,10 @@ void resize_destroy(resize *r)
 {
     if (!r) return;
     const ssm2d_context *context = r->context;
-    block *blocks[] = {&r->across_block, &r->down_block, &r->space, &r->converted, &r->ring, &r->sums};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) mem_free(context, blocks[i]->memory);
+    block *blocks[] = {&r->across_block, &r->down_block, &r->space,
+                       &r->converted,    &r->ring,       &r->sums};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        mem_free(context, blocks[i]->memory);
     mem_free(context, r);
 }
 
@@ -94,19 +98,27 @@ static int plan_axis(const ssm2d_context *context, axis *a, block *b, size_t fro
     return 1;
 }
 
-ssm2d_status resize_start(resize *r, const char *name, size_t rows, size_t cols, int channels, uint8_t *out, ssm2d_error *error)
+ssm2d_status resize_start(resize *r, const char *name, size_t rows, size_t cols, int channels,
+                          uint8_t *out, ssm2d_error *error)
 {
     if (rows < 1 || rows > RESIZE_MOST || cols < 1 || cols > RESIZE_MOST)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: has %zu x %zu pixels: at most %d rows and columns are taken",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: has %zu x %zu pixels: at most %d rows and columns are taken",
                     text_path(name), rows, cols, RESIZE_MOST);
     size_t line = r->cols * (size_t)r->channels;
     int good = block_room(r->context, &r->space, cols * (size_t)channels);
-    good = good && (channels == r->channels || block_room(r->context, &r->converted, cols * (size_t)r->channels));
-    good = good && (cols == r->cols || plan_axis(r->context, &r->across, &r->across_block, cols, r->cols));
-    good = good && (rows == r->rows || plan_axis(r->context, &r->down, &r->down_block, rows, r->rows));
+    good = good
+           && (channels == r->channels
+               || block_room(r->context, &r->converted, cols * (size_t)r->channels));
+    good =
+        good
+        && (cols == r->cols || plan_axis(r->context, &r->across, &r->across_block, cols, r->cols));
+    good =
+        good && (rows == r->rows || plan_axis(r->context, &r->down, &r->down_block, rows, r->rows));
     good = good && (rows == r->rows || block_room(r->context, &r->ring, r->down.taps * line));
     good = good && (rows == r->rows || block_room(r->context, &r->sums, line * sizeof(int32_t)));
-    if (!good) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to resize it", text_path(name));
+    if (!good)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to resize it", text_path(name));
     r->in_rows = rows;
     r->in_cols = cols;
     r->in_channels = channels;
@@ -125,7 +137,9 @@ static const uint8_t *convert(resize *r, const uint8_t *row)
         if (r->channels == 3)
             out[3 * i] = out[3 * i + 1] = out[3 * i + 2] = row[i];
         else
-            out[i] = (uint8_t)((row[3 * i] * 19595 + row[3 * i + 1] * 38470 + row[3 * i + 2] * 7471 + 0x8000) >> 16);
+            out[i] = (uint8_t)((row[3 * i] * 19595 + row[3 * i + 1] * 38470 + row[3 * i + 2] * 7471
+                                + 0x8000)
+                               >> 16);
     return out;
 }
 
@@ -172,7 +186,8 @@ static void down(resize *r, size_t i)
     uint8_t *out = r->out + i * line;
     for (size_t x = 0; x < line; x++) sums[x] = 1 << (BITS - 1);
     for (int k = 0; k < a->count[i]; k++) {
-        const uint8_t *in = (const uint8_t *)r->ring.memory + (size_t)(a->first[i] + k) % a->taps * line;
+        const uint8_t *in =
+            (const uint8_t *)r->ring.memory + (size_t)(a->first[i] + k) % a->taps * line;
         int32_t weight = a->weights[i * a->taps + (size_t)k];
         for (size_t x = 0; x < line; x++) sums[x] += weight * in[x];
     }
@@ -183,7 +198,8 @@ void resize_row(resize *r, const uint8_t *row)
 {
     size_t line = r->cols * (size_t)r->channels;
     int same = r->in_rows == r->rows;
-    uint8_t *to = same ? r->out + r->taken * line : (uint8_t *)r->ring.memory + r->taken % r->down.taps * line;
+    uint8_t *to = same ? r->out + r->taken * line
+                       : (uint8_t *)r->ring.memory + r->taken % r->down.taps * line;
     row = convert(r, row);
     if (r->in_cols == r->cols)
         memcpy(to, row, line);
@@ -192,6 +208,7 @@ void resize_row(resize *r, const uint8_t *row)
     else
         across_grey(&r->across, row, to);
     r->taken++;
-    while (!same && r->given < r->rows && (size_t)(r->down.first[r->given] + r->down.count[r->given]) <= r->taken)
+    while (!same && r->given < r->rows
+           && (size_t)(r->down.first[r->given] + r->down.count[r->given]) <= r->taken)
         down(r, r->given++);
 }

@@ -7,10 +7,12 @@
 ssm2d_status samples_create(dataset *d, samples **out, ssm2d_error *error)
 {
     *out = d->state = mem_alloc(d->context, sizeof **out);
-    return *out ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "data: no memory to open %s", d->kind->name);
+    return *out ? SSM2D_OK
+                : fail(error, SSM2D_ERROR_MEMORY, "data: no memory to open %s", d->kind->name);
 }
 
-ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels, ssm2d_error *error)
+ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                           ssm2d_error *error)
 {
     const samples *s = d->state;
     size_t rows = d->info.rows, cols = d->info.cols, channels = (size_t)d->info.channels;
@@ -45,7 +47,8 @@ ssm2d_status samples_check(const dataset *d, const char *path, ssm2d_error *erro
 {
     for (size_t i = 0; i < d->info.count; i++)
         if (samples_label(d, i) >= d->info.classes)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: image %zu has label %d, but there are %d classes", text_path(path), i,
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: image %zu has label %d, but there are %d classes", text_path(path), i,
                         samples_label(d, i), d->info.classes);
     return SSM2D_OK;
 }

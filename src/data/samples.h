@@ -1,4 +1,5 @@
-/* samples - small images held in memory as they are in their file: 8 bits, a plane per channel, labels of one byte. */
+/* samples - small images held in memory as they are in their file: 8 bits, a plane per channel,
+ * labels of one byte. */
 #ifndef SSM2D_DATA_SAMPLES_H
 #define SSM2D_DATA_SAMPLES_H
 
@@ -12,7 +13,8 @@ typedef struct samples {
 
 /* Puts an empty samples into d->state; fetch, label and close work on that. */
 ssm2d_status samples_create(dataset *d, samples **out, ssm2d_error *error);
-ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels, ssm2d_error *error);
+ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                           ssm2d_error *error);
 int samples_label(const dataset *d, size_t i);
 void samples_close(dataset *d);
 /* Refuses labels that are no class. */

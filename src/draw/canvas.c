@@ -31,7 +31,8 @@ ssm2d_status canvas_check(const char *path, ssm2d_error *error)
 {
     const char *extension = extension_of(path);
     if (strcasecmp(extension, ".png") && strcasecmp(extension, ".svg"))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .png or .svg", text_path(path));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .png or .svg",
+                    text_path(path));
     return SSM2D_OK;
 }
 
@@ -42,8 +43,8 @@ static cairo_status_t write_bytes(void *closure, const unsigned char *bytes, uns
     return c->status ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
 }
 
-ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double width, double height, canvas **out,
-                         ssm2d_error *error)
+ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double width,
+                         double height, canvas **out, ssm2d_error *error)
 {
     ssm2d_status status = canvas_check(path, error);
     *out = NULL;
@@ -51,8 +52,9 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
     int svg = !strcasecmp(extension_of(path), ".svg");
     double scale = svg ? 1 : PIXELS_PER_POINT;
     if (width * scale > MOST_PIXELS || height * scale > MOST_PIXELS)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: a picture of %.0f x %.0f is too large; draw fewer panels",
-                    text_path(path), width * scale, height * scale);
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: a picture of %.0f x %.0f is too large; draw fewer panels", text_path(path),
+                    width * scale, height * scale);
     canvas *c = mem_alloc(context, sizeof *c);
     if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
     c->context = context;
@@ -63,7 +65,8 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
         return status;
     }
     c->surface = svg ? cairo_svg_surface_create_for_stream(write_bytes, c, width, height)
-                     : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale), (int)ceil(height * scale));
+                     : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale),
+                                                  (int)ceil(height * scale));
     c->cairo = cairo_create(c->surface);
     cairo_scale(c->cairo, scale, scale);
     cairo_set_source_rgb(c->cairo, 1, 1, 1);
@@ -91,7 +94,8 @@ ssm2d_status canvas_finish(canvas *c, ssm2d_error *error)
     if (status)
         fail(error, status, "%s", c->error.line);
     else if (drawn)
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot draw: %s", text_path(c->file.path), cairo_status_to_string(drawn));
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot draw: %s", text_path(c->file.path),
+                      cairo_status_to_string(drawn));
     if (status)
         atomic_cancel(&c->file);
     else
@@ -116,12 +120,19 @@ static void set_style(cairo_t *cr, text_style style)
     cairo_set_source_rgb(cr, style.grey, style.grey, style.grey);
 }
 
-void canvas_text(canvas *c, double x, double y, text_align align, text_style style, const char *text)
+void canvas_text(canvas *c, double x, double y, text_align align, text_style style,
+                 const char *text)
 {
     cairo_text_extents_t box;
     set_style(c->cairo, style);
     cairo_text_extents(c->cairo, text, &box);
-    cairo_move_to(c->cairo, x - (align == TEXT_LEFT ? 0 : align == TEXT_CENTRE ? 0.5 : 1) * box.x_advance, y);
+    cairo_move_to(c->cairo,
+                  x
+                      - (align == TEXT_LEFT     ? 0
+                         : align == TEXT_CENTRE ? 0.5
+                                                : 1)
+                            * box.x_advance,
+                  y);
     cairo_show_text(c->cairo, text);
 }
 

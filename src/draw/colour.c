@@ -8,10 +8,12 @@ static double gamma_of(double linear)
     return x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055;
 }
 
-/* OKLab in polar form (Ottosson 2020) to sRGB; what the screen cannot show is cut. hue in degrees. */
+/* OKLab in polar form (Ottosson 2020) to sRGB; what the screen cannot show is cut. hue in
+ * degrees. */
 static colour from_oklch(double lightness, double chroma, double hue)
 {
-    double a = chroma * cos(hue * 0.017453292519943295), b = chroma * sin(hue * 0.017453292519943295);
+    double a = chroma * cos(hue * 0.017453292519943295),
+           b = chroma * sin(hue * 0.017453292519943295);
     double l = lightness + 0.3963377774 * a + 0.2158037573 * b;
     double m = lightness - 0.1055613458 * a - 0.0638541728 * b;
     double s = lightness - 0.0894841775 * a - 1.2914855480 * b;
@@ -28,7 +30,8 @@ static double between(double from, double to, double t) { return from + (to - fr
 /* The chroma leaves the ends and the middle room inside what a screen can show. */
 static colour sequential(double t)
 {
-    return from_oklch(between(0.24, 0.93, t), 0.11 + 0.05 * t - 0.05 * sin(3.141592653589793 * t), between(308, 102, t));
+    return from_oklch(between(0.24, 0.93, t), 0.11 + 0.05 * t - 0.05 * sin(3.141592653589793 * t),
+                      between(308, 102, t));
 }
 
 static colour diverging(double t)

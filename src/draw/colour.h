@@ -1,5 +1,5 @@
-/* colour - colour maps for heat maps. Both run through OKLab, where equal steps look equally large: lightness is a straight
- * line of the value, so that they survive printing in grey. */
+/* colour - colour maps for heat maps. Both run through OKLab, where equal steps look equally large:
+ * lightness is a straight line of the value, so that they survive printing in grey. */
 #ifndef SSM2D_DRAW_COLOUR_H
 #define SSM2D_DRAW_COLOUR_H
 

@@ -14,7 +14,8 @@ enum {
 };
 /* clang-format on */
 
-static const text_style style_title = {15, 1, 0.1}, style_label = {10.5, 0, 0.2}, style_tick = {9, 0, 0.3};
+static const text_style style_title = {15, 1, 0.1}, style_label = {10.5, 0, 0.2},
+                        style_tick = {9, 0, 0.3};
 
 /* A panel on the page, and the values at its edges. */
 typedef struct field {
@@ -22,8 +23,14 @@ typedef struct field {
     double x_low, x_high, y_low, y_high;
 } field;
 
-static double across(const field *f, double x) { return f->x + f->width * (x - f->x_low) / (f->x_high - f->x_low); }
-static double down(const field *f, double y) { return f->y + f->height * (f->y_high - y) / (f->y_high - f->y_low); }
+static double across(const field *f, double x)
+{
+    return f->x + f->width * (x - f->x_low) / (f->x_high - f->x_low);
+}
+static double down(const field *f, double y)
+{
+    return f->y + f->height * (f->y_high - y) / (f->y_high - f->y_low);
+}
 
 /* 1, 2 or 5 times a power of ten, so that a range has about `wanted` of them. */
 static double nice_step(double range, int wanted)
@@ -129,7 +136,8 @@ static void legend(canvas *c, const field *f, const curve_panel *p)
 {
     cairo_t *cr = canvas_cairo(c);
     double width = 0, height = LEGEND_LINE * p->count + 6;
-    for (int i = 0; i < p->count; i++) width = fmax(width, canvas_text_width(style_label, p->curves[i].name));
+    for (int i = 0; i < p->count; i++)
+        width = fmax(width, canvas_text_width(style_label, p->curves[i].name));
     width += LEGEND_MARK + 3 * 6;
     double x = f->x + f->width - width - LEGEND_PAD;
     double y = p->legend_below ? f->y + f->height - height - LEGEND_PAD : f->y + LEGEND_PAD;
@@ -152,10 +160,12 @@ static void legend(canvas *c, const field *f, const curve_panel *p)
     }
 }
 
-ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const curve_figure *figure, ssm2d_error *error)
+ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const curve_figure *figure,
+                         ssm2d_error *error)
 {
     canvas *c;
-    double width = 2 * MARGIN + figure->count * (Y_AXIS + PANEL_WIDTH) + (figure->count - 1) * PANEL_GAP;
+    double width =
+        2 * MARGIN + figure->count * (Y_AXIS + PANEL_WIDTH) + (figure->count - 1) * PANEL_GAP;
     double height = 2 * MARGIN + TITLE_HEIGHT + PANEL_HEIGHT + X_AXIS;
     ssm2d_status status = canvas_open(context, path, width, height, &c, error);
     if (status) return status;

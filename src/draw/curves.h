@@ -1,4 +1,5 @@
-/* curves - a figure of line charts side by side that share the meaning of their x axis, with ticks, labels and legends. */
+/* curves - a figure of line charts side by side that share the meaning of their x axis, with ticks,
+ * labels and legends. */
 #ifndef SSM2D_DRAW_CURVES_H
 #define SSM2D_DRAW_CURVES_H
 
@@ -17,7 +18,8 @@ typedef struct curve_panel {
     const char *y_label;
     const curve *curves;
     int count;
-    int legend_below; /* the legend stands at the bottom right instead of the top right: for curves that rise */
+    /* the legend stands at the bottom right instead of the top right: for curves that rise */
+    int legend_below;
 } curve_panel;
 
 typedef struct curve_figure {
@@ -28,6 +30,7 @@ typedef struct curve_figure {
 } curve_figure;
 
 /* Draws to a .png or .svg, which appears complete or not at all. */
-ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const curve_figure *figure, ssm2d_error *error);
+ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const curve_figure *figure,
+                         ssm2d_error *error);
 
 #endif

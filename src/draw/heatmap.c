@@ -1,4 +1,5 @@
-/* All lengths are points. A panel's cells are whole half-points, the pixels of a PNG, where they fit: all are alike then. */
+/* All lengths are points. A panel's cells are whole half-points, the pixels of a PNG, where they
+ * fit: all are alike then. */
 #include "draw/heatmap.h"
 
 #include "draw/canvas.h"
@@ -15,8 +16,9 @@ enum {
 };
 /* clang-format on */
 
-static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15}, style_label = {10, 0, 0.2},
-                        style_tick = {8.5, 0, 0.3}, style_note = {10, 0, 0.35};
+static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15},
+                        style_label = {10, 0, 0.2}, style_tick = {8.5, 0, 0.3},
+                        style_note = {10, 0, 0.35};
 
 typedef struct box {
     double x, y, width, height;
@@ -33,7 +35,7 @@ typedef struct layout {
     double width, height;
 } layout;
 
-/* ---- values to colours ---------------------------------------------------------------------------------------------- */
+/* ---- values to colours ----------------------------------------------------------------------- */
 
 static double largest(const heat_panel *p)
 {
@@ -53,16 +55,20 @@ static limits limits_for(const heat_panel *p, double most)
 
 static double position(const heat_panel *p, limits l, double value)
 {
-    if (p->logarithmic) return value > l.low ? log(value / l.low) / log(l.high / l.low) : value <= l.low ? 0 : value;
+    if (p->logarithmic)
+        return value > l.low    ? log(value / l.low) / log(l.high / l.low)
+               : value <= l.low ? 0
+                                : value;
     return (value - l.low) / (l.high - l.low);
 }
 
 static uint32_t pixel_of(colour c)
 {
-    return (uint32_t)lround(255 * c.red) << 16 | (uint32_t)lround(255 * c.green) << 8 | (uint32_t)lround(255 * c.blue);
+    return (uint32_t)lround(255 * c.red) << 16 | (uint32_t)lround(255 * c.green) << 8
+           | (uint32_t)lround(255 * c.blue);
 }
 
-/* ---- text of numbers ------------------------------------------------------------------------------------------------ */
+/* ---- text of numbers ------------------------------------------------------------------------- */
 
 /* A proper minus sign, and no zeros before an exponent: 1.5e-05 is 1.5e-5. */
 static const char *number_text(double value, char *text, size_t size)
@@ -71,7 +77,9 @@ static const char *number_text(double value, char *text, size_t size)
     size_t used = 0;
     snprintf(plain, sizeof plain, "%.2g", value);
     for (const char *s = plain; *s && used + 4 < size; s++) {
-        if (*s == '+' || (*s == '0' && s > plain && (s[-1] == '-' || s[-1] == '+') && s > plain + 1)) continue;
+        if (*s == '+'
+            || (*s == '0' && s > plain && (s[-1] == '-' || s[-1] == '+') && s > plain + 1))
+            continue;
         if (*s == '-') {
             memcpy(text + used, "\xe2\x88\x92", 3);
             used += 3;
@@ -93,7 +101,7 @@ static int tick_step(int cells)
             if ((cells - 1) / (steps[i] * scale) <= 4) return steps[i] * scale;
 }
 
-/* ---- drawing -------------------------------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 static void frame(cairo_t *cr, box b)
 {
@@ -114,31 +122,36 @@ static void line(cairo_t *cr, double x, double y, double dx, double dy)
 
 static void paint_image(cairo_t *cr, cairo_surface_t *image, box b)
 {
-    double width = cairo_image_surface_get_width(image), height = cairo_image_surface_get_height(image);
+    double width = cairo_image_surface_get_width(image),
+           height = cairo_image_surface_get_height(image);
     cairo_surface_mark_dirty(image);
     cairo_save(cr);
     cairo_translate(cr, b.x, b.y);
     cairo_scale(cr, b.width / width, b.height / height);
     cairo_set_source_surface(cr, image, 0, 0);
-    cairo_pattern_set_filter(cairo_get_source(cr), width <= 2 * b.width + 1 ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
+    cairo_pattern_set_filter(cairo_get_source(cr),
+                             width <= 2 * b.width + 1 ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
     cairo_pattern_set_extend(cairo_get_source(cr), CAIRO_EXTEND_PAD);
     cairo_rectangle(cr, 0, 0, width, height);
     cairo_fill(cr);
     cairo_restore(cr);
 }
 
-/* The cells as an image with several pixels to a cell: SVG viewers that blur enlarged images then have little to blur. */
+/* The cells as an image with several pixels to a cell: SVG viewers that blur enlarged images then
+ * have little to blur. */
 static void paint_cells(cairo_t *cr, const heat_panel *p, limits l, box b)
 {
     int across = (int)(2 * b.width) / p->cols, down = (int)(2 * b.height) / p->rows;
     if (across < 1) across = 1;
     if (down < 1) down = 1;
-    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, p->cols * across, p->rows * down);
+    cairo_surface_t *image =
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, p->cols * across, p->rows * down);
     unsigned char *data = cairo_image_surface_get_data(image);
     size_t stride = (size_t)cairo_image_surface_get_stride(image);
     for (int i = 0; data && i < p->rows * down; i++) {
         int row = i / down;
-        const double *values = p->values + (size_t)(p->from_below ? p->rows - 1 - row : row) * (size_t)p->cols;
+        const double *values =
+            p->values + (size_t)(p->from_below ? p->rows - 1 - row : row) * (size_t)p->cols;
         uint32_t *pixels = (uint32_t *)(void *)(data + (size_t)i * stride);
         for (int j = 0; j < p->cols; j++) {
             uint32_t pixel = pixel_of(colour_at(p->map, position(p, l, values[j])));
@@ -178,7 +191,8 @@ static void colour_bar(canvas *c, const heat_panel *p, limits l, box b)
             bar_tick(c, b, position(p, l, tick), number_text(tick, text, sizeof text));
     } else {
         for (int i = 0; i <= 2; i++)
-            bar_tick(c, b, i / 2.0, number_text(l.low + i / 2.0 * (l.high - l.low), text, sizeof text));
+            bar_tick(c, b, i / 2.0,
+                     number_text(l.low + i / 2.0 * (l.high - l.low), text, sizeof text));
     }
 }
 
@@ -190,7 +204,8 @@ static void x_axis(canvas *c, const heat_panel *p, box b)
         if ((p->col_first + j) % step) continue;
         double x = b.x + b.width * (j + 0.5) / p->cols;
         line(canvas_cairo(c), x, b.y + b.height, 0, 2.5);
-        canvas_text(c, x, b.y + b.height + 12, TEXT_CENTRE, style_tick, number_text(p->col_first + j, text, sizeof text));
+        canvas_text(c, x, b.y + b.height + 12, TEXT_CENTRE, style_tick,
+                    number_text(p->col_first + j, text, sizeof text));
     }
     canvas_text(c, b.x + b.width / 2, b.y + b.height + 26, TEXT_CENTRE, style_label, p->col_label);
 }
@@ -203,12 +218,13 @@ static void y_axis(canvas *c, const heat_panel *p, box b)
         if ((p->row_first + i) % step) continue;
         double at = (i + 0.5) / p->rows, y = b.y + b.height * (p->from_below ? 1 - at : at);
         line(canvas_cairo(c), b.x, y, -2.5, 0);
-        canvas_text(c, b.x - 5, y + 3, TEXT_RIGHT, style_tick, number_text(p->row_first + i, text, sizeof text));
+        canvas_text(c, b.x - 5, y + 3, TEXT_RIGHT, style_tick,
+                    number_text(p->row_first + i, text, sizeof text));
     }
     canvas_text_upward(c, b.x - 30, b.y + b.height / 2, style_label, p->row_label);
 }
 
-/* ---- layout --------------------------------------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 /* The size of a panel whose longer side is about `side`. */
 static void panel_size(const heat_panel *p, double side, double *width, double *height)
@@ -241,7 +257,8 @@ static layout lay_out(const heat_figure *f)
     l.grid_y = MARGIN + TITLE_HEIGHT + COLUMN_TITLE;
     l.grid_width = (f->grid_cols - 1) * l.step_x + l.panel_width + (f->shared_scale ? 0 : bar);
     l.grid_height = (f->grid_rows - 1) * l.step_y + l.panel_height;
-    double right = l.grid_x + l.grid_width + (f->shared_scale ? SHARED_GAP + bar : 0), height = l.grid_height;
+    double right = l.grid_x + l.grid_width + (f->shared_scale ? SHARED_GAP + bar : 0),
+           height = l.grid_height;
     if (f->aside) {
         panel_size(f->aside, ASIDE_SIDE, &l.aside.width, &l.aside.height);
         height = fmax(height, l.aside.height);
@@ -251,7 +268,8 @@ static layout lay_out(const heat_figure *f)
         l.grid_y += (height - l.grid_height) / 2;
     }
     l.width = right + MARGIN;
-    l.height = MARGIN + TITLE_HEIGHT + COLUMN_TITLE + height + X_AXIS + MARGIN + NOTE_LINE * lines_of(f->note);
+    l.height = MARGIN + TITLE_HEIGHT + COLUMN_TITLE + height + X_AXIS + MARGIN
+               + NOTE_LINE * lines_of(f->note);
     return l;
 }
 
@@ -276,30 +294,39 @@ static double text_width(const heat_figure *f)
 static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
 {
     double most = 0;
-    for (int i = 0; f->shared_scale && i < f->grid_rows * f->grid_cols; i++) most = fmax(most, largest(&f->panels[i]));
+    for (int i = 0; f->shared_scale && i < f->grid_rows * f->grid_cols; i++)
+        most = fmax(most, largest(&f->panels[i]));
     for (int i = 0; i < f->grid_rows; i++) {
         for (int j = 0; j < f->grid_cols; j++) {
             const heat_panel *p = &f->panels[i * f->grid_cols + j];
-            box b = {l->grid_x + j * l->step_x, l->grid_y + i * l->step_y, l->panel_width, l->panel_height};
+            box b = {l->grid_x + j * l->step_x, l->grid_y + i * l->step_y, l->panel_width,
+                     l->panel_height};
             limits range = limits_for(p, f->shared_scale ? most : largest(p));
             paint_cells(canvas_cairo(c), p, range, b);
-            if (!f->shared_scale) colour_bar(c, p, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
-            if (i == 0) canvas_text(c, b.x + b.width / 2, b.y - 8, TEXT_CENTRE, style_head, f->col_titles[j]);
+            if (!f->shared_scale)
+                colour_bar(c, p, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
+            if (i == 0)
+                canvas_text(c, b.x + b.width / 2, b.y - 8, TEXT_CENTRE, style_head,
+                            f->col_titles[j]);
             if (i == f->grid_rows - 1) x_axis(c, p, b);
             if (j == 0) y_axis(c, p, b);
         }
-        canvas_text_upward(c, MARGIN + 11, l->grid_y + i * l->step_y + l->panel_height / 2, style_head, f->row_titles[i]);
+        canvas_text_upward(c, MARGIN + 11, l->grid_y + i * l->step_y + l->panel_height / 2,
+                           style_head, f->row_titles[i]);
     }
     if (f->shared_scale)
-        colour_bar(c, f->panels, limits_for(f->panels, most),
-                   (box){l->grid_x + l->grid_width + SHARED_GAP, l->grid_y, BAR_WIDTH, l->grid_height});
+        colour_bar(
+            c, f->panels, limits_for(f->panels, most),
+            (box){l->grid_x + l->grid_width + SHARED_GAP, l->grid_y, BAR_WIDTH, l->grid_height});
 }
 
-ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *f, ssm2d_error *error)
+ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *f,
+                          ssm2d_error *error)
 {
     layout l = lay_out(f);
     canvas *c;
-    ssm2d_status status = canvas_open(context, path, fmax(l.width, text_width(f)), l.height, &c, error);
+    ssm2d_status status =
+        canvas_open(context, path, fmax(l.width, text_width(f)), l.height, &c, error);
     if (status) return status;
     canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, f->title);
     draw_grid(c, f, &l);

@@ -1,4 +1,5 @@
-/* heatmap - a figure of heat maps in a grid, with ticks, labels and colour bars, and optionally a larger one beside it. */
+/* heatmap - a figure of heat maps in a grid, with ticks, labels and colour bars, and optionally a
+ * larger one beside it. */
 #ifndef SSM2D_DRAW_HEATMAP_H
 #define SSM2D_DRAW_HEATMAP_H
 
@@ -27,6 +28,7 @@ typedef struct heat_figure {
 } heat_figure;
 
 /* Draws to a .png or .svg, which appears complete or not at all. */
-ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *figure, ssm2d_error *error);
+ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *figure,
+                          ssm2d_error *error);
 
 #endif

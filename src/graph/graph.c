@@ -76,9 +76,11 @@ static tensor *new_tensor(graph *g, role kind, int rank, const size_t *shape)
     t->index = g->tensor_count;
     for (int i = 0; i < rank; i++) {
         t->shape[i] = shape[i];
-        if (!shape[i] || __builtin_mul_overflow(t->count, shape[i], &t->count) || t->count > PTRDIFF_MAX / sizeof(double)) {
+        if (!shape[i] || __builtin_mul_overflow(t->count, shape[i], &t->count)
+            || t->count > PTRDIFF_MAX / sizeof(double)) {
             mem_free(g->context, t);
-            return graph_fail(g, "axis %d of a tensor has size %zu: empty or too large", i, shape[i]);
+            return graph_fail(g, "axis %d of a tensor has size %zu: empty or too large", i,
+                              shape[i]);
         }
     }
     g->tensors[g->tensor_count++] = t;
@@ -109,7 +111,9 @@ tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const ch
     if (g->status) return NULL;
     tensor *t = graph_find(g, name);
     if (t) {
-        if (t->role == ROLE_PARAM && t->rank == rank && !memcmp(t->shape, shape, (size_t)rank * sizeof *shape)) return t;
+        if (t->role == ROLE_PARAM && t->rank == rank
+            && !memcmp(t->shape, shape, (size_t)rank * sizeof *shape))
+            return t;
         return graph_fail(g, "parameter %s is declared twice with different shapes", name);
     }
     t = new_tensor(g, ROLE_PARAM, rank, shape);
@@ -122,7 +126,8 @@ tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const ch
     return t;
 }
 
-node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int rank, const size_t *shape)
+node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int rank,
+                const size_t *shape)
 {
     if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_room)) return NULL;
     node *n = mem_alloc(g->context, sizeof *n);
@@ -131,7 +136,8 @@ node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int ran
     n->index = g->node_count;
     n->inputs = inputs;
     for (int i = 0; i < inputs; i++) n->in[i] = in[i];
-    n->out = shape ? new_tensor(g, ROLE_VALUE, rank, shape) : new_tensor(g, ROLE_VALUE, in[0]->rank, in[0]->shape);
+    n->out = shape ? new_tensor(g, ROLE_VALUE, rank, shape)
+                   : new_tensor(g, ROLE_VALUE, in[0]->rank, in[0]->shape);
     if (!n->out) {
         mem_free(g->context, n);
         return NULL;

@@ -1,8 +1,10 @@
-/* graph - a model for one shape: operators in order, and where everything stands in memory. Compiled for float and double.
+/* graph - a model for one shape: operators in order, and where everything stands in memory.
+ * Compiled for float and double.
  *
- * Building: tensors are declared, operators append nodes (src/ops/ops.h). The first error is kept and everything after it does
- * nothing, so that a model reads like its formula. Finishing plans the memory of a whole step: how long each value and gradient
- * lives, what is cheaper to compute again than to keep, and one offset for each in a single block. Running allocates nothing. */
+ * Building: tensors are declared, operators append nodes (src/ops/ops.h). The first error is kept
+ * and everything after it does nothing, so that a model reads like its formula. Finishing plans the
+ * memory of a whole step: how long each value and gradient lives, what is cheaper to compute again
+ * than to keep, and one offset for each in a single block. Running allocates nothing. */
 #ifndef SSM2D_GRAPH_GRAPH_H
 #define SSM2D_GRAPH_GRAPH_H
 
@@ -32,25 +34,29 @@ struct tensor {
     int rank;
     size_t shape[GRAPH_RANK], count;
     int needs_grad;
-    int decay;     /* parameters: whether weight decay acts on it */
+    int decay; /* parameters: whether weight decay acts on it */
     real *data, *grad;
     node *producer;
     size_t offset; /* parameters: in the flat arrays, in numbers */
     int index;
 };
 
-/* What an operator is. backward reads out->grad and, where in[i]->needs_grad, writes in[i]->grad: adds to it when adds[i],
- * overwrites all of it otherwise. Parameters' gradients are always added to, adds[i] being 1 for them (they are cleared
- * before a step). */
+/* What an operator is. backward reads out->grad and, where in[i]->needs_grad, writes in[i]->grad:
+ * adds to it when adds[i], overwrites all of it otherwise. Parameters' gradients are always added
+ * to, adds[i] being 1 for them (they are cleared before a step). */
 struct op {
     const char *name;
     unsigned reads_in; /* bit i: backward reads in[i]->data */
     int reads_out;     /* backward reads out->data */
     int cheap;         /* forward may run again before backward instead of keeping out */
-    unsigned passes;   /* bit i: the gradient of in[i] is that of out, so that they may share memory; see op add */
-    size_t (*saved)(const graph *g, const node *n);                /* numbers kept from forward to backward; may be NULL */
-    size_t (*scratch)(const graph *g, const node *n, int backward); /* numbers for one run; may be NULL */
-    ssm2d_status (*prepare)(graph *g, node *n, ssm2d_error *error); /* once, when the graph is finished; may be NULL */
+    /* bit i: the gradient of in[i] is that of out, so that they may share memory; see op add */
+    unsigned passes;
+    /* numbers kept from forward to backward; may be NULL */
+    size_t (*saved)(const graph *g, const node *n);
+    /* numbers for one run; may be NULL */
+    size_t (*scratch)(const graph *g, const node *n, int backward);
+    /* once, when the graph is finished; may be NULL */
+    ssm2d_status (*prepare)(graph *g, node *n, ssm2d_error *error);
     void (*forward)(const graph *g, const node *n);
     void (*backward)(const graph *g, const node *n); /* NULL: nothing to differentiate */
     void (*destroy)(graph *g, node *n);              /* of what prepare made; may be NULL */
@@ -61,28 +67,30 @@ struct node {
     int index, inputs;
     tensor *in[GRAPH_INPUTS], *out;
     int adds[GRAPH_INPUTS];
-    size_t size[4];  /* the operator's own numbers */
+    size_t size[4]; /* the operator's own numbers */
     double value[2];
-    void *object;    /* the operator's own state, made by prepare */
+    void *object; /* the operator's own state, made by prepare */
     real *saved, *scratch;
 };
 
 struct graph {
     ssm2d_context *context;
-    int training;        /* whether backward will be run; operators that only act in training are left out otherwise */
-    uint64_t seed, step; /* random operators draw from (seed, step, node): set step before each run */
+    /* whether backward will be run; operators that only act in training are left out otherwise */
+    int training;
+    /* random operators draw from (seed, step, node): set step before each run */
+    uint64_t seed, step;
     node **nodes;
     tensor **tensors;
     int node_count, tensor_count, node_room, tensor_room;
-    size_t param_count;  /* numbers in the flat arrays */
-    char *memory;        /* of a step */
+    size_t param_count; /* numbers in the flat arrays */
+    char *memory;       /* of a step */
     size_t bytes;
     void *plan;          /* memory.c */
     ssm2d_status status; /* the first error while building */
     ssm2d_error error;
 };
 
-/* ---- building ------------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 ssm2d_status graph_create(ssm2d_context *context, int training, graph **out, ssm2d_error *error);
 void graph_destroy(graph *g);
@@ -93,26 +101,32 @@ tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape);
 tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* For operators: a node with its output; shape may be NULL for that of in[0]. */
-node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank, const size_t *shape);
+node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank,
+                const size_t *shape);
 tensor *graph_fail(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tensor *graph_find(const graph *g, const char *name); /* NULL when there is none */
 
-/* Plans memory; `out` (the loss, or what a caller wants to read) lives to the end. No building after it. */
+/* Plans memory; `out` (the loss, or what a caller wants to read) lives to the end. No building
+ * after it. */
 ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error);
 
-/* ---- running -------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* The flat parameter array (and its gradient, training only), param_count numbers, of the caller. */
+/* The flat parameter array (and its gradient, training only), param_count numbers, of the
+ * caller. */
 void graph_bind(graph *g, real *params, real *grads);
 /* Inputs' data pointers are set by the caller: tensor->data. */
 void graph_forward(graph *g);
-/* Runs back from `out` whose grad the caller has filled (a loss: 1), adding to the parameters' gradients. */
+/* Runs back from `out` whose grad the caller has filled (a loss: 1), adding to the parameters'
+ * gradients. */
 void graph_backward(graph *g);
-/* Runs the same step once more (out's gradient is still there), looking at each value and gradient as it is made; the name of
- * the first one that holds a NaN or an infinity, or NULL. The parameters' gradients are of no use afterwards. */
+/* Runs the same step once more (out's gradient is still there), looking at each value and gradient
+ * as it is made; the name of the first one that holds a NaN or an infinity, or NULL. The
+ * parameters' gradients are of no use afterwards. */
 const char *graph_find_bad(graph *g);
 
-/* Seconds spent in each node's forward and backward are kept when times is not NULL: [node_count][2]. */
+/* Seconds spent in each node's forward and backward are kept when times is not NULL:
+ * [node_count][2]. */
 void graph_time(graph *g, double *times);
 
 #endif

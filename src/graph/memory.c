@@ -1,7 +1,9 @@
-/* memory - decides in which order nodes run, which outputs are computed again, and packs everything into one block.
+/* memory - decides in which order nodes run, which outputs are computed again, and packs everything
+ * into one block.
  *
- * A span is a piece of memory that is in use from one step to another. Spans are placed one after the other, largest first, at
- * the lowest offset that no span placed before and alive at the same time occupies. */
+ * A span is a piece of memory that is in use from one step to another. Spans are placed one after
+ * the other, largest first, at the lowest offset that no span placed before and alive at the same
+ * time occupies. */
 #include "graph/memory.h"
 
 #include "core/status.h"
@@ -22,8 +24,8 @@ typedef struct ranked {
     int span;
 } ranked;
 
-/* Spans by use: of tensor t: value [t], value computed again [T + t], gradient [2T + t]; of node n: saved [3T + n], scratch in
- * forward, again, backward [3T + N + 3n + kind]. */
+/* Spans by use: of tensor t: value [t], value computed again [T + t], gradient [2T + t]; of node n:
+ * saved [3T + n], scratch in forward, again, backward [3T + N + 3n + kind]. */
 typedef struct work {
     graph *g;
     memory_plan *plan;
@@ -35,7 +37,10 @@ typedef struct work {
 
 static span *value(work *w, const tensor *t) { return &w->spans[t->index]; }
 static span *again(work *w, const tensor *t) { return &w->spans[w->g->tensor_count + t->index]; }
-static span *gradient(work *w, const tensor *t) { return &w->spans[2 * w->g->tensor_count + t->index]; }
+static span *gradient(work *w, const tensor *t)
+{
+    return &w->spans[2 * w->g->tensor_count + t->index];
+}
 static span *saved(work *w, const node *n) { return &w->spans[3 * w->g->tensor_count + n->index]; }
 static span *scratch(work *w, const node *n, step_kind kind)
 {
@@ -57,7 +62,10 @@ static void read_value(work *w, const tensor *t, int at)
     use(s, at, t->count);
 }
 
-static int adds_grad(const node *n, int i) { return n->in[i] && n->in[i]->needs_grad && n->in[i]->role == ROLE_VALUE; }
+static int adds_grad(const node *n, int i)
+{
+    return n->in[i] && n->in[i]->needs_grad && n->in[i]->role == ROLE_VALUE;
+}
 
 static void append(work *w, step_kind kind, node *n)
 {
@@ -68,13 +76,16 @@ static void append(work *w, step_kind kind, node *n)
         use(kind == STEP_AGAIN ? again(w, n->out) : value(w, n->out), at, n->out->count);
         if (n->op->saved && w->g->training) use(saved(w, n), at, n->op->saved(w->g, n));
     }
-    if (n->op->scratch) use(scratch(w, n, kind), at, n->op->scratch(w->g, n, kind == STEP_BACKWARD));
+    if (n->op->scratch)
+        use(scratch(w, n, kind), at, n->op->scratch(w->g, n, kind == STEP_BACKWARD));
 }
 
-/* Before a backward step: what it reads, and is cheap, is computed again (and what that needs, before). */
+/* Before a backward step: what it reads, and is cheap, is computed again (and what that needs,
+ * before). */
 static void bring_back(work *w, tensor *t)
 {
-    if (!t || t->role != ROLE_VALUE || !t->producer->op->cheap || again(w, t)->first != NONE) return;
+    if (!t || t->role != ROLE_VALUE || !t->producer->op->cheap || again(w, t)->first != NONE)
+        return;
     for (int i = 0; i < t->producer->inputs; i++) bring_back(w, t->producer->in[i]);
     append(w, STEP_AGAIN, t->producer);
 }
@@ -117,9 +128,9 @@ static int writes(work *w, int k, const tensor *t)
     return count;
 }
 
-/* Whether t and m cannot have their gradients in the same memory, t's being made by node n as a copy of what m's is then.
- * A gradient lives from the first node that writes it to the one that made its tensor; nobody may write the one while the other
- * is alive. */
+/* Whether t and m cannot have their gradients in the same memory, t's being made by node n as a
+ * copy of what m's is then. A gradient lives from the first node that writes it to the one that
+ * made its tensor; nobody may write the one while the other is alive. */
 static int collide(work *w, const tensor *t, const node *n, const tensor *m)
 {
     const int end = t->producer->index;
@@ -130,20 +141,24 @@ static int collide(work *w, const tensor *t, const node *n, const tensor *m)
     return 0;
 }
 
-/* An operator that hands its gradient on (add): its inputs' gradients may be the very memory of its output's, and so on through
- * a chain of them, as long as no two that share collide. That of the graph's output is the caller's and stays as it is. */
+/* An operator that hands its gradient on (add): its inputs' gradients may be the very memory of its
+ * output's, and so on through a chain of them, as long as no two that share collide. That of the
+ * graph's output is the caller's and stays as it is. */
 static void share_gradients(work *w, node *n)
 {
     const int out = 2 * w->g->tensor_count + n->out->index;
     if (n->out == w->out) return;
     for (int i = 0; i < n->inputs; i++) {
         tensor *t = n->in[i];
-        if (!(n->op->passes >> i & 1) || !adds_grad(n, i) || n->adds[i] || writes(w, n->index, t) > 1) continue;
+        if (!(n->op->passes >> i & 1) || !adds_grad(n, i) || n->adds[i]
+            || writes(w, n->index, t) > 1)
+            continue;
         int free = 1;
         for (int m = 0; m < w->g->tensor_count && free; m++) {
             const tensor *other = w->g->tensors[m];
             if (other == t || gradient(w, other)->first == NONE) continue;
-            if (root_of(w, 2 * w->g->tensor_count + m) == root_of(w, out)) free = !collide(w, t, n, other);
+            if (root_of(w, 2 * w->g->tensor_count + m) == root_of(w, out))
+                free = !collide(w, t, n, other);
         }
         if (free) gradient(w, t)->same = out;
     }
@@ -177,7 +192,8 @@ static size_t place(work *w)
             for (int k = 0; k < i; k++) {
                 const span *o = &w->spans[w->order[k].span];
                 if (o->last < s->first || s->last < o->first) continue;
-                if (s->offset + s->bytes <= o->offset || o->offset + o->bytes <= s->offset) continue;
+                if (s->offset + s->bytes <= o->offset || o->offset + o->bytes <= s->offset)
+                    continue;
                 s->offset = o->offset + o->bytes;
                 moved = 1;
             }
@@ -195,7 +211,8 @@ static void record(work *w)
         s->out = (s->kind == STEP_AGAIN ? again(w, s->node->out) : value(w, s->node->out))->offset;
         s->scratch = scratch(w, s->node, s->kind)->offset;
     }
-    for (int t = 0; t < w->g->tensor_count; t++) p->grad[t] = w->spans[root_of(w, 2 * w->g->tensor_count + t)].offset;
+    for (int t = 0; t < w->g->tensor_count; t++)
+        p->grad[t] = w->spans[root_of(w, 2 * w->g->tensor_count + t)].offset;
     for (int n = 0; n < w->g->node_count; n++) p->saved[n] = saved(w, w->g->nodes[n])->offset;
 }
 
@@ -208,18 +225,21 @@ static void plan_steps(work *w)
         use(gradient(w, w->out), w->plan->steps, w->out->count);
         for (int i = g->node_count - 1; i >= 0; i--) {
             node *n = g->nodes[i];
-            if (!n->op->backward || !n->out->needs_grad || gradient(w, n->out)->first == NONE) continue;
+            if (!n->op->backward || !n->out->needs_grad || gradient(w, n->out)->first == NONE)
+                continue;
             plan_backward(w, n);
         }
     }
     span *out = value(w, w->out);
     out->last = w->plan->steps; /* whoever runs the graph reads it afterwards */
-    if (gradient(w, w->out)->first != NONE) { /* and fills its gradient before, which the step may be run again with */
+    /* and fills its gradient before, which the step may be run again with */
+    if (gradient(w, w->out)->first != NONE) {
         gradient(w, w->out)->first = 0;
         gradient(w, w->out)->last = w->plan->steps;
     }
     for (int i = g->node_count - 1; i >= 0; i--)
-        if (g->nodes[i]->op->passes && gradient(w, g->nodes[i]->out)->first != NONE) share_gradients(w, g->nodes[i]);
+        if (g->nodes[i]->op->passes && gradient(w, g->nodes[i]->out)->first != NONE)
+            share_gradients(w, g->nodes[i]);
 }
 
 ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
@@ -230,7 +250,8 @@ ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
         ssm2d_status status = n->op->prepare ? n->op->prepare(g, n, error) : SSM2D_OK;
         if (status) return status;
     }
-    const size_t T = (size_t)g->tensor_count, N = (size_t)g->node_count, spans = 3 * T + 4 * N, steps = 3 * N + 1;
+    const size_t T = (size_t)g->tensor_count, N = (size_t)g->node_count, spans = 3 * T + 4 * N,
+                 steps = 3 * N + 1;
     const size_t bytes = sizeof(memory_plan) + steps * sizeof(step) + (T + N) * sizeof(size_t);
     work w = {.g = g, .out = out, .count = (int)spans};
     char *plan = mem_alloc(g->context, bytes);
@@ -250,10 +271,12 @@ ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
     }
     mem_free(g->context, w.spans);
     mem_free(g->context, w.order);
-    if (!g->memory) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of a step", g->bytes);
+    if (!g->memory)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of a step", g->bytes);
     for (size_t t = 0; t < T; t++)
         if (g->tensors[t]->role == ROLE_VALUE && g->tensors[t]->needs_grad)
             g->tensors[t]->grad = (real *)(void *)(g->memory + w.plan->grad[t]);
-    for (size_t n = 0; n < N; n++) g->nodes[n]->saved = (real *)(void *)(g->memory + w.plan->saved[n]);
+    for (size_t n = 0; n < N; n++)
+        g->nodes[n]->saved = (real *)(void *)(g->memory + w.plan->saved[n]);
     return SSM2D_OK;
 }

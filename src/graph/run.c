@@ -39,7 +39,9 @@ static void run(graph *g, int first, int end)
     for (int i = first; i < end; i++) {
         double start = p->times ? now() : 0;
         run_step(g, &p->step[i]);
-        if (p->times) p->times[2 * p->step[i].node->index + (p->step[i].kind != STEP_FORWARD)] += now() - start;
+        if (p->times)
+            p->times[2 * p->step[i].node->index + (p->step[i].kind != STEP_FORWARD)] +=
+                now() - start;
     }
 }
 
@@ -75,13 +77,16 @@ const char *graph_find_bad(graph *g)
         if (g->tensors[i]->role == ROLE_PARAM && g->tensors[i]->grad)
             memset(g->tensors[i]->grad, 0, g->tensors[i]->count * sizeof(real));
     for (int i = 0; i < g->tensor_count; i++)
-        if (g->tensors[i]->role != ROLE_VALUE && bad(g->tensors[i]->data, g->tensors[i]->count)) return g->tensors[i]->name;
+        if (g->tensors[i]->role != ROLE_VALUE && bad(g->tensors[i]->data, g->tensors[i]->count))
+            return g->tensors[i]->name;
     for (int i = 0; i < p->steps; i++) {
         const node *n = p->step[i].node;
         run_step(g, &p->step[i]);
-        if (p->step[i].kind != STEP_BACKWARD && bad(n->out->data, n->out->count)) return n->out->name;
+        if (p->step[i].kind != STEP_BACKWARD && bad(n->out->data, n->out->count))
+            return n->out->name;
         for (int k = 0; p->step[i].kind == STEP_BACKWARD && k < n->inputs; k++)
-            if (n->in[k] && n->in[k]->needs_grad && bad(n->in[k]->grad, n->in[k]->count)) return n->in[k]->name;
+            if (n->in[k] && n->in[k]->needs_grad && bad(n->in[k]->grad, n->in[k]->count))
+                return n->in[k]->name;
     }
     return NULL;
 }

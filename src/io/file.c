@@ -47,19 +47,21 @@ ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
 }
 
 /* Replaces *bytes by a larger block with the same beginning. */
-static ssm2d_status grow(const ssm2d_context *context, const char *path, char **bytes, size_t have, size_t room,
-                         ssm2d_error *error)
+static ssm2d_status grow(const ssm2d_context *context, const char *path, char **bytes, size_t have,
+                         size_t room, ssm2d_error *error)
 {
     char *more = room < SIZE_MAX ? mem_alloc(context, room + 1) : NULL;
-    if (!more) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu bytes", text_path(path), room);
+    if (!more)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu bytes", text_path(path),
+                    room);
     if (*bytes) memcpy(more, *bytes, have);
     mem_free(context, *bytes);
     *bytes = more;
     return SSM2D_OK;
 }
 
-ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes, size_t *size,
-                       ssm2d_error *error)
+ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes,
+                       size_t *size, ssm2d_error *error)
 {
     *bytes = NULL;
     *size = 0;
@@ -68,10 +70,12 @@ ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t mo
     ssm2d_status status = open_to_read(path, &fd, &info, error);
     if (status) return status;
 
-    size_t said = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, have = 0, room = said ? said : FIRST_BYTES;
+    size_t said = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, have = 0,
+           room = said ? said : FIRST_BYTES;
     char *all = NULL;
     if (room > most && said) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu bytes: at most %zu are read", text_path(path), said, most);
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu bytes: at most %zu are read",
+                      text_path(path), said, most);
         goto done;
     }
     if (room > most) room = most;
@@ -92,7 +96,8 @@ ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t mo
         }
         if (room == most) {
             status =
-                fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %zu bytes, the most that are read", text_path(path), most);
+                fail(error, SSM2D_ERROR_ARGUMENT,
+                     "%s: has more than %zu bytes, the most that are read", text_path(path), most);
             goto done;
         }
         room = room > most / 2 ? most : 2 * room;
@@ -101,7 +106,8 @@ ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t mo
         all[have++] = beyond;
     }
     if (have < said) {
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: ended after %zu of %zu bytes: it was changed meanwhile", text_path(path),
+        status = fail(error, SSM2D_ERROR_SYSTEM,
+                      "%s: ended after %zu of %zu bytes: it was changed meanwhile", text_path(path),
                       have, said);
         goto done;
     }
@@ -137,8 +143,9 @@ static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *err
     return SSM2D_OK;
 }
 
-/* A file without a name in path's folder, which vanishes by itself when the process ends before the commit, however it ends; -1
- * where the system has no such thing. It gets its name through /proc. */
+/* A file without a name in path's folder, which vanishes by itself when the process ends before the
+ * commit, however it ends; -1 where the system has no such thing. It gets its name through
+ * /proc. */
 static int open_nameless(const char *path, char *buffer)
 {
 #ifdef O_TMPFILE
@@ -159,16 +166,18 @@ static int name_file(const atomic_file *file)
     return linkat(AT_FDCWD, number, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
 }
 
-ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file, ssm2d_error *error)
+ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file,
+                         ssm2d_error *error)
 {
     *file = (atomic_file){.context = context};
     size_t length = strlen(path);
     struct stat info;
     if (!length || path[length - 1] == '/')
-        return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\": is not the name of a file to write", text_path(path));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\": is not the name of a file to write",
+                    text_path(path));
     if (!stat(path, &info) && !S_ISREG(info.st_mode))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is %s: give the name of a file to write", text_path(path),
-                    S_ISDIR(info.st_mode) ? "a folder" : "not a regular file");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is %s: give the name of a file to write",
+                    text_path(path), S_ISDIR(info.st_mode) ? "a folder" : "not a regular file");
     ssm2d_status status = SSM2D_OK;
     int fd = -1;
     file->path = mem_alloc(context, length + 1);
@@ -212,8 +221,9 @@ ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm
     return fail_errno(error, file->path, "cannot be written");
 }
 
-/* A rename is only sure to outlast a power cut when its folder is synced. Folders that cannot be opened for reading, and
- * file systems that do not sync folders, are no reason to fail: the file is there. */
+/* A rename is only sure to outlast a power cut when its folder is synced. Folders that cannot be
+ * opened for reading, and file systems that do not sync folders, are no reason to fail: the file is
+ * there. */
 static ssm2d_status sync_folder(atomic_file *file, ssm2d_error *error)
 {
     size_t length = folder_length(file->path);
@@ -232,16 +242,19 @@ ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
     if (ferror(file->stream)) /* its errno is gone */
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: an earlier write failed", text_path(file->path));
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: an earlier write failed",
+                      text_path(file->path));
     else if (fflush(file->stream) || fsync(fileno(file->stream)))
         status = fail_errno(error, file->path, "cannot be written");
     else if (file->nameless && name_file(file))
         status = fail_errno(error, file->path, "cannot be put in place");
     else
         file->nameless = 0;
-    if (fclose(file->stream) && !status) status = fail_errno(error, file->path, "cannot be written");
+    if (fclose(file->stream) && !status)
+        status = fail_errno(error, file->path, "cannot be written");
     file->stream = NULL;
-    if (!status && rename(file->temporary, file->path)) status = fail_errno(error, file->path, "cannot be put in place");
+    if (!status && rename(file->temporary, file->path))
+        status = fail_errno(error, file->path, "cannot be put in place");
     if (status && !file->nameless)
         unlink(file->temporary);
     else if (!status)
@@ -280,7 +293,8 @@ ssm2d_status folder_make(const char *path, ssm2d_error *error)
         int why = errno; /* of a folder that is there this may be EEXIST, or EROFS or EACCES */
         if (!stat(part, &info)) {
             if (S_ISDIR(info.st_mode)) continue;
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a file, not a folder", text_path(part));
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a file, not a folder",
+                        text_path(part));
         }
         errno = why;
         return fail_errno(error, part, "cannot be made");

@@ -9,14 +9,15 @@
 /* Opens path for reading, in binary; a folder is refused here rather than by the first read. */
 ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error);
 
-/* Reads all of path into memory taken from context (give it back with mem_free); a NUL byte follows the contents.
- * Refuses files over `most` bytes, and files that turn out shorter than they said. Pipes and devices will do. */
-ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes, size_t *size,
-                       ssm2d_error *error);
+/* Reads all of path into memory taken from context (give it back with mem_free); a NUL byte follows
+ * the contents. Refuses files over `most` bytes, and files that turn out shorter than they said.
+ * Pipes and devices will do. */
+ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes,
+                       size_t *size, ssm2d_error *error);
 
-/* A file under construction: without a name until it is complete, or (where the system cannot do that) under a temporary name in
- * the same folder. Commit syncs it and renames it into place, cancel removes it; exactly one of the two must be called after a
- * successful open. */
+/* A file under construction: without a name until it is complete, or (where the system cannot do
+ * that) under a temporary name in the same folder. Commit syncs it and renames it into place,
+ * cancel removes it; exactly one of the two must be called after a successful open. */
 typedef struct atomic_file {
     FILE *stream;
     char *path, *temporary;
@@ -24,9 +25,11 @@ typedef struct atomic_file {
     const ssm2d_context *context;
 } atomic_file;
 
-ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file, ssm2d_error *error);
+ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file,
+                         ssm2d_error *error);
 ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm2d_error *error);
-ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error); /* on failure the temporary file is removed too */
+/* on failure the temporary file is removed too */
+ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error);
 void atomic_cancel(atomic_file *file);
 
 /* Creates the folder, and those above it, unless they are there. */

@@ -10,31 +10,36 @@
 static const image_format *const formats[] = {&image_png, &image_jpeg};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* One byte tells the formats apart and can be put back even into a pipe; the decoder checks the rest. */
+/* One byte tells the formats apart and can be put back even into a pipe; the decoder checks the
+ * rest. */
 static ssm2d_status choose_format(image_reader *reader, ssm2d_error *error)
 {
     int first = getc(reader->stream);
     if (first == EOF)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s", text_path(reader->path),
-                    ferror(reader->stream) ? "cannot be read" : "is empty: give a PNG or JPEG image");
+                    ferror(reader->stream) ? "cannot be read"
+                                           : "is empty: give a PNG or JPEG image");
     ungetc(first, reader->stream);
     for (int i = 0; i < FORMATS; i++)
         if (formats[i]->first_byte == first) reader->format = formats[i];
     if (!reader->format)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is neither a PNG nor a JPEG image", text_path(reader->path));
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is neither a PNG nor a JPEG image",
+                    text_path(reader->path));
     return SSM2D_OK;
 }
 
-ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out, image_info *info,
-                        ssm2d_error *error)
+ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out,
+                        image_info *info, ssm2d_error *error)
 {
     *out = NULL;
     image_reader *reader = mem_alloc(context, sizeof *reader);
-    if (!reader) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+    if (!reader)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     reader->context = context;
     reader->path = mem_alloc(context, strlen(path) + 1);
     ssm2d_status status =
-        reader->path ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+        reader->path ? SSM2D_OK
+                     : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     if (!status) {
         strcpy(reader->path, path);
         status = file_open(path, &reader->stream, error);
@@ -53,9 +58,11 @@ ssm2d_status image_open(const ssm2d_context *context, const char *path, image_re
 ssm2d_status image_read_row(image_reader *reader, uint8_t *row, ssm2d_error *error)
 {
     if (reader->next >= reader->info.rows)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no more than %zu rows", text_path(reader->path), reader->info.rows);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no more than %zu rows",
+                    text_path(reader->path), reader->info.rows);
     if (reader->broken)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: cannot be read beyond row %zu", text_path(reader->path), reader->next);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: cannot be read beyond row %zu",
+                    text_path(reader->path), reader->next);
     ssm2d_status status = reader->format->read_row(reader, row, error);
     if (status)
         reader->broken = 1;

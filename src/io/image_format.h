@@ -4,13 +4,15 @@
 
 #include "io/image.h"
 
-/* Of an image that has to be held whole to be decoded (interlaced, progressive); and of one row's pixels. */
+/* Of an image that has to be held whole to be decoded (interlaced, progressive); and of one row's
+ * pixels. */
 #define IMAGE_WHOLE_MOST ((size_t)1 << 30)
 enum { IMAGE_COLS_MOST = 1 << 20 };
 
 typedef struct image_format {
     int first_byte; /* of every such file */
-    /* Opens reader->decoder on reader->stream and fills in reader->info. On failure close is called as well. */
+    /* Opens reader->decoder on reader->stream and fills in reader->info. On failure close is called
+     * as well. */
     ssm2d_status (*open)(image_reader *reader, ssm2d_error *error);
     ssm2d_status (*read_row)(image_reader *reader, uint8_t *row, ssm2d_error *error);
     void (*close)(image_reader *reader);

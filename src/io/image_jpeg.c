@@ -1,7 +1,8 @@
 /* image_jpeg - reading JPEGs with libjpeg.
  *
- * libjpeg reports errors through a function that must not return, so every call into it stands behind a setjmp; longjmp
- * stays within this file. Warnings that mean lost pixels count as errors. libjpeg's memory is its own. */
+ * libjpeg reports errors through a function that must not return, so every call into it stands
+ * behind a setjmp; longjmp stays within this file. Warnings that mean lost pixels count as errors.
+ * libjpeg's memory is its own. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/image_format.h"
@@ -12,7 +13,8 @@
 #include <jerror.h>
 #include <setjmp.h>
 
-enum { SCANS_MOST = 100 }; /* encoders make some ten; a small file can ask for endless passes over a large image */
+/* encoders make some ten; a small file can ask for endless passes over a large image */
+enum { SCANS_MOST = 100 };
 
 typedef struct decoder {
     struct jpeg_decompress_struct jpeg;
@@ -59,16 +61,18 @@ static ssm2d_status fail_jpeg(image_reader *reader, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
     const char *path = text_path(reader->path);
-    if (d->scans) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d scans", path, SCANS_MOST);
+    if (d->scans)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d scans", path, SCANS_MOST);
     if (!d->ended && d->errors.msg_code == JERR_OUT_OF_MEMORY)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", path);
     if (!reader->info.rows)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a damaged JPEG: %s", path,
                     d->ended ? "the file ends early" : d->message);
     if (d->ended)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: ends in row %zu of %zu", path, reader->next + 1, reader->info.rows);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is damaged in row %zu of %zu: %s", path, reader->next + 1, reader->info.rows,
-                d->message);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: ends in row %zu of %zu", path,
+                    reader->next + 1, reader->info.rows);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is damaged in row %zu of %zu: %s", path,
+                reader->next + 1, reader->info.rows, d->message);
 }
 
 /* What libjpeg holds of an image of several scans: all its coefficients. */
@@ -76,14 +80,16 @@ static size_t whole_bytes(const struct jpeg_decompress_struct *jpeg)
 {
     size_t bytes = 0;
     for (int i = 0; i < jpeg->num_components; i++)
-        bytes += (size_t)jpeg->comp_info[i].width_in_blocks * jpeg->comp_info[i].height_in_blocks * sizeof(JBLOCK);
+        bytes += (size_t)jpeg->comp_info[i].width_in_blocks * jpeg->comp_info[i].height_in_blocks
+                 * sizeof(JBLOCK);
     return bytes;
 }
 
 static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
 {
     decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
-    if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
+    if (!d)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
     struct jpeg_decompress_struct *jpeg = &d->jpeg;
     jpeg->err = jpeg_std_error(&d->errors);
     jpeg->client_data = d;
@@ -99,13 +105,15 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
     jpeg_stdio_src(jpeg, reader->stream);
     jpeg_read_header(jpeg, TRUE);
     if (jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is a CMYK JPEG, for printing: save it as RGB",
-                    text_path(reader->path));
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: is a CMYK JPEG, for printing: save it as RGB", text_path(reader->path));
     if (jpeg->jpeg_color_space == JCS_UNKNOWN)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is a JPEG of %d unknown components: save it as RGB",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: is a JPEG of %d unknown components: save it as RGB",
                     text_path(reader->path), jpeg->num_components);
     if (jpeg_has_multiple_scans(jpeg) && whole_bytes(jpeg) > IMAGE_WHOLE_MOST)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: has %u x %u pixels and is progressive: save it as a baseline JPEG",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: has %u x %u pixels and is progressive: save it as a baseline JPEG",
                     text_path(reader->path), jpeg->image_height, jpeg->image_width);
     jpeg->out_color_space = jpeg->jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(jpeg);
@@ -125,7 +133,8 @@ static ssm2d_status read_jpeg_row(image_reader *reader, uint8_t *row, ssm2d_erro
 static void close_jpeg(image_reader *reader)
 {
     decoder *d = reader->decoder;
-    jpeg_destroy_decompress(&d->jpeg); /* does not fail, and takes a decoder that could not be created */
+    /* does not fail, and takes a decoder that could not be created */
+    jpeg_destroy_decompress(&d->jpeg);
     mem_free(reader->context, d);
 }
 

@@ -1,7 +1,8 @@
 /* image_png - reading PNGs with libspng.
  *
- * Every kind of PNG is decoded to RGBA of 8 or 16 bits; that is blended over white and reduced to grey or RGB of 8 bits.
- * libspng's own memory is limited, but comes from malloc: its allocator has no place for a context. */
+ * Every kind of PNG is decoded to RGBA of 8 or 16 bits; that is blended over white and reduced to
+ * grey or RGB of 8 bits. libspng's own memory is limited, but comes from malloc: its allocator has
+ * no place for a context. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/image_format.h"
@@ -23,11 +24,13 @@ static ssm2d_status fail_png(image_reader *reader, int code, ssm2d_error *error)
 {
     ssm2d_status status = code == SPNG_EMEM ? SSM2D_ERROR_MEMORY : SSM2D_ERROR_ARGUMENT;
     if (!reader->info.rows)
-        return fail(error, status, "%s: is a damaged PNG: %s", text_path(reader->path), spng_strerror(code));
+        return fail(error, status, "%s: is a damaged PNG: %s", text_path(reader->path),
+                    spng_strerror(code));
     if (code == SPNG_IO_EOF || code == SPNG_IO_ERROR)
-        return fail(error, status, "%s: ends in row %zu of %zu", text_path(reader->path), reader->next + 1, reader->info.rows);
-    return fail(error, status, "%s: is damaged in row %zu of %zu: %s", text_path(reader->path), reader->next + 1,
-                reader->info.rows, spng_strerror(code));
+        return fail(error, status, "%s: ends in row %zu of %zu", text_path(reader->path),
+                    reader->next + 1, reader->info.rows);
+    return fail(error, status, "%s: is damaged in row %zu of %zu: %s", text_path(reader->path),
+                reader->next + 1, reader->info.rows, spng_strerror(code));
 }
 
 /* Interlaced: all passes, each row where it belongs. */
@@ -37,7 +40,8 @@ static ssm2d_status read_whole(image_reader *reader, decoder *d, ssm2d_error *er
     int code;
     do {
         code = spng_get_row_info(d->png, &row);
-        if (!code) code = spng_decode_row(d->png, d->pixels + row.row_num * d->row_bytes, d->row_bytes);
+        if (!code)
+            code = spng_decode_row(d->png, d->pixels + row.row_num * d->row_bytes, d->row_bytes);
     } while (!code);
     if (code == SPNG_EOI) code = spng_decode_chunks(d->png);
     if (!code) return SSM2D_OK;
@@ -61,12 +65,15 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
     d->interlaced = header.interlace_method != 0;
     d->row_bytes = (size_t)header.width * (d->deep ? 8 : 4);
     if (d->interlaced && d->row_bytes > IMAGE_WHOLE_MOST / header.height)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: has %u x %u pixels and is interlaced: save it without interlacing",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: has %u x %u pixels and is interlaced: save it without interlacing",
                     text_path(reader->path), header.height, header.width);
     d->pixels = mem_alloc(reader->context, d->row_bytes * (d->interlaced ? header.height : 1));
     if (!d->pixels)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %u columns", text_path(reader->path), header.width);
-    int grey = header.color_type == SPNG_COLOR_TYPE_GRAYSCALE || header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %u columns",
+                    text_path(reader->path), header.width);
+    int grey = header.color_type == SPNG_COLOR_TYPE_GRAYSCALE
+               || header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
     reader->info = (image_info){header.height, header.width, grey ? 1 : 3};
     code = spng_decode_image(d->png, NULL, 0, d->deep ? SPNG_FMT_RGBA16 : SPNG_FMT_RGBA8,
                              SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE);
@@ -78,7 +85,9 @@ static void blend_8(const uint8_t *rgba, size_t cols, int channels, uint8_t *row
 {
     for (size_t i = 0; i < cols; i++)
         for (int c = 0; c < channels; c++)
-            row[i * channels + c] = (uint8_t)((rgba[4 * i + c] * rgba[4 * i + 3] + 255 * (255 - rgba[4 * i + 3]) + 127) / 255);
+            row[i * channels + c] =
+                (uint8_t)((rgba[4 * i + c] * rgba[4 * i + 3] + 255 * (255 - rgba[4 * i + 3]) + 127)
+                          / 255);
 }
 
 static void blend_16(const uint16_t *rgba, size_t cols, int channels, uint8_t *row)
@@ -86,9 +95,9 @@ static void blend_16(const uint16_t *rgba, size_t cols, int channels, uint8_t *r
     const uint64_t white = 65535, scale = white * 257; /* 65535 = 255 * 257 */
     for (size_t i = 0; i < cols; i++)
         for (int c = 0; c < channels; c++)
-            row[i * channels + c] =
-                (uint8_t)((rgba[4 * i + c] * (uint64_t)rgba[4 * i + 3] + white * (white - rgba[4 * i + 3]) + scale / 2) /
-                          scale);
+            row[i * channels + c] = (uint8_t)((rgba[4 * i + c] * (uint64_t)rgba[4 * i + 3]
+                                               + white * (white - rgba[4 * i + 3]) + scale / 2)
+                                              / scale);
 }
 
 static ssm2d_status read_png_row(image_reader *reader, uint8_t *row, ssm2d_error *error)
@@ -98,12 +107,15 @@ static ssm2d_status read_png_row(image_reader *reader, uint8_t *row, ssm2d_error
     if (d->interlaced)
         pixels += reader->next * d->row_bytes;
     else {
-        int code = spng_decode_row(d->png, d->pixels, d->row_bytes), last = reader->next + 1 == reader->info.rows;
-        if (last && code == SPNG_EOI) code = spng_decode_chunks(d->png); /* the checksum, and the end */
+        int code = spng_decode_row(d->png, d->pixels, d->row_bytes),
+            last = reader->next + 1 == reader->info.rows;
+        /* the checksum, and the end */
+        if (last && code == SPNG_EOI) code = spng_decode_chunks(d->png);
         if (code) return fail_png(reader, code, error);
     }
     if (d->deep)
-        blend_16((const uint16_t *)(const void *)pixels, reader->info.cols, reader->info.channels, row);
+        blend_16((const uint16_t *)(const void *)pixels, reader->info.cols, reader->info.channels,
+                 row);
     else
         blend_8(pixels, reader->info.cols, reader->info.channels, row);
     return SSM2D_OK;

@@ -17,8 +17,8 @@ static int line_of(const char *text, const char *at)
     return line;
 }
 
-/* What cJSON would let pass: zero bytes, control characters in strings, deep nesting. Everything else about the syntax is
- * left to it. */
+/* What cJSON would let pass: zero bytes, control characters in strings, deep nesting. Everything
+ * else about the syntax is left to it. */
 static ssm2d_status scan(const char *name, const char *text, size_t size, ssm2d_error *error)
 {
     int depth = 0, inside = 0; /* a string */
@@ -33,25 +33,33 @@ static ssm2d_status scan(const char *name, const char *text, size_t size, ssm2d_
         } else if (c == '"')
             inside = !inside;
         else if (!inside && (c == '{' || c == '[') && ++depth > DEPTH_MOST)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d is nested deeper than %d", text_path(name), line_of(text, at),
-                        DEPTH_MOST);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d is nested deeper than %d",
+                        text_path(name), line_of(text, at), DEPTH_MOST);
         else if (!inside && (c == '}' || c == ']'))
             depth--;
-        if (what) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d %s", text_path(name), line_of(text, at), what);
+        if (what)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d %s", text_path(name),
+                        line_of(text, at), what);
     }
     return SSM2D_OK;
 }
 
-static int compare_keys(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
-/* Sorts the keys of one object (in memory of cJSON's allocator, as the tree is), so that large objects stay cheap. */
+/* Sorts the keys of one object (in memory of cJSON's allocator, as the tree is), so that large
+ * objects stay cheap. */
 static ssm2d_status check_keys(const char *name, const cJSON *object, ssm2d_error *error)
 {
     size_t count = 0;
     for (const cJSON *item = object->child; item; item = item->next) count++;
     if (count < 2) return SSM2D_OK;
     const char **keys = cJSON_malloc(count * sizeof *keys);
-    if (!keys) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu keys", text_path(name), count);
+    if (!keys)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu keys", text_path(name),
+                    count);
     count = 0;
     for (const cJSON *item = object->child; item; item = item->next) keys[count++] = item->string;
     qsort(keys, count, sizeof *keys, compare_keys);
@@ -69,11 +77,13 @@ static ssm2d_status check_keys(const char *name, const cJSON *object, ssm2d_erro
 static ssm2d_status check_tree(const char *name, const cJSON *value, ssm2d_error *error)
 {
     ssm2d_status status = cJSON_IsObject(value) ? check_keys(name, value, error) : SSM2D_OK;
-    for (const cJSON *item = value->child; item && !status; item = item->next) status = check_tree(name, item, error);
+    for (const cJSON *item = value->child; item && !status; item = item->next)
+        status = check_tree(name, item, error);
     return status;
 }
 
-ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON **root, ssm2d_error *error)
+ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON **root,
+                        ssm2d_error *error)
 {
     *root = NULL;
     if (!size) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is empty", text_path(name));
@@ -86,10 +96,11 @@ ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON *
     if (tree)
         while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
     if (!tree && at == end)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: the JSON is not complete", text_path(name), line_of(text, at));
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: the JSON is not complete",
+                      text_path(name), line_of(text, at));
     else if (!tree || at != end)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: %s at: %s", text_path(name), line_of(text, at),
-                      tree ? "something follows the JSON" : "not valid JSON",
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: %s at: %s", text_path(name),
+                      line_of(text, at), tree ? "something follows the JSON" : "not valid JSON",
                       text_show(at, (size_t)(end - at), shown, sizeof shown));
     else
         status = check_tree(name, tree, error);
@@ -100,7 +111,8 @@ ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON *
     return status;
 }
 
-ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **root, ssm2d_error *error)
+ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **root,
+                       ssm2d_error *error)
 {
     char *text;
     size_t size;
@@ -118,7 +130,8 @@ const char *json_show(const cJSON *value, char *text, size_t size)
     if (cJSON_IsNumber(value))
         snprintf(text, size, "%.15g", value->valuedouble);
     else if (cJSON_IsString(value))
-        snprintf(text, size, "\"%s\"", text_show(value->valuestring, strlen(value->valuestring), string, sizeof string));
+        snprintf(text, size, "\"%s\"",
+                 text_show(value->valuestring, strlen(value->valuestring), string, sizeof string));
     else
         snprintf(text, size, "%s",
                  cJSON_IsTrue(value)     ? "true"
@@ -131,13 +144,14 @@ const char *json_show(const cJSON *value, char *text, size_t size)
 }
 
 /* The member `key`; *item is NULL when it is missing and may be. */
-static ssm2d_status find(const char *file, const cJSON *object, const char *key, json_need need, const cJSON **item,
-                         ssm2d_error *error)
+static ssm2d_status find(const char *file, const cJSON *object, const char *key, json_need need,
+                         const cJSON **item, ssm2d_error *error)
 {
     char shown[64];
     *item = NULL;
     if (!cJSON_IsObject(object))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is looked for in an object {..}, but there is %s", text_path(file),
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"%s\" is looked for in an object {..}, but there is %s", text_path(file),
                     key, json_show(object, shown, sizeof shown));
     *item = cJSON_GetObjectItemCaseSensitive(object, key);
     if (!*item && need == JSON_REQUIRED)
@@ -145,15 +159,16 @@ static ssm2d_status find(const char *file, const cJSON *object, const char *key,
     return SSM2D_OK;
 }
 
-static ssm2d_status refuse(const char *file, const char *key, const cJSON *item, const char *use, ssm2d_error *error)
+static ssm2d_status refuse(const char *file, const char *key, const cJSON *item, const char *use,
+                           ssm2d_error *error)
 {
     char shown[64];
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use %s", text_path(file), key,
                 json_show(item, shown, sizeof shown), use);
 }
 
-ssm2d_status json_get_int(const char *file, const cJSON *object, const char *key, json_need need, int low, int high, int *value,
-                          ssm2d_error *error)
+ssm2d_status json_get_int(const char *file, const cJSON *object, const char *key, json_need need,
+                          int low, int high, int *value, ssm2d_error *error)
 {
     const cJSON *item;
     ssm2d_status status = find(file, object, key, need, &item, error);
@@ -168,8 +183,8 @@ ssm2d_status json_get_int(const char *file, const cJSON *object, const char *key
     return refuse(file, key, item, use, error);
 }
 
-ssm2d_status json_get_bool(const char *file, const cJSON *object, const char *key, json_need need, int *value,
-                           ssm2d_error *error)
+ssm2d_status json_get_bool(const char *file, const cJSON *object, const char *key, json_need need,
+                           int *value, ssm2d_error *error)
 {
     const cJSON *item;
     ssm2d_status status = find(file, object, key, need, &item, error);
@@ -179,8 +194,8 @@ ssm2d_status json_get_bool(const char *file, const cJSON *object, const char *ke
     return SSM2D_OK;
 }
 
-ssm2d_status json_get_string(const char *file, const cJSON *object, const char *key, json_need need, const char **value,
-                             ssm2d_error *error)
+ssm2d_status json_get_string(const char *file, const cJSON *object, const char *key, json_need need,
+                             const char **value, ssm2d_error *error)
 {
     const cJSON *item;
     ssm2d_status status = find(file, object, key, need, &item, error);

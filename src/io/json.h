@@ -1,4 +1,5 @@
-/* json - reading JSON files (cJSON) with bounds, and fields with messages that name file, field and value. */
+/* json - reading JSON files (cJSON) with bounds, and fields with messages that name file, field and
+ * value. */
 #ifndef SSM2D_IO_JSON_H
 #define SSM2D_IO_JSON_H
 
@@ -6,21 +7,25 @@
 
 #include <cjson/cJSON.h>
 
-/* Parses a file of at most 16 MiB; refuses what follows the value, nesting beyond 64, duplicate keys of an object, and zero
- * bytes, raw or escaped, which would end a string early. The tree is cJSON's: free it with cJSON_Delete. */
-ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **root, ssm2d_error *error);
-ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON **root, ssm2d_error *error);
+/* Parses a file of at most 16 MiB; refuses what follows the value, nesting beyond 64, duplicate
+ * keys of an object, and zero bytes, raw or escaped, which would end a string early. The tree is
+ * cJSON's: free it with cJSON_Delete. */
+ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **root,
+                       ssm2d_error *error);
+ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON **root,
+                        ssm2d_error *error);
 
 /* A value as a message shows it: 3, "polar", true, a list .. */
 const char *json_show(const cJSON *value, char *text, size_t size);
 
-/* Fields of an object. `file` is for messages. A missing key leaves *value as it is and is not an error, unless required. */
+/* Fields of an object. `file` is for messages. A missing key leaves *value as it is and is not an
+ * error, unless required. */
 typedef enum json_need { JSON_OPTIONAL, JSON_REQUIRED } json_need;
-ssm2d_status json_get_int(const char *file, const cJSON *object, const char *key, json_need need, int low, int high, int *value,
-                          ssm2d_error *error);
-ssm2d_status json_get_bool(const char *file, const cJSON *object, const char *key, json_need need, int *value,
-                           ssm2d_error *error);
-ssm2d_status json_get_string(const char *file, const cJSON *object, const char *key, json_need need, const char **value,
-                             ssm2d_error *error);
+ssm2d_status json_get_int(const char *file, const cJSON *object, const char *key, json_need need,
+                          int low, int high, int *value, ssm2d_error *error);
+ssm2d_status json_get_bool(const char *file, const cJSON *object, const char *key, json_need need,
+                           int *value, ssm2d_error *error);
+ssm2d_status json_get_string(const char *file, const cJSON *object, const char *key, json_need need,
+                             const char **value, ssm2d_error *error);
 
 #endif

@@ -26,7 +26,7 @@ enum { TYPES = sizeof types / sizeof *types };
 
 size_t npy_type_size(npy_type type) { return types[type].size; }
 
-/* ---- the header: a Python dict of three known keys, read strictly ----------------------------------------------------- */
+/* ---- the header: a Python dict of three known keys, read strictly ---------------------------- */
 
 typedef struct parser {
     const char *name; /* of the file */
@@ -37,13 +37,15 @@ typedef struct parser {
 static ssm2d_status refuse(const parser *p, const char *wanted)
 {
     char text[40];
-    return fail(p->error, SSM2D_ERROR_ARGUMENT, "%s: header: expected %s at \"%s\"", text_path(p->name), wanted,
+    return fail(p->error, SSM2D_ERROR_ARGUMENT, "%s: header: expected %s at \"%s\"",
+                text_path(p->name), wanted,
                 text_show(p->at, (size_t)(p->end - p->at), text, sizeof text));
 }
 
 static void skip_space(parser *p)
 {
-    while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r')) p->at++;
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r'))
+        p->at++;
 }
 
 static int take_char(parser *p, char c)
@@ -67,7 +69,8 @@ static ssm2d_status take_string(parser *p, const char *wanted, const char **text
 {
     skip_space(p);
     const char *close = NULL;
-    if (p->at < p->end && (*p->at == '\'' || *p->at == '"')) close = memchr(p->at + 1, *p->at, (size_t)(p->end - p->at - 1));
+    if (p->at < p->end && (*p->at == '\'' || *p->at == '"'))
+        close = memchr(p->at + 1, *p->at, (size_t)(p->end - p->at - 1));
     if (!close) return refuse(p, wanted);
     *text = p->at + 1;
     *length = (size_t)(close - *text);
@@ -87,32 +90,37 @@ static ssm2d_status take_type(parser *p, npy_type *type)
             return SSM2D_OK;
         }
     char text[24];
-    return fail(p->error, SSM2D_ERROR_UNSUPPORTED, "%s: descr is '%s'%s: use <f4, <f8, <i4, <i8 or |u1", text_path(p->name),
-                text_show(descr, length, text, sizeof text), length && *descr == '>' ? ", big-endian" : "");
+    return fail(p->error, SSM2D_ERROR_UNSUPPORTED,
+                "%s: descr is '%s'%s: use <f4, <f8, <i4, <i8 or |u1", text_path(p->name),
+                text_show(descr, length, text, sizeof text),
+                length && *descr == '>' ? ", big-endian" : "");
 }
 
 static ssm2d_status take_order(parser *p)
 {
     if (take_word(p, "False")) return SSM2D_OK;
     if (!take_word(p, "True")) return refuse(p, "True or False for fortran_order");
-    return fail(p->error, SSM2D_ERROR_UNSUPPORTED, "%s: fortran_order is True: save it with numpy.ascontiguousarray",
+    return fail(p->error, SSM2D_ERROR_UNSUPPORTED,
+                "%s: fortran_order is True: save it with numpy.ascontiguousarray",
                 text_path(p->name));
 }
 
 static ssm2d_status take_size(parser *p, size_t *size)
 {
     skip_space(p);
-    if (p->at == p->end || *p->at < '0' || *p->at > '9') return refuse(p, "a size of 0 or more in shape");
+    if (p->at == p->end || *p->at < '0' || *p->at > '9')
+        return refuse(p, "a size of 0 or more in shape");
     const char *start = p->at;
     size_t n = 0;
     int over = 0;
     for (; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++)
-        over |= __builtin_mul_overflow(n, (size_t)10, &n) || __builtin_add_overflow(n, (size_t)(*p->at - '0'), &n);
+        over |= __builtin_mul_overflow(n, (size_t)10, &n)
+                || __builtin_add_overflow(n, (size_t)(*p->at - '0'), &n);
     *size = n;
     if (!over && n <= PTRDIFF_MAX) return SSM2D_OK;
     char text[32];
-    return fail(p->error, SSM2D_ERROR_ARGUMENT, "%s: shape: a size of %s is too large", text_path(p->name),
-                text_show(start, (size_t)(p->at - start), text, sizeof text));
+    return fail(p->error, SSM2D_ERROR_ARGUMENT, "%s: shape: a size of %s is too large",
+                text_path(p->name), text_show(start, (size_t)(p->at - start), text, sizeof text));
 }
 
 static ssm2d_status take_shape(parser *p, npy_array *array)
@@ -122,7 +130,8 @@ static ssm2d_status take_shape(parser *p, npy_array *array)
     for (array->rank = 0; !take_char(p, ')'); array->rank++) {
         if (!comma) return refuse(p, ", or ) in shape");
         if (array->rank == NPY_RANK)
-            return fail(p->error, SSM2D_ERROR_UNSUPPORTED, "%s: shape has more than %d sizes", text_path(p->name), NPY_RANK);
+            return fail(p->error, SSM2D_ERROR_UNSUPPORTED, "%s: shape has more than %d sizes",
+                        text_path(p->name), NPY_RANK);
         ssm2d_status status = take_size(p, &array->shape[array->rank]);
         if (status) return status;
         comma = take_char(p, ',');
@@ -132,7 +141,8 @@ static ssm2d_status take_shape(parser *p, npy_array *array)
 }
 
 /* Fills in type, rank, shape and count. */
-static ssm2d_status parse_header(const char *name, const char *text, size_t length, npy_array *array, ssm2d_error *error)
+static ssm2d_status parse_header(const char *name, const char *text, size_t length,
+                                 npy_array *array, ssm2d_error *error)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     parser p = {name, text, text + length, error};
@@ -149,18 +159,22 @@ static ssm2d_status parse_header(const char *name, const char *text, size_t leng
         while (k < 3 && (size != strlen(keys[k]) || memcmp(key, keys[k], size))) k++;
         char shown[32];
         if (k == 3 || (seen & 1u << k))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: header: the key '%s' is %s", text_path(name),
-                        text_show(key, size, shown, sizeof shown),
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: header: the key '%s' is %s",
+                        text_path(name), text_show(key, size, shown, sizeof shown),
                         k == 3 ? "not one of descr, fortran_order, shape" : "given twice");
         seen |= 1u << k;
         if (!take_char(&p, ':')) return refuse(&p, ":");
-        status = k == 0 ? take_type(&p, &array->type) : k == 1 ? take_order(&p) : take_shape(&p, array);
+        status = k == 0   ? take_type(&p, &array->type)
+                 : k == 1 ? take_order(&p)
+                          : take_shape(&p, array);
         if (status) return status;
     }
     skip_space(&p);
     if (p.at != p.end) return refuse(&p, "nothing more");
     for (int k = 0; k < 3; k++)
-        if (!(seen & 1u << k)) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: header: %s is missing", text_path(name), keys[k]);
+        if (!(seen & 1u << k))
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: header: %s is missing", text_path(name),
+                        keys[k]);
 
     /* A zero must not hide an overflow from those who multiply the other sizes. */
     size_t product = types[array->type].size;
@@ -177,48 +191,56 @@ static ssm2d_status parse_header(const char *name, const char *text, size_t leng
     return SSM2D_OK;
 }
 
-/* From a file's first bytes: where its header starts and how long it is. `size` is that of the file. */
-static ssm2d_status parse_start(const char *name, const unsigned char *bytes, size_t size, size_t *start, size_t *length,
-                                ssm2d_error *error)
+/* From a file's first bytes: where its header starts and how long it is. `size` is that of the
+ * file. */
+static ssm2d_status parse_start(const char *name, const unsigned char *bytes, size_t size,
+                                size_t *start, size_t *length, ssm2d_error *error)
 {
     if (size < MAGIC + 2 || memcmp(bytes, magic, MAGIC))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a .npy file", text_path(name));
     int version = bytes[MAGIC];
     if (version < 1 || version > 3 || bytes[MAGIC + 1])
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: has .npy version %d.%d: use 1.0, 2.0 or 3.0", text_path(name), version,
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: has .npy version %d.%d: use 1.0, 2.0 or 3.0", text_path(name), version,
                     bytes[MAGIC + 1]);
     size_t width = version == 1 ? 2 : 4;
     *start = MAGIC + 2 + width;
     *length = 0;
     if (size < *start)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: ends after %zu bytes, in its header", text_path(name), size);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: ends after %zu bytes, in its header",
+                    text_path(name), size);
     for (size_t i = 0; i < width; i++) *length |= (size_t)bytes[MAGIC + 2 + i] << (8 * i);
     if (*length > size - *start)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: says its header has %zu bytes, but only %zu follow", text_path(name),
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: says its header has %zu bytes, but only %zu follow", text_path(name),
                     *length, size - *start);
     if (*length > HEADER_MOST)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: says its header has %zu bytes: at most %d are read", text_path(name),
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: says its header has %zu bytes: at most %d are read", text_path(name),
                     *length, HEADER_MOST);
     return SSM2D_OK;
 }
 
 /* Takes the memory for the data, once `bytes` of the file are known to be left for it. */
-static ssm2d_status take_data(const ssm2d_context *context, const char *name, size_t bytes, npy_array *array,
-                              ssm2d_error *error)
+static ssm2d_status take_data(const ssm2d_context *context, const char *name, size_t bytes,
+                              npy_array *array, ssm2d_error *error)
 {
     char shape[96];
     npy_shape_text(array->rank, array->shape, shape, sizeof shape);
     size_t needed = array->count * types[array->type].size;
     if (needed != bytes)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: shape %s of %s needs %zu bytes of data, but %zu follow the header",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: shape %s of %s needs %zu bytes of data, but %zu follow the header",
                     text_path(name), shape, types[array->type].descr, needed, bytes);
     array->data = mem_alloc(context, bytes);
-    if (!array->data) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu bytes", text_path(name), bytes);
+    if (!array->data)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu bytes", text_path(name),
+                    bytes);
     return SSM2D_OK;
 }
 
-ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const void *bytes, size_t size, npy_array *array,
-                       ssm2d_error *error)
+ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const void *bytes,
+                       size_t size, npy_array *array, ssm2d_error *error)
 {
     npy_array a = {0};
     size_t start = 0, length = 0;
@@ -232,7 +254,8 @@ ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const voi
     return SSM2D_OK;
 }
 
-ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array *array, ssm2d_error *error)
+ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array *array,
+                      ssm2d_error *error)
 {
     npy_array a = {0};
     FILE *stream;
@@ -247,7 +270,8 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
         goto done;
     }
-    size = fread(first, 1, sizeof first, stream); /* fewer only when the file is shorter, or fails: both seen below */
+    /* fewer only when the file is shorter, or fails: both seen below */
+    size = fread(first, 1, sizeof first, stream);
     if ((size_t)info.st_size > size && size == sizeof first) size = (size_t)info.st_size;
     status = parse_start(path, first, size, &start, &length, error);
     if (status) goto done;
@@ -265,8 +289,9 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
     if (status) goto done;
     size_t got = fread(a.data, 1, size - start - length, stream);
     if (got != size - start - length) {
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: only %zu of its %zu bytes of data can be read", text_path(path), got,
-                      size - start - length);
+        status =
+            fail(error, SSM2D_ERROR_SYSTEM, "%s: only %zu of its %zu bytes of data can be read",
+                 text_path(path), got, size - start - length);
         goto done;
     }
     *array = a;
@@ -278,23 +303,27 @@ done:
     return status;
 }
 
-/* ---- writing, and what else there is to do with an array --------------------------------------------------------------- */
+/* ---- writing, and what else there is to do with an array ------------------------------------- */
 
-ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type type, int rank, const size_t *shape,
-                       const void *data, ssm2d_error *error)
+ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type type, int rank,
+                       const size_t *shape, const void *data, ssm2d_error *error)
 {
     char sizes[24 * NPY_RANK + 4], header[512];
     size_t bytes = types[type].size;
     int over = 0;
     if (rank < 0 || rank > NPY_RANK)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: rank=%d: use 0 to %d", text_path(path), rank, NPY_RANK);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: rank=%d: use 0 to %d", text_path(path), rank,
+                    NPY_RANK);
     for (int i = 0; i < rank; i++) over |= __builtin_mul_overflow(bytes, shape[i], &bytes);
     npy_shape_text(rank, shape, sizes, sizeof sizes);
-    if (over) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: shape %s is too large", text_path(path), sizes);
+    if (over)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: shape %s is too large", text_path(path),
+                    sizes);
 
     /* Spaces and a newline bring the data to a multiple of 64 bytes, as NumPy does. */
-    int text = snprintf(header + 10, sizeof header - 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
-                        types[type].descr, sizes);
+    int text = snprintf(header + 10, sizeof header - 10,
+                        "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", types[type].descr,
+                        sizes);
     size_t total = (10 + (size_t)text + 1 + 63) / 64 * 64, length = total - 10;
     memcpy(header, magic, MAGIC);
     header[6] = 1;
@@ -320,16 +349,16 @@ void npy_free(const ssm2d_context *context, npy_array *array)
     *array = (npy_array){0};
 }
 
-#define CONVERT(from)                                                                                                          \
-    for (size_t i = 0; i < array->count; i++) out[i] = ((const from *)array->data)[i];                                         \
+#define CONVERT(from)                                                                              \
+    for (size_t i = 0; i < array->count; i++) out[i] = ((const from *)array->data)[i];             \
     break
-#define CONVERT_ALL                                                                                                            \
-    switch (array->type) {                                                                                                     \
-    case NPY_FLOAT32: CONVERT(float);                                                                                          \
-    case NPY_FLOAT64: CONVERT(double);                                                                                         \
-    case NPY_INT32: CONVERT(int32_t);                                                                                          \
-    case NPY_INT64: CONVERT(int64_t);                                                                                          \
-    case NPY_UINT8: CONVERT(uint8_t);                                                                                          \
+#define CONVERT_ALL                                                                                \
+    switch (array->type) {                                                                         \
+    case NPY_FLOAT32: CONVERT(float);                                                              \
+    case NPY_FLOAT64: CONVERT(double);                                                             \
+    case NPY_INT32: CONVERT(int32_t);                                                              \
+    case NPY_INT64: CONVERT(int64_t);                                                              \
+    case NPY_UINT8: CONVERT(uint8_t);                                                              \
     }
 
 void npy_to_double(const npy_array *array, double *out) { CONVERT_ALL }
@@ -340,7 +369,11 @@ const char *npy_shape_text(int rank, const size_t *shape, char *text, size_t siz
 {
     size_t used = (size_t)snprintf(text, size, "(");
     for (int i = 0; i < rank && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, rank == 1 ? "%zu," : i ? ", %zu" : "%zu", shape[i]);
+        used += (size_t)snprintf(text + used, size - used,
+                                 rank == 1 ? "%zu,"
+                                 : i       ? ", %zu"
+                                           : "%zu",
+                                 shape[i]);
     if (used < size) snprintf(text + used, size - used, ")");
     return text;
 }

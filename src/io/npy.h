@@ -1,4 +1,5 @@
-/* npy - NumPy's array files, versions 1 to 3, C order, little-endian float32/float64/int32/int64/uint8. */
+/* npy - NumPy's array files, versions 1 to 3, C order, little-endian
+ * float32/float64/int32/int64/uint8. */
 #ifndef SSM2D_IO_NPY_H
 #define SSM2D_IO_NPY_H
 
@@ -17,15 +18,17 @@ typedef struct npy_array {
 } npy_array;
 
 size_t npy_type_size(npy_type type);
-/* The file is hostile until checked: header, order, type, and that the data has exactly the promised length. Nothing is
- * allocated for data that is not there. On failure *array is empty, and may be given to npy_free. */
-ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array *array, ssm2d_error *error);
+/* The file is hostile until checked: header, order, type, and that the data has exactly the
+ * promised length. Nothing is allocated for data that is not there. On failure *array is empty, and
+ * may be given to npy_free. */
+ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array *array,
+                      ssm2d_error *error);
 /* The same from memory; name is used in messages. */
-ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const void *bytes, size_t size, npy_array *array,
-                       ssm2d_error *error);
+ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const void *bytes,
+                       size_t size, npy_array *array, ssm2d_error *error);
 /* Whole or not at all. */
-ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type type, int rank, const size_t *shape,
-                       const void *data, ssm2d_error *error);
+ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type type, int rank,
+                       const size_t *shape, const void *data, ssm2d_error *error);
 void npy_free(const ssm2d_context *context, npy_array *array);
 /* Converts the numbers to double / float (from any type). */
 void npy_to_double(const npy_array *array, double *out);

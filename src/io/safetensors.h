@@ -1,7 +1,8 @@
-/* safetensors - many named arrays in one file: u64 little-endian header length, JSON header, data. C order, little-endian.
+/* safetensors - many named arrays in one file: u64 little-endian header length, JSON header, data.
+ * C order, little-endian.
  *
- * Numbers go straight between the file and the caller's memory, so that a file of any size needs no memory of its own.
- * An open file may be read by several threads at once. */
+ * Numbers go straight between the file and the caller's memory, so that a file of any size needs no
+ * memory of its own. An open file may be read by several threads at once. */
 #ifndef SSM2D_IO_SAFETENSORS_H
 #define SSM2D_IO_SAFETENSORS_H
 
@@ -39,26 +40,35 @@ typedef struct safetensors_array {
 const char *safetensors_type_name(safetensors_type type);
 size_t safetensors_type_size(safetensors_type type);
 
-/* The file is hostile until checked: the header's length and JSON, that every array has a name of its own, a known type and
- * as many bytes as its shape needs, and that the arrays cover the data without gap or overlap. */
-ssm2d_status safetensors_open(const ssm2d_context *context, const char *path, safetensors **file, ssm2d_error *error);
+/* The file is hostile until checked: the header's length and JSON, that every array has a name of
+ * its own, a known type and as many bytes as its shape needs, and that the arrays cover the data
+ * without gap or overlap. */
+ssm2d_status safetensors_open(const ssm2d_context *context, const char *path, safetensors **file,
+                              ssm2d_error *error);
 /* The same from memory, which must outlive the file; name is used in messages. */
-ssm2d_status safetensors_parse(const ssm2d_context *context, const char *name, const void *bytes, size_t size,
-                               safetensors **file, ssm2d_error *error);
+ssm2d_status safetensors_parse(const ssm2d_context *context, const char *name, const void *bytes,
+                               size_t size, safetensors **file, ssm2d_error *error);
 void safetensors_close(safetensors *file);
 
 size_t safetensors_count(const safetensors *file);
-const safetensors_array *safetensors_get(const safetensors *file, size_t i);          /* in the order of the data */
-const safetensors_array *safetensors_find(const safetensors *file, const char *name); /* NULL: there is none */
-const char *safetensors_metadata(const safetensors *file, const char *key);           /* NULL: there is none */
+/* in the order of the data */
+const safetensors_array *safetensors_get(const safetensors *file, size_t i);
+/* NULL: there is none */
+const safetensors_array *safetensors_find(const safetensors *file, const char *name);
+/* NULL: there is none */
+const char *safetensors_metadata(const safetensors *file, const char *key);
 /* The array `name`, which must be there and have this shape. */
-ssm2d_status safetensors_expect(const safetensors *file, const char *name, int rank, const size_t *shape,
-                                const safetensors_array **array, ssm2d_error *error);
+ssm2d_status safetensors_expect(const safetensors *file, const char *name, int rank,
+                                const size_t *shape, const safetensors_array **array,
+                                ssm2d_error *error);
 /* Reads array->count numbers of any type, converted. */
-ssm2d_status safetensors_read_float(const safetensors *file, const safetensors_array *array, float *out, ssm2d_error *error);
-ssm2d_status safetensors_read_double(const safetensors *file, const safetensors_array *array, double *out, ssm2d_error *error);
+ssm2d_status safetensors_read_float(const safetensors *file, const safetensors_array *array,
+                                    float *out, ssm2d_error *error);
+ssm2d_status safetensors_read_double(const safetensors *file, const safetensors_array *array,
+                                     double *out, ssm2d_error *error);
 /* Reads array->bytes bytes as they are. */
-ssm2d_status safetensors_read_raw(const safetensors *file, const safetensors_array *array, void *out, ssm2d_error *error);
+ssm2d_status safetensors_read_raw(const safetensors *file, const safetensors_array *array,
+                                  void *out, ssm2d_error *error);
 
 /* What to write. The data is borrowed until safetensors_write returns. */
 typedef struct safetensors_item {
@@ -73,9 +83,11 @@ typedef struct safetensors_note {
     const char *key, *value;
 } safetensors_note;
 
-/* Whole or not at all. Arrays are written in the given order, but those of wider types first, which keeps all of them
- * aligned to their types. notes are the file's metadata. Names and keys must differ. */
-ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, size_t count, const safetensors_item *items,
-                               size_t note_count, const safetensors_note *notes, ssm2d_error *error);
+/* Whole or not at all. Arrays are written in the given order, but those of wider types first, which
+ * keeps all of them aligned to their types. notes are the file's metadata. Names and keys must
+ * differ. */
+ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, size_t count,
+                               const safetensors_item *items, size_t note_count,
+                               const safetensors_note *notes, ssm2d_error *error);
 
 #endif

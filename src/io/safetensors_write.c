@@ -14,50 +14,66 @@
 static const size_t widths[] = {8, 4, 2, 1};
 enum { WIDTHS = sizeof widths / sizeof *widths, PAD = 8 };
 
-static const char *show(const char *name, char *text, size_t size) { return text_show(name, strlen(name), text, size); }
+static const char *show(const char *name, char *text, size_t size)
+{
+    return text_show(name, strlen(name), text, size);
+}
 
-static ssm2d_status check_item(const char *path, const safetensors_item *item, size_t *bytes, ssm2d_error *error)
+static ssm2d_status check_item(const char *path, const safetensors_item *item, size_t *bytes,
+                               ssm2d_error *error)
 {
     char name[64], shape[96];
     int over = 0;
     *bytes = safetensors_type_size(item->type);
     if (item->rank < 0 || item->rank > SAFETENSORS_RANK)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: array \"%s\": rank=%d: use 0 to %d", text_path(path),
-                    show(item->name, name, sizeof name), item->rank, SAFETENSORS_RANK);
-    for (int i = 0; i < item->rank; i++) over |= __builtin_mul_overflow(*bytes, item->shape[i], bytes);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: array \"%s\": rank=%d: use 0 to %d",
+                    text_path(path), show(item->name, name, sizeof name), item->rank,
+                    SAFETENSORS_RANK);
+    for (int i = 0; i < item->rank; i++)
+        over |= __builtin_mul_overflow(*bytes, item->shape[i], bytes);
     if (over || *bytes > PTRDIFF_MAX)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: array \"%s\": shape %s is too large", text_path(path),
-                    show(item->name, name, sizeof name), npy_shape_text(item->rank, item->shape, shape, sizeof shape));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: array \"%s\": shape %s is too large",
+                    text_path(path), show(item->name, name, sizeof name),
+                    npy_shape_text(item->rank, item->shape, shape, sizeof shape));
     return SSM2D_OK;
 }
 
-static int compare(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 /* names: sorted here. */
-static ssm2d_status check_names(const char *path, size_t count, const char **names, ssm2d_error *error)
+static ssm2d_status check_names(const char *path, size_t count, const char **names,
+                                ssm2d_error *error)
 {
     char shown[64];
     if (count) qsort(names, count, sizeof *names, compare);
     for (size_t i = 0; i < count; i++)
         if (!strcmp(names[i], "__metadata__") || (i && !strcmp(names[i], names[i - 1])))
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name \"%s\" is %s", text_path(path),
-                        show(names[i], shown, sizeof shown), i && !strcmp(names[i], names[i - 1]) ? "given twice" : "reserved");
+                        show(names[i], shown, sizeof shown),
+                        i && !strcmp(names[i], names[i - 1]) ? "given twice" : "reserved");
     return SSM2D_OK;
 }
 
 /* Adds value (may be NULL: no memory) to object; says whether it is there. */
 static int add(cJSON *object, const char *key, cJSON *value)
 {
-    if (value && (key ? cJSON_AddItemToObject(object, key, value) : cJSON_AddItemToArray(object, value))) return 1;
+    if (value
+        && (key ? cJSON_AddItemToObject(object, key, value) : cJSON_AddItemToArray(object, value)))
+        return 1;
     cJSON_Delete(value);
     return 0;
 }
 
 static int add_item(cJSON *header, const safetensors_item *item, size_t offset, size_t bytes)
 {
-    cJSON *entry = cJSON_CreateObject(), *shape = cJSON_CreateArray(), *offsets = cJSON_CreateArray();
+    cJSON *entry = cJSON_CreateObject(), *shape = cJSON_CreateArray(),
+          *offsets = cJSON_CreateArray();
     int good = entry && shape && offsets;
-    for (int i = 0; good && i < item->rank; i++) good = add(shape, NULL, cJSON_CreateNumber((double)item->shape[i]));
+    for (int i = 0; good && i < item->rank; i++)
+        good = add(shape, NULL, cJSON_CreateNumber((double)item->shape[i]));
     good = good && add(offsets, NULL, cJSON_CreateNumber((double)offset));
     good = good && add(offsets, NULL, cJSON_CreateNumber((double)(offset + bytes)));
     good = good && add(entry, "dtype", cJSON_CreateString(safetensors_type_name(item->type)));
@@ -74,15 +90,17 @@ static int add_notes(cJSON *header, size_t count, const safetensors_note *notes)
 {
     cJSON *object = cJSON_CreateObject();
     int good = object != NULL;
-    for (size_t i = 0; good && i < count; i++) good = add(object, notes[i].key, cJSON_CreateString(notes[i].value));
+    for (size_t i = 0; good && i < count; i++)
+        good = add(object, notes[i].key, cJSON_CreateString(notes[i].value));
     if (good) return add(header, "__metadata__", object);
     cJSON_Delete(object);
     return 0;
 }
 
 /* The header's text (cJSON's memory), before padding. */
-static ssm2d_status make_header(const char *path, size_t count, const safetensors_item *items, size_t note_count,
-                                const safetensors_note *notes, char **text, ssm2d_error *error)
+static ssm2d_status make_header(const char *path, size_t count, const safetensors_item *items,
+                                size_t note_count, const safetensors_note *notes, char **text,
+                                ssm2d_error *error)
 {
     cJSON *header = cJSON_CreateObject();
     int good = header && (!note_count || add_notes(header, note_count, notes));
@@ -98,14 +116,15 @@ static ssm2d_status make_header(const char *path, size_t count, const safetensor
             offset += bytes;
         }
     *text = good ? cJSON_PrintUnformatted(header) : NULL;
-    if (!*text) status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its header", text_path(path));
+    if (!*text)
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its header", text_path(path));
 done:
     cJSON_Delete(header);
     return status;
 }
 
-static ssm2d_status write_all(atomic_file *file, const char *text, size_t count, const safetensors_item *items,
-                              ssm2d_error *error)
+static ssm2d_status write_all(atomic_file *file, const char *text, size_t count,
+                              const safetensors_item *items, ssm2d_error *error)
 {
     size_t length = strlen(text), padded = (length + PAD - 1) / PAD * PAD;
     unsigned char start[8];
@@ -123,14 +142,17 @@ static ssm2d_status write_all(atomic_file *file, const char *text, size_t count,
     return status;
 }
 
-ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, size_t count, const safetensors_item *items,
-                               size_t note_count, const safetensors_note *notes, ssm2d_error *error)
+ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, size_t count,
+                               const safetensors_item *items, size_t note_count,
+                               const safetensors_note *notes, ssm2d_error *error)
 {
     char *text = NULL;
     atomic_file file = {0};
     size_t most = count > note_count ? count : note_count;
     const char **names = mem_alloc(context, most * sizeof *names);
-    if (!names) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu names", text_path(path), most);
+    if (!names)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu names", text_path(path),
+                    most);
     for (size_t i = 0; i < count; i++) names[i] = items[i].name;
     ssm2d_status status = check_names(path, count, names, error);
     for (size_t i = 0; i < note_count; i++) names[i] = notes[i].key;

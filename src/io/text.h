@@ -7,7 +7,8 @@
 /* The end of path, short enough to leave room for the message that follows it. */
 const char *text_path(const char *path);
 
-/* Foreign text for a message: what does not print becomes '?', what is too long for out is cut and ends in "..". */
+/* Foreign text for a message: what does not print becomes '?', what is too long for out is cut and
+ * ends in "..". */
 const char *text_show(const char *text, size_t length, char *out, size_t size);
 
 #endif

@@ -5,7 +5,12 @@
 #include <string.h>
 
 /* Large enough for anything sensible, small enough that products of three fit size_t with room. */
-enum { MOST_CHANNELS = 1 << 20, MOST_STATE = 1 << 12, MOST_SYSTEMS = 1 << 16, MOST_TRUNC = 1 << 20 };
+enum {
+    MOST_CHANNELS = 1 << 20,
+    MOST_STATE = 1 << 12,
+    MOST_SYSTEMS = 1 << 16,
+    MOST_TRUNC = 1 << 20
+};
 
 static const char *const flag_names[] = {"false", "true"};
 static const char *const pair_names[] = {"both", "columns"};
@@ -13,10 +18,14 @@ static const char *const norm_names[] = {"none", "half", "relaxed", "paper"};
 static const char *const values_names[] = {"real", "polar", "cartesian"};
 static const int directions_allowed[] = {1, 2, 4, 0};
 
-#define NUMBER(name, low, high, standard, help) {#name, help, offsetof(ssm2d_config, name), low, high, standard, NULL, NULL}
-#define CHOICE(name, names, standard, help)                                                                                    \
-    {                                                                                                                          \
-#name, help, offsetof(ssm2d_config, name), 0, (int)(sizeof names / sizeof *names) - 1, standard, names, NULL           \
+#define NUMBER(name, low, high, standard, help)                                                    \
+    {                                                                                              \
+#name, help, offsetof(ssm2d_config, name), low, high, standard, NULL, NULL                 \
+    }
+#define CHOICE(name, names, standard, help)                                                        \
+    {                                                                                              \
+#name, help, offsetof(ssm2d_config, name), 0, (int)(sizeof names / sizeof *names) - 1,     \
+            standard, names, NULL                                                                  \
     }
 #define FLAG(name, standard, help) CHOICE(name, flag_names, standard, help)
 
@@ -24,12 +33,14 @@ static const ssm2d_field fields[] = {
     NUMBER(channels, 1, MOST_CHANNELS, 0, "channels of the input, each filtered by itself"),
     NUMBER(d_state, 1, MOST_STATE, 16, "coordinates of a system's state"),
     NUMBER(n_ssm, 1, MOST_SYSTEMS, 8, "systems per direction; channels take turns"),
-    {"directions", "corners of the image the layer looks towards: 1, 2 or 4", offsetof(ssm2d_config, directions), 1, 4, 2, NULL,
-     directions_allowed},
-    CHOICE(pair, pair_names, SSM2D_PAIR_BOTH, "what the second of two directions mirrors: both axes, or columns only"),
+    {"directions", "corners of the image the layer looks towards: 1, 2 or 4",
+     offsetof(ssm2d_config, directions), 1, 4, 2, NULL, directions_allowed},
+    CHOICE(pair, pair_names, SSM2D_PAIR_BOTH,
+           "what the second of two directions mirrors: both axes, or columns only"),
     FLAG(average, 0, "directions are averaged, not summed"),
     CHOICE(norm, norm_names, SSM2D_NORM_RELAXED, "normalisation of the recursion"),
-    CHOICE(values, values_names, SSM2D_REAL, "numbers of the systems: real, or complex in one of two forms"),
+    CHOICE(values, values_names, SSM2D_REAL,
+           "numbers of the systems: real, or complex in one of two forms"),
     FLAG(share_directions, 0, "every direction uses the same systems"),
     FLAG(c_per_channel, 0, "C for each direction and channel, not for each system"),
     FLAG(skip, 1, "adds D times the input"),
@@ -50,7 +61,8 @@ ssm2d_config ssm2d_config_default(void)
 {
     ssm2d_config config;
     memset(&config, 0, sizeof config);
-    for (int i = 0; i < FIELDS; i++) memcpy((char *)&config + fields[i].offset, &fields[i].standard, sizeof(int));
+    for (int i = 0; i < FIELDS; i++)
+        memcpy((char *)&config + fields[i].offset, &fields[i].standard, sizeof(int));
     return config;
 }
 
@@ -62,7 +74,8 @@ ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error)
         int value;
         memcpy(&value, (const char *)config + f->offset, sizeof value);
         if (value < f->minimum || value > f->maximum)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%d: use %d to %d", f->name, value, f->minimum, f->maximum);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%d: use %d to %d", f->name, value,
+                        f->minimum, f->maximum);
         if (!f->allowed) continue;
         const int *a = f->allowed;
         while (*a && *a != value) a++;
@@ -71,7 +84,10 @@ ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-int config_systems(const ssm2d_config *c) { return c->share_directions ? c->n_ssm : c->directions * c->n_ssm; }
+int config_systems(const ssm2d_config *c)
+{
+    return c->share_directions ? c->n_ssm : c->directions * c->n_ssm;
+}
 
 int config_c_rows(const ssm2d_config *c)
 {

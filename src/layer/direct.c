@@ -1,4 +1,5 @@
-/* direct - the convolution as it is written, for small grids: SIMD over channels, blocks of A images x C columns in registers.
+/* direct - the convolution as it is written, for small grids: SIMD over channels, blocks of A
+ * images x C columns in registers.
  *
  * All three convolutions of a training step are the same loop (correlate in simd/simd_table.h):
  *     y[i][j]    = sum K[i-p][j-q] * u[p][q]       kernel mirrored, cells of A images
@@ -16,15 +17,17 @@ enum { IMAGES, CHUNKS, GROUP, GRADIENT_CHUNKS };
 /* at.own[]: the mirrored kernel, tiles of each worker, partial kernel gradients */
 enum { MIRRORED, TILES, PARTIAL };
 
-/* Tasks beyond this are not worth their overhead; fewer leave threads idle at the end. Fixed, so that sums do not depend on
- * the number of threads. */
+/* Tasks beyond this are not worth their overhead; fewer leave threads idle at the end. Fixed, so
+ * that sums do not depend on the number of threads. */
 enum { TASKS_WANTED = 16 };
 
-/* A task works on a group of neighbouring vectors of channels: whole cache lines, so that no two threads write to one, and as
- * many as fit the second-level cache with their images: memory is best read and written in long pieces, and with one line at a
- * time, waiting for it took longer than the arithmetic. */
+/* A task works on a group of neighbouring vectors of channels: whole cache lines, so that no two
+ * threads write to one, and as many as fit the second-level cache with their images: memory is best
+ * read and written in long pieces, and with one line at a time, waiting for it took longer than the
+ * arithmetic. */
 enum { LINE_BYTES = 64, GROUP_BYTES = 480 << 10 };
-/* Tiles of neighbouring vectors are written together: a whole page apart they would share their few cache sets. */
+/* Tiles of neighbouring vectors are written together: a whole page apart they would share their few
+ * cache sets. */
 enum { PAGE_BYTES = 4096, STAGGER = 5 * LINE_BYTES };
 
 static const simd_table *simd(const ssm2d_plan *p) { return p->simd; }
@@ -37,7 +40,10 @@ static int widest(const ssm2d_plan *p, int A)
     return C;
 }
 
-static int most_a(const ssm2d_plan *p) { return simd(p)->correlate[CORRELATE_MOST_A][1] ? CORRELATE_MOST_A : 3; }
+static int most_a(const ssm2d_plan *p)
+{
+    return simd(p)->correlate[CORRELATE_MOST_A][1] ? CORRELATE_MOST_A : 3;
+}
 
 /* Size of part k when `total` is cut into the fewest nearly equal parts of at most `limit`. */
 static int part(int total, int limit, int *done)
@@ -47,18 +53,22 @@ static int part(int total, int limit, int *done)
     return size;
 }
 
-/* Numbers in the tile of one vector: A images; or one image with SIDE columns around it, and its gradient with A-1 rows around
- * it. A worker has one for each vector of a group, and one more. */
+/* Numbers in the tile of one vector: A images; or one image with SIDE columns around it, and its
+ * gradient with A-1 rows around it. A worker has one for each vector of a group, and one more. */
 static size_t tile_numbers(const ssm2d_plan *p)
 {
     size_t cells = (size_t)p->rows * (size_t)p->cols, A = (size_t)most_a(p);
     size_t convolve = A * cells;
-    size_t gradient = SIDE + (size_t)p->rows * ((size_t)p->cols + SIDE) + ((size_t)p->rows + 2 * (A - 1)) * (size_t)p->cols;
+    size_t gradient = SIDE + (size_t)p->rows * ((size_t)p->cols + SIDE)
+                      + ((size_t)p->rows + 2 * (A - 1)) * (size_t)p->cols;
     size_t bytes = (convolve > gradient ? convolve : gradient) * (size_t)p->lanes * sizeof(real);
     return (bytes + (PAGE_BYTES + STAGGER - bytes % PAGE_BYTES) % PAGE_BYTES) / sizeof(real);
 }
 
-static size_t worker_numbers(const ssm2d_plan *p) { return tile_numbers(p) * ((size_t)p->own[GROUP] + 1); }
+static size_t worker_numbers(const ssm2d_plan *p)
+{
+    return tile_numbers(p) * ((size_t)p->own[GROUP] + 1);
+}
 static int groups(const ssm2d_plan *p) { return div_up(p->vectors, p->own[GROUP]); }
 
 static double cost(const ssm2d_plan *p)
@@ -68,26 +78,33 @@ static double cost(const ssm2d_plan *p)
         reach c = two_sided_reach(p, d);
         double rows = p->rows - (d < 0 ? -d : d), columns = 0;
         if (c.low > c.high) continue;
-        for (int j = 0; j < p->cols; j++) columns += min_int(c.high, j) - max_int(c.low, j - p->cols + 1) + 1;
+        for (int j = 0; j < p->cols; j++)
+            columns += min_int(c.high, j) - max_int(c.low, j - p->cols + 1) + 1;
         pairs += rows * columns;
     }
-    return 1.4 * pairs * (double)p->options.batch * p->vectors * p->lanes; /* blocks overlap the edges of what is reached */
+    /* blocks overlap the edges of what is reached */
+    return 1.4 * pairs * (double)p->options.batch * p->vectors * p->lanes;
 }
 
 static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
 {
     (void)error;
-    int batch = (int)p->options.batch, line = max_int(1, LINE_BYTES / (p->lanes * (int)sizeof(real)));
-    int lines = div_up(p->vectors, line), fitting = (int)(GROUP_BYTES / (tile_numbers(p) * (size_t)line * sizeof(real)));
-    p->own[GROUP] = line * div_up(lines, div_up(lines, max_int(1, fitting))); /* nearly equal groups */
+    int batch = (int)p->options.batch,
+        line = max_int(1, LINE_BYTES / (p->lanes * (int)sizeof(real)));
+    int lines = div_up(p->vectors, line),
+        fitting = (int)(GROUP_BYTES / (tile_numbers(p) * (size_t)line * sizeof(real)));
+    /* nearly equal groups */
+    p->own[GROUP] = line * div_up(lines, div_up(lines, max_int(1, fitting)));
     p->own[IMAGES] = min_int(most_a(p), batch);
     p->own[CHUNKS] = min_int(div_up(TASKS_WANTED, groups(p)), div_up(batch, p->own[IMAGES]));
     p->own[GRADIENT_CHUNKS] = min_int(div_up(TASKS_WANTED, groups(p)), batch);
-    size_t vectors = (size_t)p->vectors * sizeof(real), threads = (size_t)pool_threads(p->context->pool);
+    size_t vectors = (size_t)p->vectors * sizeof(real),
+           threads = (size_t)pool_threads(p->context->pool);
     p->at.own[MIRRORED] = plan_reserve(p, two_sided_size(p), vectors);
     p->at.own[TILES] = plan_reserve(p, threads * worker_numbers(p), sizeof(real));
     if (!p->options.inference && p->own[GRADIENT_CHUNKS] > 1)
-        p->at.own[PARTIAL] = plan_reserve(p, two_sided_size(p), (size_t)p->own[GRADIENT_CHUNKS] * vectors);
+        p->at.own[PARTIAL] =
+            plan_reserve(p, two_sided_size(p), (size_t)p->own[GRADIENT_CHUNKS] * vectors);
     return SSM2D_OK;
 }
 
@@ -111,7 +128,8 @@ static void mirror_vector(void *arg, size_t vector, int worker)
     real *to = REGION(real, t->ws, own[MIRRORED]) + vector * two_sided_size(p);
     for (int d = 1 - p->trunc_rows; d < p->trunc_rows; d++)
         for (int o = 1 - p->trunc_cols; o < p->trunc_cols; o++)
-            memcpy(to + two_sided_at(p, -d, -o), k2 + two_sided_at(p, d, o), (size_t)p->lanes * sizeof(real));
+            memcpy(to + two_sided_at(p, -d, -o), k2 + two_sided_at(p, d, o),
+                   (size_t)p->lanes * sizeof(real));
 }
 
 static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws)
@@ -120,7 +138,8 @@ static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws)
     pool_run(p->context->pool, (size_t)p->vectors, mirror_vector, &t);
 }
 
-/* The input's row offsets e = p-i (in the job's kernel) at which an output row sees columns; a run of rows with one reach. */
+/* The input's row offsets e = p-i (in the job's kernel) at which an output row sees columns; a run
+ * of rows with one reach. */
 static reach job_reach(const job *t, int e)
 {
     if (!t->mirrored) return two_sided_reach(t->plan, e);
@@ -150,7 +169,8 @@ static void convolve_tile(const job *t, const real *kernel, const real *in, real
                 while (s < 3 && same(reaches[s], c)) last = starts[++s];
                 int q = max_int(0, j + c.low), q_end = min_int(cols, j + C + c.high);
                 if (c.low > c.high || first >= last || q >= q_end) continue;
-                correlate(out + i * row + j * lanes, image, kernel + two_sided_at(p, first - i, q - j), two_sided_row(p),
+                correlate(out + i * row + j * lanes, image,
+                          kernel + two_sided_at(p, first - i, q - j), two_sided_row(p),
                           in + first * row + q * lanes, row, image, last - first, q_end - q);
             }
         }
@@ -159,25 +179,27 @@ static void convolve_tile(const job *t, const real *kernel, const real *in, real
 
 /* A group of vectors of channels. */
 typedef struct group {
-    int first, end;          /* vectors */
+    int first, end; /* vectors */
     int channel, channels;
 } group;
 
 static group group_at(const ssm2d_plan *p, int g)
 {
     int first = g * p->own[GROUP], end = min_int(p->vectors, first + p->own[GROUP]);
-    return (group){first, end, first * p->lanes, min_int(p->config.channels, end * p->lanes) - first * p->lanes};
+    return (group){first, end, first * p->lanes,
+                   min_int(p->config.channels, end * p->lanes) - first * p->lanes};
 }
 
 /* Rows of image b into tiles whose rows are tile_row apart, vectors tile_numbers apart. */
-static void gather_image(const ssm2d_plan *p, const group *g, real *tile, ptrdiff_t tile_row, const real *array,
-                         ssm2d_strides s, size_t b)
+static void gather_image(const ssm2d_plan *p, const group *g, real *tile, ptrdiff_t tile_row,
+                         const real *array, ssm2d_strides s, size_t b)
 {
     const real *from = array + (ptrdiff_t)b * s.batch + g->channel * s.channel;
     const int dense = s.row == s.col * p->cols && tile_row == p->cols * p->lanes;
     for (int i = 0; i < (dense ? 1 : p->rows); i++)
-        simd(p)->gather(tile + i * tile_row, tile_numbers(p), from + i * s.row, (size_t)p->cols * (dense ? (size_t)p->rows : 1),
-                        s.col, s.channel, g->channels);
+        simd(p)->gather(tile + i * tile_row, tile_numbers(p), from + i * s.row,
+                        (size_t)p->cols * (dense ? (size_t)p->rows : 1), s.col, s.channel,
+                        g->channels);
 }
 
 static void scatter_image(const job *t, const group *g, const real *tile, size_t b)
@@ -188,7 +210,8 @@ static void scatter_image(const job *t, const group *g, const real *tile, size_t
     const int dense = s.row == s.col * p->cols;
     for (int i = 0; i < (dense ? 1 : p->rows); i++)
         simd(p)->scatter(to + i * s.row, tile + (ptrdiff_t)i * p->cols * p->lanes, tile_numbers(p),
-                         (size_t)p->cols * (dense ? (size_t)p->rows : 1), s.col, s.channel, g->channels, t->add);
+                         (size_t)p->cols * (dense ? (size_t)p->rows : 1), s.col, s.channel,
+                         g->channels, t->add);
 }
 
 /* A group of vectors, and a chunk of the images, A at a time. */
@@ -196,17 +219,23 @@ static void convolve_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const size_t A = (size_t)p->own[IMAGES], chunks = (size_t)p->own[CHUNKS], chunk = task % chunks, batch = p->options.batch;
-    const size_t turns = (batch + A - 1) / A, cells = (size_t)p->rows * (size_t)p->cols * (size_t)p->lanes;
+    const size_t A = (size_t)p->own[IMAGES], chunks = (size_t)p->own[CHUNKS], chunk = task % chunks,
+                 batch = p->options.batch;
+    const size_t turns = (batch + A - 1) / A,
+                 cells = (size_t)p->rows * (size_t)p->cols * (size_t)p->lanes;
     const group g = group_at(p, (int)(task / chunks));
-    real *out = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p), *in = out + tile_numbers(p);
-    for (size_t b = turns * chunk / chunks * A; b < turns * (chunk + 1) / chunks * A && b < batch; b += A) {
+    real *out = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p),
+         *in = out + tile_numbers(p);
+    for (size_t b = turns * chunk / chunks * A; b < turns * (chunk + 1) / chunks * A && b < batch;
+         b += A) {
         size_t images = batch - b < A ? batch - b : A;
         for (size_t a = 0; a < images; a++)
             gather_image(p, &g, in + a * cells, p->cols * p->lanes, t->in, t->in_strides, b + a);
-        for (int v = g.first; v < g.end; v++) { /* what comes out takes the place of the vector before */
+        /* what comes out takes the place of the vector before */
+        for (int v = g.first; v < g.end; v++) {
             size_t at = (size_t)(v - g.first) * tile_numbers(p);
-            convolve_tile(t, t->kernel + (size_t)v * two_sided_size(p), in + at, out + at, (int)images);
+            convolve_tile(t, t->kernel + (size_t)v * two_sided_size(p), in + at, out + at,
+                          (int)images);
         }
         for (size_t a = 0; a < images; a++) scatter_image(t, &g, out + a * cells, b + a);
     }
@@ -218,8 +247,10 @@ static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void 
     pool_run(p->context->pool, (size_t)groups(p) * (size_t)p->own[CHUNKS], convolve_task, &t);
 }
 
-/* Adds the kernel gradient of one image: u with SIDE zero columns between rows, dy with A-1 zero rows around it. */
-static void gradient_tile(const ssm2d_plan *p, real *dk, const real *u, ptrdiff_t u_row, const real *dy)
+/* Adds the kernel gradient of one image: u with SIDE zero columns between rows, dy with A-1 zero
+ * rows around it. */
+static void gradient_tile(const ssm2d_plan *p, real *dk, const real *u, ptrdiff_t u_row,
+                          const real *dy)
 {
     const ptrdiff_t lanes = p->lanes, row = p->cols * lanes;
     const int T = p->trunc_rows;
@@ -232,13 +263,16 @@ static void gradient_tile(const ssm2d_plan *p, real *dk, const real *u, ptrdiff_
         if (c.low > c.high) continue;
         for (int ds = 0; ds < last - first;) {
             const int d = first + ds, A = part(last - first, most_a(p), &ds);
-            const int p0 = max_int(0, 1 - A - d), p1 = min_int(p->rows, p->rows - d); /* rows of u that meet a row of dy */
+            /* rows of u that meet a row of dy */
+            const int p0 = max_int(0, 1 - A - d), p1 = min_int(p->rows, p->rows - d);
             for (int os = 0; os < c.high - c.low + 1 && p0 < p1;) {
                 const int o = c.low + os, C = part(c.high - c.low + 1, widest(p, A), &os);
                 const int t0 = max_int(0, o), t1 = min_int(p->cols, p->cols + o + C - 1);
                 if (t0 < t1)
-                    simd(p)->correlate[A][C](dk + two_sided_at(p, d, o), two_sided_row(p), u + p0 * u_row + (t0 - o) * lanes,
-                                             u_row, dy + (p0 + d) * row + t0 * lanes, row, row, p1 - p0, t1 - t0);
+                    simd(p)->correlate[A][C](dk + two_sided_at(p, d, o), two_sided_row(p),
+                                             u + p0 * u_row + (t0 - o) * lanes, u_row,
+                                             dy + (p0 + d) * row + t0 * lanes, row, row, p1 - p0,
+                                             t1 - t0);
             }
         }
     }
@@ -248,8 +282,8 @@ static void gradient_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const size_t chunks = (size_t)p->own[GRADIENT_CHUNKS], chunk = task % chunks, batch = p->options.batch,
-                 size = two_sided_size(p);
+    const size_t chunks = (size_t)p->own[GRADIENT_CHUNKS], chunk = task % chunks,
+                 batch = p->options.batch, size = two_sided_size(p);
     const ptrdiff_t lanes = p->lanes, u_row = (p->cols + SIDE) * lanes, row = p->cols * lanes;
     const group g = group_at(p, (int)(task / chunks));
     real *tile = REGION(real, t->ws, own[TILES]) + (size_t)worker * worker_numbers(p);
@@ -281,15 +315,22 @@ static void sum_task(void *arg, size_t vector, int worker)
         for (size_t i = 0; i < size; i++) dk[i] += partial[(size_t)c * all + i];
 }
 
-static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy, void *du, int want_params)
+static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy,
+                     void *du, int want_params)
 {
     if (du) {
         job t = {p, ws, dy, p->conv_out, du, p->options.in, REGION(real, ws, k2), 0, 1};
         pool_run(p->context->pool, (size_t)groups(p) * (size_t)p->own[CHUNKS], convolve_task, &t);
     }
     if (!want_params) return;
-    job t = {.plan = p, .ws = ws, .in = u, .in_strides = p->options.in, .out = (real *)dy, .out_strides = p->conv_out};
-    pool_run(p->context->pool, (size_t)groups(p) * (size_t)p->own[GRADIENT_CHUNKS], gradient_task, &t);
+    job t = {.plan = p,
+             .ws = ws,
+             .in = u,
+             .in_strides = p->options.in,
+             .out = (real *)dy,
+             .out_strides = p->conv_out};
+    pool_run(p->context->pool, (size_t)groups(p) * (size_t)p->own[GRADIENT_CHUNKS], gradient_task,
+             &t);
     if (p->own[GRADIENT_CHUNKS] > 1) pool_run(p->context->pool, (size_t)p->vectors, sum_task, &t);
 }
 

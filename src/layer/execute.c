@@ -1,4 +1,5 @@
-/* engine - a forward and a backward pass from parameters to output, in the order of parts.h, for one number type. */
+/* engine - a forward and a backward pass from parameters to output, in the order of parts.h, for
+ * one number type. */
 #include "layer/layer_internal.h"
 #include "layer/scan.h"
 #include "layer/stream.h"
@@ -6,7 +7,8 @@
 #include <string.h>
 
 /* Every algorithm there is: one file, one line. */
-static const algorithm *const algorithms[] = {&algorithm_direct, &algorithm_fft, &algorithm_scan, NULL};
+static const algorithm *const algorithms[] = {&algorithm_direct, &algorithm_fft, &algorithm_scan,
+                                              NULL};
 
 static const void *bodies_for(cpu_level level, int *lanes)
 {
@@ -17,7 +19,8 @@ static const void *bodies_for(cpu_level level, int *lanes)
 
 static void plan_regions(ssm2d_plan *p)
 {
-    const size_t W = (size_t)p->wide, K = (size_t)p->systems, C = (size_t)p->c_rows, H = (size_t)p->config.channels;
+    const size_t W = (size_t)p->wide, K = (size_t)p->systems, C = (size_t)p->c_rows,
+                 H = (size_t)p->config.channels;
     const size_t cells = (size_t)p->rows * (size_t)p->cols, size = sizeof(real);
     const int training = !p->options.inference;
     p->at.coef = plan_reserve(p, K * COEFS * W, size);
@@ -25,7 +28,8 @@ static void plan_regions(ssm2d_plan *p)
     p->at.centre = plan_reserve(p, C, size);
     p->at.d = plan_reserve(p, H, size);
     p->states_per_worker = kernel_states(p, p->options.inference);
-    p->at.states = plan_reserve(p, p->states_per_worker * (size_t)pool_threads(p->context->pool), size);
+    p->at.states =
+        plan_reserve(p, p->states_per_worker * (size_t)pool_threads(p->context->pool), size);
     if (training) {
         p->at.dcoef = plan_reserve(p, K * COEFS * W, size);
         p->at.dc = plan_reserve(p, C * 2 * W, size);
@@ -61,8 +65,8 @@ static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void 
     if (p->config.layer_norm) layer_norm_apply(p, ws, y);
 }
 
-static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, const void *u, const void *dy, void *du,
-                     void *dparams)
+static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, const void *u,
+                     const void *dy, void *du, void *dparams)
 {
     if (p->config.layer_norm) {
         layer_norm_backward(p, ws, dy, dparams);
@@ -80,20 +84,23 @@ static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *param
 /* How many channels of how many directions have a kernel of their own index; see two_sided.c. */
 static size_t indices(const ssm2d_plan *p)
 {
-    return (size_t)p->config.channels * (p->config.share_directions ? 1 : (size_t)p->config.directions);
+    return (size_t)p->config.channels
+           * (p->config.share_directions ? 1 : (size_t)p->config.directions);
 }
 
 /* Cuts the averaging out again: kernels are those of the single directions. */
 static void kernel(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, void *out)
 {
-    const size_t cells = (size_t)p->rows * (size_t)p->cols, used = indices(p), C = (size_t)p->c_rows;
+    const size_t cells = (size_t)p->rows * (size_t)p->cols, used = indices(p),
+                 C = (size_t)p->c_rows;
     const size_t all = (size_t)p->config.channels * (size_t)p->config.directions;
     const size_t emitted = C < used ? C : used;
     real *k = out;
     system_prepare(p, ws, params);
     memset(k, 0, emitted * cells * sizeof(real));
     kernel_generate(p, ws, (kernel_view){k, (ptrdiff_t)cells, p->cols, 1, (int)emitted});
-    for (size_t i = 0; p->config.average && i < emitted * cells; i++) k[i] *= (real)p->config.directions;
+    for (size_t i = 0; p->config.average && i < emitted * cells; i++)
+        k[i] *= (real)p->config.directions;
     for (size_t i = emitted; i < all; i++) {
         size_t from = i < used ? i % C : i % used;
         memcpy(k + i * cells, k + from * cells, cells * sizeof(real));
@@ -113,7 +120,8 @@ static void fetch_kernel(const ssm2d_plan *p, const real *dkernel, int c, int i,
         }
 }
 
-static void kernel_backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, const void *dkernel, void *dparams)
+static void kernel_backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params,
+                            const void *dkernel, void *dparams)
 {
     system_prepare(p, ws, params);
     kernel_adjoint(p, ws, fetch_kernel, dkernel);
@@ -124,15 +132,18 @@ static void kernel_backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void
 static void stream_push(ssm2d_stream *s, const void *u, void *y)
 {
     const ssm2d_plan *p = s->plan;
-    scan_push(p, s->workspace, s->states, u, p->config.layer_norm ? REGION(void, s->workspace, z) : y);
+    scan_push(p, s->workspace, s->states, u,
+              p->config.layer_norm ? REGION(void, s->workspace, z) : y);
     if (p->config.layer_norm) layer_norm_apply(p, s->workspace, y);
 }
 
 static size_t stream_numbers(const ssm2d_plan *p)
 {
-    size_t walks = p->options.batch * (size_t)p->config.channels * (size_t)p->config.directions, numbers;
+    size_t walks = p->options.batch * (size_t)p->config.channels * (size_t)p->config.directions,
+           numbers;
     return __builtin_mul_overflow(walks, scan_state(p), &numbers) ? SIZE_MAX : numbers;
 }
 
-const typed_functions layer_functions = {sizeof(real), algorithms,      bodies_for,  plan_regions,   prepare, apply, backward,
-                             kernel,       kernel_backward, stream_push, stream_numbers};
+const typed_functions layer_functions = {sizeof(real),    algorithms,  bodies_for,    plan_regions,
+                                         prepare,         apply,       backward,      kernel,
+                                         kernel_backward, stream_push, stream_numbers};

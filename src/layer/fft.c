@@ -1,10 +1,13 @@
-/* fft - the convolution through Fourier transforms, for large grids: SIMD over channels, one vector of channels at a time.
+/* fft - the convolution through Fourier transforms, for large grids: SIMD over channels, one vector
+ * of channels at a time.
  *
- * A cyclic convolution of n1 x n2 cells, n1 >= rows + trunc_rows - 1 and n2 likewise, is the plain one. Two rows of an image are
- * transformed as one complex row and split, which leaves frequencies 0 .. n2/2 of each; then each of these columns is
- * transformed, multiplied by the kernel's spectrum and transformed back while it is in the nearest cache:
+ * A cyclic convolution of n1 x n2 cells, n1 >= rows + trunc_rows - 1 and n2 likewise, is the plain
+ * one. Two rows of an image are transformed as one complex row and split, which leaves frequencies
+ * 0 .. n2/2 of each; then each of these columns is transformed, multiplied by the kernel's spectrum
+ * and transformed back while it is in the nearest cache:
  *     y = F'(F(u) * K)      du = F'(F(dy) * conj(K))      dk = F'(sum over images of conj(F(u)) * F(dy))
- * Zeros beyond the grid are not read, and results there not computed. Spectra are never put in order of frequency. */
+ * Zeros beyond the grid are not read, and results there not computed. Spectra are never put in
+ * order of frequency. */
 #include "core/arith.h"
 #include "layer/fft_line.h"
 #include "layer/layer_internal.h"
@@ -12,22 +15,29 @@
 
 #include <string.h>
 
-enum { N1, N2, GROUP, CHUNKS, GRADIENT_GROUP, GRADIENT_CHUNKS }; /* own[]: lengths, vectors of a task, chunks of the batch */
-enum { TABLES, SPECTRA, GRADIENTS, SCRATCH };                    /* at.own[] */
+/* own[]: lengths, vectors of a task, chunks of the batch */
+enum { N1, N2, GROUP, CHUNKS, GRADIENT_GROUP, GRADIENT_CHUNKS };
+enum { TABLES, SPECTRA, GRADIENTS, SCRATCH }; /* at.own[] */
 
-/* Enough tasks for many threads, without much overhead; a chunk of images has a gradient of its own, which must be cleared and
- * added. Fixed, so that sums do not depend on the number of threads. */
+/* Enough tasks for many threads, without much overhead; a chunk of images has a gradient of its
+ * own, which must be cleared and added. Fixed, so that sums do not depend on the number of
+ * threads. */
 enum { TASKS_WANTED = 16, IMAGES_OF_GRADIENT = 4, LINE_BYTES = 64 };
 
-static int half(const ssm2d_plan *p) { return p->own[N2] / 2 + 1; } /* frequencies that a row keeps */
+/* frequencies that a row keeps */
+static int half(const ssm2d_plan *p) { return p->own[N2] / 2 + 1; }
 
 /* Sizes in numbers. An element is 2*lanes. */
 static size_t element(const ssm2d_plan *p) { return 2 * (size_t)p->lanes; }
 /* Tile: the rows of an image (and one more if they are odd) as spectra. */
 static size_t tile_row(const ssm2d_plan *p) { return (size_t)half(p) * element(p); }
-static size_t tile_size(const ssm2d_plan *p) { return (size_t)(p->rows + p->rows % 2) * tile_row(p); }
-/* Spectrum of a kernel or its gradient: columns one after the other, with one element between them, which keeps them out of
- * each other's cache sets, and takes the second of two rows when there is only one. */
+static size_t tile_size(const ssm2d_plan *p)
+{
+    return (size_t)(p->rows + p->rows % 2) * tile_row(p);
+}
+/* Spectrum of a kernel or its gradient: columns one after the other, with one element between them,
+ * which keeps them out of each other's cache sets, and takes the second of two rows when there is
+ * only one. */
 static size_t spectrum_column(const ssm2d_plan *p) { return (size_t)(p->own[N1] + 1) * element(p); }
 static size_t spectrum_size(const ssm2d_plan *p) { return (size_t)half(p) * spectrum_column(p); }
 /* Scratch of a worker: a row, its real and imaginary parts, two columns, tiles. */
@@ -37,16 +47,21 @@ static size_t scratch_size(const ssm2d_plan *p)
     return 2 * (size_t)(p->own[N2] + p->own[N1]) * element(p) + tiles * tile_size(p);
 }
 
-/* Work is cut into chunks of at least `images` images, and those, if they are too few, into groups of vectors: whole cache lines,
- * so that no two threads write to one. Few groups are best, for memory is then read and written in long pieces. */
+/* Work is cut into chunks of at least `images` images, and those, if they are too few, into groups
+ * of vectors: whole cache lines, so that no two threads write to one. Few groups are best, for
+ * memory is then read and written in long pieces. */
 static void share(const ssm2d_plan *p, int images, int *group, int *chunks)
 {
-    const int line = max_int(1, LINE_BYTES / (p->lanes * (int)sizeof(real))), lines = div_up(p->vectors, line);
+    const int line = max_int(1, LINE_BYTES / (p->lanes * (int)sizeof(real))),
+              lines = div_up(p->vectors, line);
     *chunks = min_int(TASKS_WANTED, div_up((int)p->options.batch, images));
     *group = line * div_up(lines, div_up(TASKS_WANTED, *chunks));
 }
 
-static size_t tasks(const ssm2d_plan *p, int group, int chunks) { return (size_t)div_up(p->vectors, group) * (size_t)chunks; }
+static size_t tasks(const ssm2d_plan *p, int group, int chunks)
+{
+    return (size_t)div_up(p->vectors, group) * (size_t)chunks;
+}
 
 typedef struct range {
     int vector, vector_end;
@@ -57,22 +72,26 @@ static range range_of(const ssm2d_plan *p, size_t task, int group, int chunks)
 {
     const size_t n = (size_t)chunks, chunk = task % n, batch = p->options.batch;
     const int vector = (int)(task / n) * group;
-    return (range){vector, min_int(p->vectors, vector + group), chunk, batch * chunk / n, batch * (chunk + 1) / n};
+    return (range){vector, min_int(p->vectors, vector + group), chunk, batch * chunk / n,
+                   batch * (chunk + 1) / n};
 }
 
 typedef struct work {
     const ssm2d_plan *p;
     ssm2d_workspace *ws;
     fft_line row, column; /* transforms along a row, along a column */
-    const int (*at)[2];         /* [half]: where a row has frequencies c and -c */
-    const real *u, *dy;         /* forward: only u and y */
+    const int (*at)[2];   /* [half]: where a row has frequencies c and -c */
+    const real *u, *dy;   /* forward: only u and y */
     real *y, *du;
 } work;
 
-/* Costs in multiply-adds: of an element of a row, for the columns it adds to; of a product in a spectrum; of splitting and joining
- * an element; of a byte. */
+/* Costs in multiply-adds: of an element of a row, for the columns it adds to; of a product in a
+ * spectrum; of splitting and joining an element; of a byte. */
 enum { COLUMN = 60, PRODUCT = 12, PASS = 8, BYTE = 10 };
-static fft_length row_length(const ssm2d_plan *p) { return fft_length_choose(p->cols + p->trunc_cols - 1, p->cols, COLUMN); }
+static fft_length row_length(const ssm2d_plan *p)
+{
+    return fft_length_choose(p->cols + p->trunc_cols - 1, p->cols, COLUMN);
+}
 static fft_length column_length(const ssm2d_plan *p)
 {
     return fft_length_choose(p->rows + p->trunc_rows - 1, p->rows, PRODUCT);
@@ -90,14 +109,17 @@ static work work_of(const ssm2d_plan *p, ssm2d_workspace *ws)
     return w;
 }
 
-/* Kernels have their spectra made once, images go there and back; and a workspace of many gigabytes is a cost of its own. */
+/* Kernels have their spectra made once, images go there and back; and a workspace of many gigabytes
+ * is a cost of its own. */
 static double cost(const ssm2d_plan *p)
 {
     const fft_length row = row_length(p), column = column_length(p);
     const double large = 1 << 30, bytes = (double)p->bytes, batch = (double)p->options.batch;
     double kernel = p->own[N1] / 2.0 * row.cost + half(p) * column.cost;
-    double image = (p->rows + p->rows % 2) * row.cost + half(p) * (2 * column.cost + PRODUCT * p->own[N1] + PASS * p->rows);
-    return (kernel + batch * image) * p->vectors * p->lanes + (bytes > large ? BYTE * (bytes - large) : 0);
+    double image = (p->rows + p->rows % 2) * row.cost
+                   + half(p) * (2 * column.cost + PRODUCT * p->own[N1] + PASS * p->rows);
+    return (kernel + batch * image) * p->vectors * p->lanes
+           + (bytes > large ? BYTE * (bytes - large) : 0);
 }
 
 static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
@@ -109,12 +131,16 @@ static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
     p->own[N2] = row.n;
     share(p, 1, &p->own[GROUP], &p->own[CHUNKS]);
     share(p, IMAGES_OF_GRADIENT, &p->own[GRADIENT_GROUP], &p->own[GRADIENT_CHUNKS]);
-    p->at.own[TABLES] = plan_reserve(p, (size_t)half(p) * 2 * sizeof(int)
-                                            + (fft_length_twiddles(&row) + fft_length_twiddles(&column)) * sizeof(real), 1);
+    p->at.own[TABLES] = plan_reserve(
+        p,
+        (size_t)half(p) * 2 * sizeof(int)
+            + (fft_length_twiddles(&row) + fft_length_twiddles(&column)) * sizeof(real),
+        1);
     p->at.own[SPECTRA] = plan_reserve(p, spectrum_size(p), (size_t)p->vectors * sizeof(real));
     if (!p->options.inference)
         p->at.own[GRADIENTS] =
-            plan_reserve(p, spectrum_size(p), (size_t)p->own[GRADIENT_CHUNKS] * (size_t)p->vectors * sizeof(real));
+            plan_reserve(p, spectrum_size(p),
+                         (size_t)p->own[GRADIENT_CHUNKS] * (size_t)p->vectors * sizeof(real));
     p->at.own[SCRATCH] = plan_reserve(p, scratch_size(p), threads * sizeof(real));
     return SSM2D_OK;
 }
@@ -148,7 +174,8 @@ static void kernel_row_in(const ssm2d_plan *p, real *to, const real *k2, int d)
     }
     memcpy(to, k2 + two_sided_at(p, d, 0), T * lanes * sizeof(real));
     memset(to + T * lanes, 0, (n - 2 * T + 1) * lanes * sizeof(real));
-    memcpy(to + (n - T + 1) * lanes, k2 + two_sided_at(p, d, 1 - p->trunc_cols), (T - 1) * lanes * sizeof(real));
+    memcpy(to + (n - T + 1) * lanes, k2 + two_sided_at(p, d, 1 - p->trunc_cols),
+           (T - 1) * lanes * sizeof(real));
 }
 
 static void kernel_row_out(const ssm2d_plan *p, real *k2, const real *from, int d)
@@ -156,7 +183,8 @@ static void kernel_row_out(const ssm2d_plan *p, real *k2, const real *from, int 
     const size_t lanes = (size_t)p->lanes, T = (size_t)p->trunc_cols, n = (size_t)p->own[N2];
     if (!kernel_offset(p, d, &d)) return;
     memcpy(k2 + two_sided_at(p, d, 0), from, T * lanes * sizeof(real));
-    memcpy(k2 + two_sided_at(p, d, 1 - p->trunc_cols), from + (n - T + 1) * lanes, (T - 1) * lanes * sizeof(real));
+    memcpy(k2 + two_sided_at(p, d, 1 - p->trunc_cols), from + (n - T + 1) * lanes,
+           (T - 1) * lanes * sizeof(real));
 }
 
 /* Parts of a worker's scratch. */
@@ -170,8 +198,10 @@ static desk desk_of(const work *w, int worker)
 {
     const ssm2d_plan *p = w->p;
     const size_t n1 = (size_t)p->own[N1] * element(p), n2 = (size_t)p->own[N2] * element(p);
-    real *start = REGION(real, w->ws, own[SCRATCH]) + (size_t)worker * scratch_size(p), *x = start + 2 * n2;
-    return (desk){start, start + n2, start + n2 + n2 / 2, x, x + n1, x + 2 * n1, x + 2 * n1 + tile_size(p)};
+    real *start = REGION(real, w->ws, own[SCRATCH]) + (size_t)worker * scratch_size(p),
+         *x = start + 2 * n2;
+    return (desk){start,  start + n2, start + n2 + n2 / 2,      x,
+                  x + n1, x + 2 * n1, x + 2 * n1 + tile_size(p)};
 }
 
 static void prepare_vector(void *arg, size_t vector, int worker)
@@ -201,15 +231,20 @@ static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws)
     pool_run(p->context->pool, (size_t)p->vectors, prepare_vector, &w);
 }
 
-/* Channels of a vector, and whether rows of an array with these strides can be transformed where they are. */
-static int channels(const ssm2d_plan *p, int vector) { return min_int(p->lanes, p->config.channels - vector * p->lanes); }
+/* Channels of a vector, and whether rows of an array with these strides can be transformed where
+ * they are. */
+static int channels(const ssm2d_plan *p, int vector)
+{
+    return min_int(p->lanes, p->config.channels - vector * p->lanes);
+}
 static int in_place(const ssm2d_plan *p, int vector, ssm2d_strides s, int rows)
 {
     return rows == 2 && s.channel == 1 && channels(p, vector) == p->lanes;
 }
 
 /* tile <- the spectra of the rows of one vector of an image, times scale. */
-static void rows_forward(const work *w, const desk *t, real *tile, const real *image, ssm2d_strides s, int vector, real scale)
+static void rows_forward(const work *w, const desk *t, real *tile, const real *image,
+                         ssm2d_strides s, int vector, real scale)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
@@ -232,7 +267,8 @@ static void rows_forward(const work *w, const desk *t, real *tile, const real *i
 }
 
 /* The rows of one vector of an image <- (add: +=) the way back from their spectra. */
-static void rows_backward(const work *w, const desk *t, real *image, ssm2d_strides s, int vector, const real *tile, int add)
+static void rows_backward(const work *w, const desk *t, real *image, ssm2d_strides s, int vector,
+                          const real *tile, int add)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
@@ -247,13 +283,15 @@ static void rows_backward(const work *w, const desk *t, real *image, ssm2d_strid
         }
         fft_line_backward(&w->row, t->re, t->im, lanes, p->cols, t->line, 0);
         scatter(one, t->re, 0, (size_t)p->cols, s.col, s.channel, channels(p, vector), add);
-        if (rows == 2) scatter(two, t->im, 0, (size_t)p->cols, s.col, s.channel, channels(p, vector), add);
+        if (rows == 2)
+            scatter(two, t->im, 0, (size_t)p->cols, s.col, s.channel, channels(p, vector), add);
     }
 }
 
-/* One vector of one image: out <- in convolved, or (conjugate) out += in correlated, with the kernel. */
-static void convolve_image(const work *w, const desk *t, int vector, real *out, ssm2d_strides to, const real *in,
-                           ssm2d_strides from, int conjugate)
+/* One vector of one image: out <- in convolved, or (conjugate) out += in correlated, with the
+ * kernel. */
+static void convolve_image(const work *w, const desk *t, int vector, real *out, ssm2d_strides to,
+                           const real *in, ssm2d_strides from, int conjugate)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
@@ -270,8 +308,8 @@ static void convolve_image(const work *w, const desk *t, int vector, real *out, 
 }
 
 /* Adds what one vector of one image says of the kernel's gradient, and unless du is NULL, to du. */
-static void differentiate_image(const work *w, const desk *t, int vector, real *gradient, real *du, const real *u,
-                                const real *dy)
+static void differentiate_image(const work *w, const desk *t, int vector, real *gradient, real *du,
+                                const real *u, const real *dy)
 {
     const ssm2d_plan *p = w->p;
     const ptrdiff_t lanes = p->lanes, pitch = (ptrdiff_t)tile_row(p);
@@ -279,9 +317,10 @@ static void differentiate_image(const work *w, const desk *t, int vector, real *
     const real *k = REGION(real, w->ws, own[SPECTRA]) + (size_t)vector * spectrum_size(p);
     real *top = t->tile, *top_u = t->tile_u;
     rows_forward(w, t, t->tile, dy, p->conv_out, vector, (real)0.5);
-    rows_forward(w, t, t->tile_u, u, p->options.in, vector, (real)(0.5 / ((double)p->own[N1] * p->own[N2])));
-    for (int c = 0; c < half(p);
-         c++, gradient += spectrum_column(p), k += spectrum_column(p), top += 2 * lanes, top_u += 2 * lanes) {
+    rows_forward(w, t, t->tile_u, u, p->options.in, vector,
+                 (real)(0.5 / ((double)p->own[N1] * p->own[N2])));
+    for (int c = 0; c < half(p); c++, gradient += spectrum_column(p), k += spectrum_column(p),
+             top += 2 * lanes, top_u += 2 * lanes) {
         fft_line_forward(&w->column, t->x_u, top_u, top_u + lanes, pitch, p->rows);
         fft_line_start(&w->column, t->x, top, top + lanes, pitch, p->rows);
         w->column.f->correlate[last](t->x, gradient, t->x_u, du ? k : NULL, blocks);
@@ -317,12 +356,14 @@ static void differentiate_task(void *arg, size_t task, int worker)
     const range r = range_of(p, task, p->own[GRADIENT_GROUP], p->own[GRADIENT_CHUNKS]);
     const size_t size = spectrum_size(p);
     real *gradients = REGION(real, w->ws, own[GRADIENTS]) + r.chunk * size * (size_t)p->vectors;
-    memset(gradients + (size_t)r.vector * size, 0, (size_t)(r.vector_end - r.vector) * size * sizeof(real));
+    memset(gradients + (size_t)r.vector * size, 0,
+           (size_t)(r.vector_end - r.vector) * size * sizeof(real));
     for (size_t b = r.image; b < r.image_end; b++)
         for (int v = r.vector; v < r.vector_end; v++) {
-            const ptrdiff_t at_in = (ptrdiff_t)b * p->options.in.batch, at_out = (ptrdiff_t)b * p->conv_out.batch;
-            differentiate_image(w, &t, v, gradients + (size_t)v * size, w->du ? w->du + at_in : NULL, w->u + at_in,
-                                w->dy + at_out);
+            const ptrdiff_t at_in = (ptrdiff_t)b * p->options.in.batch,
+                            at_out = (ptrdiff_t)b * p->conv_out.batch;
+            differentiate_image(w, &t, v, gradients + (size_t)v * size,
+                                w->du ? w->du + at_in : NULL, w->u + at_in, w->dy + at_out);
         }
 }
 
@@ -342,7 +383,8 @@ static void gradient_vector(void *arg, size_t vector, int worker)
     const desk t = desk_of(w, worker);
     const ptrdiff_t lanes = p->lanes, step = (ptrdiff_t)spectrum_column(p);
     const size_t size = spectrum_size(p);
-    real *g = REGION(real, w->ws, own[GRADIENTS]) + vector * size, *dk = REGION(real, w->ws, dk2) + vector * two_sided_size(p);
+    real *g = REGION(real, w->ws, own[GRADIENTS]) + vector * size,
+         *dk = REGION(real, w->ws, dk2) + vector * two_sided_size(p);
     for (int chunk = 1; chunk < p->own[GRADIENT_CHUNKS]; chunk++) {
         const real *more = g + (size_t)chunk * (size_t)p->vectors * size;
         for (size_t i = 0; i < size; i++) g[i] += more[i];
@@ -360,14 +402,16 @@ static void gradient_vector(void *arg, size_t vector, int worker)
     }
 }
 
-static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy, void *du, int want_params)
+static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy,
+                     void *du, int want_params)
 {
     work w = work_of(p, ws);
     w.u = u;
     w.dy = dy;
     w.du = du;
     if (want_params) {
-        pool_run(p->context->pool, tasks(p, p->own[GRADIENT_GROUP], p->own[GRADIENT_CHUNKS]), differentiate_task, &w);
+        pool_run(p->context->pool, tasks(p, p->own[GRADIENT_GROUP], p->own[GRADIENT_CHUNKS]),
+                 differentiate_task, &w);
         pool_run(p->context->pool, (size_t)p->vectors, gradient_vector, &w);
     } else if (du) {
         pool_run(p->context->pool, tasks(p, p->own[GROUP], p->own[CHUNKS]), convolve_task, &w);

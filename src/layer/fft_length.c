@@ -2,13 +2,17 @@
 
 #include "simd/fft_radix.h"
 
-/* What a stage costs for each of the n elements, and in any case, as measured; the first ones with half of their elements. */
+/* What a stage costs for each of the n elements, and in any case, as measured; the first ones with
+ * half of their elements. */
 static const double first_cost[FFT_RADIX + 1] = {[1] = 2, [4] = 5.3, [8] = 7.9};
-static const double middle_cost[FFT_RADIX + 1] = {[2] = 4, [3] = 5.3, [4] = 5, [5] = 7.4, [7] = 10.5, [8] = 7.9};
-static const double last_cost[FFT_RADIX + 1] = {[1] = 1.7, [2] = 3.4, [3] = 4.2, [4] = 3.7, [5] = 5.5, [7] = 8.7, [8] = 6.5};
+static const double middle_cost[FFT_RADIX + 1] = {
+    [2] = 4, [3] = 5.3, [4] = 5, [5] = 7.4, [7] = 10.5, [8] = 7.9};
+static const double last_cost[FFT_RADIX + 1] = {
+    [1] = 1.7, [2] = 3.4, [3] = 4.2, [4] = 3.7, [5] = 5.5, [7] = 8.7, [8] = 6.5};
 enum { STAGE_COST = 30 };
 
-/* Whether every butterfly of a first stage is offered for this number of elements; the last one may have one less present. */
+/* Whether every butterfly of a first stage is offered for this number of elements; the last one may
+ * have one less present. */
 static int first_fits(int n, int radix, int count)
 {
     const int m = n / radix;
@@ -23,7 +27,8 @@ static int smooth(int n)
     return n == 1;
 }
 
-/* Tries every way to go on from stages[0 .. stages-1], with middle radices that do not grow, for the `rest` of n. */
+/* Tries every way to go on from stages[0 .. stages-1], with middle radices that do not grow, for
+ * the `rest` of n. */
 static void divide(fft_length one, int rest, double cost, fft_length *best)
 {
     if (rest <= FFT_RADIX && last_cost[rest] > 0 && one.stages < FFT_STAGES) {
@@ -46,7 +51,8 @@ fft_length fft_length_of(int n, int count)
 {
     fft_length best = {0};
     for (int r = 1; smooth(n) && r <= FFT_RADIX; r++)
-        if (first_cost[r] > 0 && first_fits(n, r, count)) divide((fft_length){n, 1, {r}, 0}, n / r, first_cost[r], &best);
+        if (first_cost[r] > 0 && first_fits(n, r, count))
+            divide((fft_length){n, 1, {r}, 0}, n / r, first_cost[r], &best);
     return best;
 }
 
@@ -55,7 +61,10 @@ fft_length fft_length_choose(int need, int count, double per_element)
     fft_length best = {0};
     for (int n = need == 1 ? 1 : (need + 3) / 4 * 4; n <= need + need / 4 + 3; n += 4) {
         fft_length one = fft_length_of(n, count);
-        if (one.cost > 0 && (best.cost == 0 || one.cost + per_element * one.n < best.cost + per_element * best.n)) best = one;
+        if (one.cost > 0
+            && (best.cost == 0
+                || one.cost + per_element * one.n < best.cost + per_element * best.n))
+            best = one;
     }
     return best;
 }

@@ -18,7 +18,8 @@ void fft_line_twiddles(const fft_length *l, real *w)
     }
 }
 
-/* The butterflies from `from` on that have the same number of elements present; returns where they end. */
+/* The butterflies from `from` on that have the same number of elements present; returns where they
+ * end. */
 static int same_present(int m, int count, int from, int *present)
 {
     *present = (count - from + m - 1) / m;
@@ -26,7 +27,8 @@ static int same_present(int m, int count, int from, int *present)
     return end < m ? end : m;
 }
 
-void fft_line_start(const fft_line *t, real *x, const real *re, const real *im, ptrdiff_t step, int count)
+void fft_line_start(const fft_line *t, real *x, const real *re, const real *im, ptrdiff_t step,
+                    int count)
 {
     const fft_length *l = &t->length;
     const real *w = t->twiddles;
@@ -43,7 +45,8 @@ void fft_line_start(const fft_line *t, real *x, const real *re, const real *im, 
     }
 }
 
-void fft_line_finish(const fft_line *t, real *re, real *im, ptrdiff_t step, int count, real *x, int add)
+void fft_line_finish(const fft_line *t, real *re, real *im, ptrdiff_t step, int count, real *x,
+                     int add)
 {
     const fft_length *l = &t->length;
     const real *w = t->twiddles + fft_length_twiddles(l);
@@ -60,14 +63,16 @@ void fft_line_finish(const fft_line *t, real *re, real *im, ptrdiff_t step, int 
     }
 }
 
-void fft_line_forward(const fft_line *t, real *x, const real *re, const real *im, ptrdiff_t step, int count)
+void fft_line_forward(const fft_line *t, real *x, const real *re, const real *im, ptrdiff_t step,
+                      int count)
 {
     fft_line_start(t, x, re, im, step, count);
     const int r = fft_line_last(t);
     if (r > 1) t->f->last[r](x, fft_line_blocks(t));
 }
 
-void fft_line_backward(const fft_line *t, real *re, real *im, ptrdiff_t step, int count, real *x, int add)
+void fft_line_backward(const fft_line *t, real *re, real *im, ptrdiff_t step, int count, real *x,
+                       int add)
 {
     const int r = fft_line_last(t);
     if (r > 1) t->f->last_back[r](x, fft_line_blocks(t));

@@ -1,7 +1,8 @@
 /* kernel - the kernel of every row of C by the linear-time recursion, and its adjoint.
  *
- * One task per system; states of a row of cells at a time. The adjoint needs the states of all rows, last to first: it keeps
- * one row of every `state_block` and computes a block anew from there, so that memory grows with the square root of the rows. */
+ * One task per system; states of a row of cells at a time. The adjoint needs the states of all
+ * rows, last to first: it keeps one row of every `state_block` and computes a block anew from
+ * there, so that memory grows with the square root of the rows. */
 #include "layer/layer_internal.h"
 
 #include <math.h>
@@ -18,16 +19,24 @@ typedef struct job {
     const real *source;
 } job;
 
-static size_t row_numbers(const ssm2d_plan *p) { return (size_t)p->trunc_cols * 2 * (size_t)p->wide; }
-static int blocks(const ssm2d_plan *p) { return (p->trunc_rows + p->state_block - 1) / p->state_block; }
+static size_t row_numbers(const ssm2d_plan *p)
+{
+    return (size_t)p->trunc_cols * 2 * (size_t)p->wide;
+}
+static int blocks(const ssm2d_plan *p)
+{
+    return (p->trunc_rows + p->state_block - 1) / p->state_block;
+}
 
-/* Scratch of one worker: inference [2 rows]; else [block][kept rows][2 gradient rows][one row of numbers]. */
+/* Scratch of one worker: inference [2 rows]; else [block][kept rows][2 gradient rows][one row of
+ * numbers]. */
 size_t kernel_states(ssm2d_plan *p, int inference)
 {
     size_t row = row_numbers(p);
     p->state_block = p->trunc_rows;
     if (inference) return 2 * row;
-    if ((size_t)p->trunc_rows * row * sizeof(real) > SMALL_STATES) p->state_block = (int)ceil(sqrt(p->trunc_rows));
+    if ((size_t)p->trunc_rows * row * sizeof(real) > SMALL_STATES)
+        p->state_block = (int)ceil(sqrt(p->trunc_rows));
     return ((size_t)p->state_block + (size_t)blocks(p) + 2) * row + (size_t)p->trunc_cols;
 }
 
@@ -44,12 +53,14 @@ static void generate_system(void *arg, size_t k, int worker)
     const real border = (real)system_border(p);
     const size_t W = (size_t)p->wide;
     const real *coef = REGION(real, t->ws, coef) + k * COEFS * W;
-    real *now = REGION(real, t->ws, states) + (size_t)worker * p->states_per_worker, *before = now + row_numbers(p);
+    real *now = REGION(real, t->ws, states) + (size_t)worker * p->states_per_worker,
+         *before = now + row_numbers(p);
     for (int i = 0; i < p->trunc_rows; i++) {
         f->kernel_row(now, before, coef, i, p->trunc_cols, p->width);
         for (size_t c = k; c < (size_t)t->out.rows; c += (size_t)p->systems) {
             real *out = t->out.base + (ptrdiff_t)c * t->out.c_step + i * t->out.i_step;
-            f->kernel_emit(out, t->out.j_step, now, REGION(real, t->ws, c) + 2 * c * W, i == 0, p->trunc_cols, p->width);
+            f->kernel_emit(out, t->out.j_step, now, REGION(real, t->ws, c) + 2 * c * W, i == 0,
+                           p->trunc_cols, p->width);
             if (i == 0) out[0] = REGION(real, t->ws, centre)[c];
             if (border == 1) continue;
             if (i > 0) out[0] *= border;
@@ -86,7 +97,9 @@ static void adjoint_system(void *arg, size_t k, int worker)
         memset(REGION(real, t->ws, dc) + 2 * c * W, 0, 2 * W * sizeof(real));
     for (int b = 0; b + 1 < blocks(p); b++) {
         for (int i = b * m; i < (b + 1) * m; i++) {
-            const real *before = i > b * m ? block + (size_t)(i - b * m - 1) * row : b ? kept + (size_t)(b - 1) * row : NULL;
+            const real *before = i > b * m ? block + (size_t)(i - b * m - 1) * row
+                                 : b       ? kept + (size_t)(b - 1) * row
+                                           : NULL;
             f->kernel_row(block + (size_t)(i - b * m) * row, before, coef, i, T2, p->width);
         }
         memcpy(kept + (size_t)b * row, block + (size_t)(m - 1) * row, row * sizeof(real));
@@ -110,7 +123,8 @@ static void adjoint_system(void *arg, size_t k, int worker)
                                     REGION(real, t->ws, c) + 2 * c * W, i == 0, T2, p->width);
             }
             memset(dbefore, 0, row * sizeof(real));
-            f->kernel_row_back(dbefore, dcoef, dnow, now, i > first ? now - row : above, coef, i, T2, p->width);
+            f->kernel_row_back(dbefore, dcoef, dnow, now, i > first ? now - row : above, coef, i,
+                               T2, p->width);
             real *swap = dnow;
             dnow = dbefore;
             dbefore = swap;
@@ -118,7 +132,8 @@ static void adjoint_system(void *arg, size_t k, int worker)
     }
 }
 
-void kernel_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_fetch *fetch, const real *source)
+void kernel_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_fetch *fetch,
+                    const real *source)
 {
     job t = {plan, ws, {0}, fetch, source};
     pool_run(plan->context->pool, (size_t)plan->systems, adjoint_system, &t);

@@ -1,4 +1,5 @@
-/* parts - the pieces of the layer that are compiled for each number type, in the order a forward pass uses them. */
+/* parts - the pieces of the layer that are compiled for each number type, in the order a forward
+ * pass uses them. */
 #ifndef SSM2D_LAYER_PARTS_H
 #define SSM2D_LAYER_PARTS_H
 
@@ -7,25 +8,31 @@
 #include "simd/simd_table.h"
 #include "layer/plan.h"
 
-/* system.c: raw parameters -> coef, c, centre, d, norm; and back: dcoef, dc, dcentre, dd -> dparams (added to). */
+/* system.c: raw parameters -> coef, c, centre, d, norm; and back: dcoef, dc, dcentre, dd -> dparams
+ * (added to). */
 void system_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params);
-double system_border(const ssm2d_plan *plan); /* the factor of the kernel's first row and column (norm `paper`: 2) */
+/* the factor of the kernel's first row and column (norm `paper`: 2) */
+double system_border(const ssm2d_plan *plan);
 void system_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params, real *dparams);
 
-/* kernel.c: coef, c, centre -> the kernel of every row of C. Element (row c, i, j) goes to base[c*c_step + i*i_step + j*j_step];
- * rows of C from `rows` on are left out. */
+/* kernel.c: coef, c, centre -> the kernel of every row of C. Element (row c, i, j) goes to
+ * base[c*c_step + i*i_step + j*j_step]; rows of C from `rows` on are left out. */
 typedef struct kernel_view {
     real *base;
     ptrdiff_t c_step, i_step, j_step;
     int rows;
 } kernel_view;
 void kernel_generate(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_view out);
-/* The adjoint, into dcoef, dc, dcentre (overwritten). fetch gives row i of the gradient of the kernel of row c. */
+/* The adjoint, into dcoef, dc, dcentre (overwritten). fetch gives row i of the gradient of the
+ * kernel of row c. */
 typedef void kernel_fetch(const ssm2d_plan *plan, const real *source, int c, int i, real *row);
-void kernel_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_fetch *fetch, const real *source);
-size_t kernel_states(ssm2d_plan *plan, int inference); /* numbers of scratch per worker; sets state_block */
+void kernel_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_fetch *fetch,
+                    const real *source);
+/* numbers of scratch per worker; sets state_block */
+size_t kernel_states(ssm2d_plan *plan, int inference);
 
-/* two_sided.c: krows -> k2, all directions and D in one kernel; and dk2 -> ktable (as gradient) and dd. */
+/* two_sided.c: krows -> k2, all directions and D in one kernel; and dk2 -> ktable (as gradient) and
+ * dd. */
 void two_sided_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws);
 void two_sided_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws);
 void two_sided_plan(ssm2d_plan *plan);
@@ -33,7 +40,8 @@ kernel_fetch two_sided_fetch; /* reads the gradient in ktable */
 
 /* layer_norm.c: y = LayerNorm(z), and z, dy -> dz; adds dgamma, dbeta to dparams unless NULL. */
 void layer_norm_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y);
-void layer_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy, real *dparams);
+void layer_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy,
+                         real *dparams);
 size_t layer_norm_sums(const ssm2d_plan *plan);
 
 extern const algorithm algorithm_direct, algorithm_fft, algorithm_scan;

@@ -1,10 +1,12 @@
-/* layer_norm - y = (z - mean) / sqrt(variance + eps) * gamma + beta over the channels of each cell; biased variance. */
+/* layer_norm - y = (z - mean) / sqrt(variance + eps) * gamma + beta over the channels of each cell;
+ * biased variance. */
 #include "layer/layer_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Cells are cut into this many parts whatever the number of threads, so that sums over cells come out the same. */
+/* Cells are cut into this many parts whatever the number of threads, so that sums over cells come
+ * out the same. */
 enum { PARTS = 32 };
 
 static const double EPSILON = 1e-5;
@@ -16,7 +18,10 @@ typedef struct job {
     const real *dy;
 } job;
 
-static size_t cells(const ssm2d_plan *p) { return p->options.batch * (size_t)p->rows * (size_t)p->cols; }
+static size_t cells(const ssm2d_plan *p)
+{
+    return p->options.batch * (size_t)p->rows * (size_t)p->cols;
+}
 
 static ptrdiff_t out_at(const ssm2d_plan *p, size_t cell)
 {
@@ -73,7 +78,8 @@ static void backward_part(void *arg, size_t part, int worker)
     for (size_t cell = cells(p) * part / PARTS; cell < cells(p) * (part + 1) / PARTS; cell++) {
         const real *z = REGION(real, t->ws, z) + cell * (size_t)H, *dy = t->dy + out_at(p, cell);
         real *dz = REGION(real, t->ws, dz) + cell * (size_t)H, mean, scale;
-        double sum = 0, along = 0; /* of the gradient of the normalised z, and of its product with it */
+        /* of the gradient of the normalised z, and of its product with it */
+        double sum = 0, along = 0;
         moments(z, H, &mean, &scale);
         for (int h = 0; h < H; h++) {
             real x = (z[h] - mean) * scale, d = dy[h * step];

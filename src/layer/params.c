@@ -13,14 +13,14 @@ typedef enum draw { DRAW_SMALL, DRAW_UNIFORM, DRAW_NORMAL, DRAW_ONE, DRAW_ZERO }
 typedef struct entry {
     ssm2d_param param;
     draw draw;
-    int is_c;            /* its scale is what `identity` makes small */
-    size_t *where;       /* in param_offsets */
+    int is_c;      /* its scale is what `identity` makes small */
+    size_t *where; /* in param_offsets */
 } entry;
 
 enum { MOST_ENTRIES = 9 };
 
-static void add(entry *table, int *count, size_t *total, const char *name, draw how, int is_c, size_t *where, size_t a,
-                size_t b, size_t c, size_t d)
+static void add(entry *table, int *count, size_t *total, const char *name, draw how, int is_c,
+                size_t *where, size_t a, size_t b, size_t c, size_t d)
 {
     entry *e = &table[(*count)++];
     size_t shape[4] = {a, b, c, d};
@@ -41,7 +41,8 @@ static void add(entry *table, int *count, size_t *total, const char *name, draw 
 /* The one place that says which arrays there are, in which order. */
 static int list(const ssm2d_config *config, entry *table, param_offsets *at)
 {
-    size_t K = (size_t)config_systems(config), C = (size_t)config_c_rows(config), N = (size_t)config->d_state;
+    size_t K = (size_t)config_systems(config), C = (size_t)config_c_rows(config),
+           N = (size_t)config->d_state;
     size_t H = (size_t)config->channels, total = 0;
     int n = 0;
     memset(at, 0, sizeof *at);
@@ -118,18 +119,21 @@ static double number(ssm2d_type type, const void *params, size_t i)
     return type == SSM2D_DOUBLE ? ((const double *)params)[i] : (double)((const float *)params)[i];
 }
 
-ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed, ssm2d_type type, void *params,
-                               ssm2d_error *error)
+ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed,
+                               ssm2d_type type, void *params, ssm2d_error *error)
 {
     entry table[MOST_ENTRIES];
     param_offsets at;
     ssm2d_status status = ssm2d_config_check(config, error);
     if (status) return status;
     if (init != SSM2D_INIT_IDENTITY && init != SSM2D_INIT_AUTHORS)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "init=%d: use identity (0) or authors (1)", (int)init);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "init=%d: use identity (0) or authors (1)",
+                    (int)init);
     if (type != SSM2D_FLOAT && type != SSM2D_DOUBLE)
         return fail(error, SSM2D_ERROR_ARGUMENT, "type=%d: use float (0) or double (1)", (int)type);
-    if (!params) return fail(error, SSM2D_ERROR_ARGUMENT, "params=NULL: an array of ssm2d_param_total() numbers is needed");
+    if (!params)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "params=NULL: an array of ssm2d_param_total() numbers is needed");
     int count = list(config, table, &at);
     rng r = rng_seed(seed);
     for (int i = 0; i < count; i++) {
@@ -147,20 +151,24 @@ ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint
     return SSM2D_OK;
 }
 
-ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type, const void *params, ssm2d_error *error)
+ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type, const void *params,
+                                ssm2d_error *error)
 {
     entry table[MOST_ENTRIES];
     param_offsets at;
     ssm2d_status status = ssm2d_config_check(config, error);
     if (status) return status;
-    if (!params) return fail(error, SSM2D_ERROR_ARGUMENT, "params=NULL: an array of ssm2d_param_total() numbers is needed");
+    if (!params)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "params=NULL: an array of ssm2d_param_total() numbers is needed");
     int count = list(config, table, &at);
     for (int i = 0; i < count; i++) {
         const ssm2d_param *p = &table[i].param;
         for (size_t k = 0; k < p->size; k++) {
             double value = number(type, params, p->offset + k);
             if (!isfinite(value))
-                return fail(error, SSM2D_ERROR_ARGUMENT, "%s[%zu]=%g: parameters must be finite", p->name, k, value);
+                return fail(error, SSM2D_ERROR_ARGUMENT, "%s[%zu]=%g: parameters must be finite",
+                            p->name, k, value);
         }
     }
     return SSM2D_OK;

@@ -4,8 +4,8 @@
 
 #include "ssm2d.h"
 
-/* Offsets of the arrays a configuration has. Real: a, b, c. Polar: each with its angle. Cartesian: a with its angle; b and c
- * hold pairs (re, im). */
+/* Offsets of the arrays a configuration has. Real: a, b, c. Polar: each with its angle. Cartesian:
+ * a with its angle; b and c hold pairs (re, im). */
 typedef struct param_offsets {
     size_t a, a_angle, b, b_angle, c, c_angle, d, gamma, beta, total;
 } param_offsets;

@@ -1,7 +1,9 @@
-/* scan - the layer as a recurrence (SPEC 3): cost grows with cells x d_state, not with the size of the kernel.
+/* scan - the layer as a recurrence (SPEC 3): cost grows with cells x d_state, not with the size of
+ * the kernel.
  *
- * Vectorised over the coordinates of a state, parallel over images and channels. The adjoint runs rows backwards; it keeps the
- * states at the start of one row in every `block` and computes the others anew, so that memory grows with sqrt(rows). */
+ * Vectorised over the coordinates of a state, parallel over images and channels. The adjoint runs
+ * rows backwards; it keeps the states at the start of one row in every `block` and computes the
+ * others anew, so that memory grows with sqrt(rows). */
 #include "layer/scan.h"
 
 #include "core/status.h"
@@ -9,8 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHANNELS, BLOCK, CHUNKS }; /* own[]: channels of a task, rows of a block, chunks of the batch in backward */
-enum { SCRATCH, SUMS };           /* at.own[]: of each worker; gradients of [chunk][direction][channel] */
+/* own[]: channels of a task, rows of a block, chunks of the batch in backward */
+enum { CHANNELS, BLOCK, CHUNKS };
+/* at.own[]: of each worker; gradients of [chunk][direction][channel] */
+enum { SCRATCH, SUMS };
 
 enum { TASKS_WANTED = 16, LINE_BYTES = 64, SMALL_STATES = 256 << 10 };
 
@@ -19,11 +23,15 @@ static const state_functions *functions(const ssm2d_plan *p)
     return &((const simd_table *)p->simd)->state[p->config.values != SSM2D_REAL];
 }
 
-static size_t gradient_numbers(const ssm2d_plan *p) { return (size_t)(COEFS + 2) * (size_t)p->wide + 1; }
+static size_t gradient_numbers(const ssm2d_plan *p)
+{
+    return (size_t)(COEFS + 2) * (size_t)p->wide + 1;
+}
 
 static int blocks(const ssm2d_plan *p) { return (p->rows + p->own[BLOCK] - 1) / p->own[BLOCK]; }
 
-/* [states][sums]; backward: [states of a block][kept states][drow][left][sums][a row nobody reads] */
+/* [states][sums]; backward: [states of a block][kept states][drow][left][sums][a row nobody
+ * reads] */
 static size_t scratch_numbers(const ssm2d_plan *p)
 {
     size_t rows = p->options.inference ? 1 : (size_t)p->own[BLOCK] + (size_t)blocks(p) + 2;
@@ -41,21 +49,26 @@ static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
 {
     if (p->trunc_rows < p->rows || p->trunc_cols < p->cols)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "algorithm=scan: a recurrence has no end, so trunc %dx%d is for direct or fft", p->trunc_rows,
-                    p->trunc_cols);
-    size_t H = (size_t)p->config.channels, batch = p->options.batch, line = LINE_BYTES / sizeof(real);
+                    "algorithm=scan: a recurrence has no end, so trunc %dx%d is for direct or fft",
+                    p->trunc_rows, p->trunc_cols);
+    size_t H = (size_t)p->config.channels, batch = p->options.batch,
+           line = LINE_BYTES / sizeof(real);
     size_t groups = (H + line - 1) / line;
     p->own[CHANNELS] =
-        batch * groups >= TASKS_WANTED ? (int)line : 1; /* a cache line of channels, if that leaves enough tasks */
+        /* a cache line of channels, if that leaves enough tasks */
+        batch * groups >= TASKS_WANTED ? (int)line : 1;
     size_t tasks = (H + (size_t)p->own[CHANNELS] - 1) / (size_t)p->own[CHANNELS];
     size_t chunks = (TASKS_WANTED + tasks - 1) / tasks;
     p->own[CHUNKS] = (int)(chunks < batch ? chunks : batch);
     p->own[BLOCK] = p->rows;
-    if ((size_t)p->rows * scan_state(p) * sizeof(real) > SMALL_STATES) p->own[BLOCK] = (int)ceil(sqrt(p->rows));
-    p->at.own[SCRATCH] = plan_reserve(p, (size_t)pool_threads(p->context->pool) * scratch_numbers(p), sizeof(real));
+    if ((size_t)p->rows * scan_state(p) * sizeof(real) > SMALL_STATES)
+        p->own[BLOCK] = (int)ceil(sqrt(p->rows));
+    p->at.own[SCRATCH] =
+        plan_reserve(p, (size_t)pool_threads(p->context->pool) * scratch_numbers(p), sizeof(real));
     if (!p->options.inference)
-        p->at.own[SUMS] =
-            plan_reserve(p, (size_t)p->own[CHUNKS] * (size_t)p->config.directions * H * gradient_numbers(p), sizeof(real));
+        p->at.own[SUMS] = plan_reserve(
+            p, (size_t)p->own[CHUNKS] * (size_t)p->config.directions * H * gradient_numbers(p),
+            sizeof(real));
     return SSM2D_OK;
 }
 
@@ -77,10 +90,13 @@ typedef struct walk {
 static walk walk_of(const ssm2d_plan *p, ssm2d_workspace *ws, int r, int h)
 {
     int index = (p->config.share_directions ? 0 : r * p->config.channels) + h;
-    walk w = {.flip = config_flip(&p->config, r), .system = index % p->systems, .c_row = index % p->c_rows};
+    walk w = {.flip = config_flip(&p->config, r),
+              .system = index % p->systems,
+              .c_row = index % p->c_rows};
     w.coef = REGION(real, ws, coef) + (size_t)w.system * COEFS * (size_t)p->wide;
     w.c = REGION(real, ws, c) + (size_t)w.c_row * 2 * (size_t)p->wide;
-    w.centre = REGION(real, ws, centre)[w.c_row] + (r == 0 && p->config.skip ? REGION(real, ws, d)[h] : 0);
+    w.centre =
+        REGION(real, ws, centre)[w.c_row] + (r == 0 && p->config.skip ? REGION(real, ws, d)[h] : 0);
     w.border = (real)system_border(p);
     return w;
 }
@@ -97,8 +113,9 @@ static void scan_one(const job *t, const walk *w, size_t b, int h, int i, real *
 {
     const ssm2d_plan *p = t->plan;
     const ssm2d_strides in = p->options.in, out = p->conv_out;
-    functions(p)->scan_row(t->y + begin(p, w, out, b, h, i), step(w, out), t->u + begin(p, w, in, b, h, i), step(w, in), row,
-                           w->coef, w->c, w->centre, w->border, p->cols, p->width, sums);
+    functions(p)->scan_row(t->y + begin(p, w, out, b, h, i), step(w, out),
+                           t->u + begin(p, w, in, b, h, i), step(w, in), row, w->coef, w->c,
+                           w->centre, w->border, p->cols, p->width, sums);
 }
 
 static void clear_row(const ssm2d_plan *p, real *y, size_t b, int h, int i)
@@ -119,7 +136,8 @@ static void apply_task(void *arg, size_t task, int worker)
     const ssm2d_plan *p = t->plan;
     const size_t b = task / tasks_per_image(p);
     const int first = (int)(task % tasks_per_image(p)) * p->own[CHANNELS];
-    real *row = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p), *sums = row + scan_state(p);
+    real *row = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p),
+         *sums = row + scan_state(p);
     for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++) {
         for (int i = 0; i < p->rows; i++) clear_row(p, t->y, b, h, i);
         for (int r = 0; r < p->config.directions; r++) {
@@ -140,14 +158,16 @@ static void push_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const size_t b = task / tasks_per_image(p), R = (size_t)p->config.directions, H = (size_t)p->config.channels;
+    const size_t b = task / tasks_per_image(p), R = (size_t)p->config.directions,
+                 H = (size_t)p->config.channels;
     const int first = (int)(task % tasks_per_image(p)) * p->own[CHANNELS];
     real *sums = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p);
     for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++) {
         clear_row(p, t->y, b, h, 0);
         for (size_t r = 0; r < R; r++) {
             walk w = walk_of(p, t->ws, (int)r, h);
-            scan_one(t, &w, b, h, 0, t->states + ((b * H + (size_t)h) * R + r) * scan_state(p), sums);
+            scan_one(t, &w, b, h, 0, t->states + ((b * H + (size_t)h) * R + r) * scan_state(p),
+                     sums);
         }
     }
 }
@@ -158,7 +178,8 @@ void scan_push(const ssm2d_plan *p, ssm2d_workspace *ws, real *states, const rea
     pool_run(p->context->pool, p->options.batch * tasks_per_image(p), push_task, &t);
 }
 
-/* The adjoint of one direction of one channel of one image; adds to `gradient` = [dcoef][dc][dcentre]. */
+/* The adjoint of one direction of one channel of one image; adds to `gradient` =
+ * [dcoef][dc][dcentre]. */
 static void back_one(const job *t, const walk *w, size_t b, int h, real *gradient, real *scratch)
 {
     const ssm2d_plan *p = t->plan;
@@ -166,17 +187,20 @@ static void back_one(const job *t, const walk *w, size_t b, int h, real *gradien
     const ssm2d_strides in = p->options.in, out = p->conv_out;
     const size_t state = scan_state(p);
     const int m = p->own[BLOCK];
-    real *block = scratch, *kept = block + (size_t)m * state; /* kept[k]: the states before row k*m */
+    /* kept[k]: the states before row k*m */
+    real *block = scratch, *kept = block + (size_t)m * state;
     real *drow = kept + (size_t)blocks(p) * state, *left = drow + state, *sums = left + state;
     real *unread = sums + (size_t)p->cols * (size_t)p->lanes;
-    real *dcoef = gradient, *dc = dcoef + COEFS * (size_t)p->wide, *dcentre = dc + 2 * (size_t)p->wide;
+    real *dcoef = gradient, *dc = dcoef + COEFS * (size_t)p->wide,
+         *dcentre = dc + 2 * (size_t)p->wide;
 
     memset(kept, 0, state * sizeof(real));
     for (int k = 1; k < blocks(p); k++) {
         memcpy(kept + (size_t)k * state, kept + (size_t)(k - 1) * state, state * sizeof(real));
         for (int i = (k - 1) * m; i < k * m; i++)
-            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), kept + (size_t)k * state, w->coef, w->c,
-                        w->centre, w->border, p->cols, p->width, sums);
+            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in),
+                        kept + (size_t)k * state, w->coef, w->c, w->centre, w->border, p->cols,
+                        p->width, sums);
     }
     memset(drow, 0, state * sizeof(real));
     for (int k = blocks(p) - 1; k >= 0; k--) {
@@ -185,14 +209,15 @@ static void back_one(const job *t, const walk *w, size_t b, int h, real *gradien
         for (int i = first; i + 1 < end; i++) {
             real *next = block + (size_t)(i + 1 - first) * state;
             memcpy(next, next - state, state * sizeof(real));
-            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), next, w->coef, w->c, w->centre, w->border,
-                        p->cols, p->width, sums);
+            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), next, w->coef,
+                        w->c, w->centre, w->border, p->cols, p->width, sums);
         }
         for (int i = end - 1; i >= first; i--)
-            f->scan_row_back(t->du ? t->du + begin(p, w, in, b, h, i) : NULL, step(w, in), dcoef, dc, dcentre,
-                             t->dy + begin(p, w, out, b, h, i), step(w, out), t->u + begin(p, w, in, b, h, i), step(w, in),
-                             block + (size_t)(i - first) * state, drow, w->coef, w->c, w->centre, w->border, p->cols, p->width,
-                             left, sums);
+            f->scan_row_back(t->du ? t->du + begin(p, w, in, b, h, i) : NULL, step(w, in), dcoef,
+                             dc, dcentre, t->dy + begin(p, w, out, b, h, i), step(w, out),
+                             t->u + begin(p, w, in, b, h, i), step(w, in),
+                             block + (size_t)(i - first) * state, drow, w->coef, w->c, w->centre,
+                             w->border, p->cols, p->width, left, sums);
     }
 }
 
@@ -207,7 +232,8 @@ static void back_task(void *arg, size_t task, int worker)
     for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++)
         for (size_t r = 0; r < R; r++) {
             walk w = walk_of(p, t->ws, (int)r, h);
-            real *gradient = REGION(real, t->ws, own[SUMS]) + ((chunk * R + r) * H + (size_t)h) * gradient_numbers(p);
+            real *gradient = REGION(real, t->ws, own[SUMS])
+                             + ((chunk * R + r) * H + (size_t)h) * gradient_numbers(p);
             memset(gradient, 0, gradient_numbers(p) * sizeof(real));
             for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++)
                 back_one(t, &w, b, h, gradient, scratch);
@@ -220,8 +246,8 @@ static void sum_task(void *arg, size_t k, int worker)
     (void)worker;
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const size_t W = (size_t)p->wide, H = (size_t)p->config.channels, R = (size_t)p->config.directions,
-                 numbers = gradient_numbers(p);
+    const size_t W = (size_t)p->wide, H = (size_t)p->config.channels,
+                 R = (size_t)p->config.directions, numbers = gradient_numbers(p);
     real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
     memset(dcoef, 0, COEFS * W * sizeof(real));
     for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {
@@ -231,24 +257,29 @@ static void sum_task(void *arg, size_t k, int worker)
     for (size_t chunk = 0; chunk < (size_t)p->own[CHUNKS]; chunk++)
         for (size_t r = 0; r < R; r++)
             for (size_t h = 0; h < H; h++) {
-                size_t index = (p->config.share_directions ? 0 : r * H) + h, c = index % (size_t)p->c_rows;
+                size_t index = (p->config.share_directions ? 0 : r * H) + h,
+                       c = index % (size_t)p->c_rows;
                 if (index % (size_t)p->systems != k) continue;
-                const real *from = REGION(real, t->ws, own[SUMS]) + ((chunk * R + r) * H + h) * numbers;
+                const real *from =
+                    REGION(real, t->ws, own[SUMS]) + ((chunk * R + r) * H + h) * numbers;
                 for (size_t i = 0; i < COEFS * W; i++) dcoef[i] += from[i];
                 from += COEFS * W;
-                for (size_t i = 0; i < 2 * W; i++) REGION(real, t->ws, dc)[2 * c * W + i] += from[i];
+                for (size_t i = 0; i < 2 * W; i++)
+                    REGION(real, t->ws, dc)[2 * c * W + i] += from[i];
                 REGION(real, t->ws, dcentre)[c] += from[2 * W];
             }
 }
 
-static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy, void *du, int want_params)
+static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy,
+                     void *du, int want_params)
 {
     job t = {.plan = p, .ws = ws, .u = u, .dy = dy, .du = du};
     pool_run(p->context->pool, tasks_per_image(p) * (size_t)p->own[CHUNKS], back_task, &t);
     if (!want_params) return;
     pool_run(p->context->pool, (size_t)p->systems, sum_task, &t);
     if (!p->config.skip) return;
-    const size_t H = (size_t)p->config.channels, R = (size_t)p->config.directions, numbers = gradient_numbers(p);
+    const size_t H = (size_t)p->config.channels, R = (size_t)p->config.directions,
+                 numbers = gradient_numbers(p);
     for (size_t h = 0; h < H; h++) {
         real sum = 0;
         for (size_t chunk = 0; chunk < (size_t)p->own[CHUNKS]; chunk++)

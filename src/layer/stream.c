@@ -9,24 +9,31 @@ static ssm2d_status check(const ssm2d_config *config, size_t cols, ssm2d_error *
     for (int r = 0; r < config->directions; r++)
         if (config_flip(config, r).rows)
             return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                        "directions=%d: a stream cannot look at rows still to come; use directions 1, or 2 with pair columns",
+                        "directions=%d: a stream cannot look at rows still to come; use directions "
+                        "1, or 2 with pair columns",
                         config->directions);
     if (config->trunc_rows || (config->trunc_cols && (size_t)config->trunc_cols < cols))
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "trunc_rows=%d, trunc_cols=%d: a stream cannot cut the kernel; use 0",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "trunc_rows=%d, trunc_cols=%d: a stream cannot cut the kernel; use 0",
                     config->trunc_rows, config->trunc_cols);
     return SSM2D_OK;
 }
 
-ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *config, size_t batch, size_t cols, ssm2d_type type,
-                                 const void *params, ssm2d_stream **out, ssm2d_error *error)
+ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *config, size_t batch,
+                                 size_t cols, ssm2d_type type, const void *params,
+                                 ssm2d_stream **out, ssm2d_error *error)
 {
-    if (!out) return fail(error, SSM2D_ERROR_ARGUMENT, "stream=NULL: there is nowhere to put the result");
+    if (!out)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "stream=NULL: there is nowhere to put the result");
     *out = NULL;
-    if (!context) return fail(error, SSM2D_ERROR_ARGUMENT, "context=NULL: make one with ssm2d_context_create");
+    if (!context)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "context=NULL: make one with ssm2d_context_create");
     ssm2d_status status = ssm2d_config_check(config, error);
     if (!status) status = check(config, cols, error);
     if (!status && !params)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "params=NULL: an array of ssm2d_param_total() numbers is needed");
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "params=NULL: an array of ssm2d_param_total() numbers is needed");
     if (status) return status;
 
     ssm2d_stream *s = mem_alloc(context, sizeof *s);
@@ -43,11 +50,13 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
     if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
     if (status) goto failed;
     size_t numbers = s->plan->functions->stream_numbers(s->plan);
-    if (__builtin_mul_overflow(numbers, s->plan->functions->size, &s->bytes)) s->bytes = SIZE_MAX; /* which no one has */
+    /* which no one has */
+    if (__builtin_mul_overflow(numbers, s->plan->functions->size, &s->bytes)) s->bytes = SIZE_MAX;
     s->states = mem_alloc(context, s->bytes);
     if (!s->states) {
         status =
-            fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of state of a stream of %zu columns", s->bytes, cols);
+            fail(error, SSM2D_ERROR_MEMORY,
+                 "no memory for the %zu bytes of state of a stream of %zu columns", s->bytes, cols);
         goto failed;
     }
     ssm2d_prepare(s->plan, s->workspace, params);
@@ -58,7 +67,10 @@ failed:
     return status;
 }
 
-void ssm2d_stream_push(ssm2d_stream *s, const void *u, void *y) { s->plan->functions->stream_push(s, u, y); }
+void ssm2d_stream_push(ssm2d_stream *s, const void *u, void *y)
+{
+    s->plan->functions->stream_push(s, u, y);
+}
 
 void ssm2d_stream_reset(ssm2d_stream *s) { memset(s->states, 0, s->bytes); }
 

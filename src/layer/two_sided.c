@@ -1,4 +1,5 @@
-/* two_sided - flips and sums are linear, so all directions together are one kernel about the centre; D joins it at (0, 0). */
+/* two_sided - flips and sums are linear, so all directions together are one kernel about the
+ * centre; D joins it at (0, 0). */
 #include "layer/two_sided.h"
 
 #include "layer/layer_internal.h"
@@ -10,8 +11,9 @@ typedef struct job {
     ssm2d_workspace *ws;
 } job;
 
-/* Channel h of direction r uses row (base + h) mod C of C: channels in turn. The table's rows repeat their first `lanes`
- * numbers at the end, so that any vector of channels is one contiguous load; `start` says where. */
+/* Channel h of direction r uses row (base + h) mod C of C: channels in turn. The table's rows
+ * repeat their first `lanes` numbers at the end, so that any vector of channels is one contiguous
+ * load; `start` says where. */
 static size_t start(const ssm2d_plan *p, int r, int vector)
 {
     size_t base = p->config.share_directions ? 0 : (size_t)r * (size_t)p->config.channels;
@@ -39,7 +41,8 @@ void two_sided_plan(ssm2d_plan *p)
     p->at.krows = plan_reserve(p, (size_t)p->c_rows * cells, sizeof(real));
     p->at.ktable = plan_reserve(p, p->ktable_stride * cells, sizeof(real));
     p->at.k2 = plan_reserve(p, two_sided_size(p), (size_t)p->vectors * sizeof(real));
-    if (!p->options.inference) p->at.dk2 = plan_reserve(p, two_sided_size(p), (size_t)p->vectors * sizeof(real));
+    if (!p->options.inference)
+        p->at.dk2 = plan_reserve(p, two_sided_size(p), (size_t)p->vectors * sizeof(real));
 }
 
 static void tabulate_row(void *arg, size_t i, int worker)
@@ -93,7 +96,8 @@ static void collect_row(void *arg, size_t row, int worker)
     const ssm2d_plan *p = t->plan;
     const int lanes = p->lanes, i = (int)row;
     for (int j = 0; j < p->trunc_cols; j++) {
-        real *table = REGION(real, t->ws, ktable) + (row * (size_t)p->trunc_cols + (size_t)j) * p->ktable_stride;
+        real *table = REGION(real, t->ws, ktable)
+                      + (row * (size_t)p->trunc_cols + (size_t)j) * p->ktable_stride;
         memset(table, 0, p->ktable_stride * sizeof(real));
         for (int r = 0; r < p->config.directions; r++) {
             flip f = config_flip(&p->config, r);
@@ -104,7 +108,8 @@ static void collect_row(void *arg, size_t row, int worker)
                 for (int l = 0; l < lanes; l++) to[l] += from[l];
             }
         }
-        for (size_t e = p->ktable_stride - 1; e >= (size_t)p->c_rows; e--) table[e - (size_t)p->c_rows] += table[e];
+        for (size_t e = p->ktable_stride - 1; e >= (size_t)p->c_rows; e--)
+            table[e - (size_t)p->c_rows] += table[e];
     }
 }
 
@@ -113,10 +118,9 @@ void two_sided_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws)
     job t = {plan, ws};
     pool_run(plan->context->pool, (size_t)plan->trunc_rows, collect_row, &t);
     if (!plan->config.skip) return;
-    for (int h = 0; h < plan->config.channels; h++)
-        REGION(real, ws, dd)
-        [h] = REGION(real, ws, dk2)[(size_t)(h / plan->lanes) * two_sided_size(plan) + (size_t)two_sided_at(plan, 0, 0)
-                                    + (size_t)(h % plan->lanes)];
+    for (int h = 0; h < plan->config.channels; h++) REGION(real, ws, dd)
+    [h] = REGION(real, ws, dk2)[(size_t)(h / plan->lanes) * two_sided_size(plan)
+                                + (size_t)two_sided_at(plan, 0, 0) + (size_t)(h % plan->lanes)];
 }
 
 void two_sided_fetch(const ssm2d_plan *p, const real *table, int c, int i, real *row)

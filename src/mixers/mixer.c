@@ -7,8 +7,10 @@ static const mixer *const mixers[] = {&mixer_none, &mixer_ssm2d};
 
 enum { MIXERS = sizeof mixers / sizeof *mixers };
 
-const char *const mixer_place_names[] = {[PLACE_ATTN] = "attn", [PLACE_BLOCK] = "block", [PLACE_FFN] = "ffn", NULL};
-const char *const mixer_init_names[] = {[SSM2D_INIT_IDENTITY] = "identity", [SSM2D_INIT_AUTHORS] = "authors", NULL};
+const char *const mixer_place_names[] = {
+    [PLACE_ATTN] = "attn", [PLACE_BLOCK] = "block", [PLACE_FFN] = "ffn", NULL};
+const char *const mixer_init_names[] = {
+    [SSM2D_INIT_IDENTITY] = "identity", [SSM2D_INIT_AUTHORS] = "authors", NULL};
 
 const mixer *mixer_at(int i) { return i >= 0 && i < MIXERS ? mixers[i] : NULL; }
 
@@ -33,7 +35,8 @@ tensor *mix_params(graph *g, const mixer_config *m, int channels, const char *bl
     return total ? graph_param(g, 0, 1, &total, "%s.mixer", block) : NULL;
 }
 
-tensor *mix(graph *g, tensor *x, const mixer_config *m, const char *block, int first, int rows, int cols)
+tensor *mix(graph *g, tensor *x, const mixer_config *m, const char *block, int first, int rows,
+            int cols)
 {
     if (g->status) return NULL;
     tensor *params = mix_params(g, m, (int)x->shape[x->rank - 1], block);

@@ -13,7 +13,8 @@ typedef struct model_field {
     double low, high;
 } model_field;
 
-extern const model_field model_fields[]; /* all keys but `model` and `mixer`, in the order of files */
+/* all keys but `model` and `mixer`, in the order of files */
+extern const model_field model_fields[];
 extern const int model_field_count;
 
 #endif

@@ -1,4 +1,5 @@
-/* config - a model's configuration as a whole: by name, checked, to and from files. The keys are in fields.c. */
+/* config - a model's configuration as a whole: by name, checked, to and from files. The keys are in
+ * fields.c. */
 #include "core/status.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -23,28 +24,37 @@ ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_er
 
 int model_hidden(const model_config *c) { return (int)(c->dim * c->mlp_ratio); }
 
-int model_mixer_channels(const model_config *c) { return c->mixer.place == PLACE_FFN ? model_hidden(c) : c->dim; }
+int model_mixer_channels(const model_config *c)
+{
+    return c->mixer.place == PLACE_FFN ? model_hidden(c) : c->dim;
+}
 
 ssm2d_status model_config_finish(model_config *c, ssm2d_error *error)
 {
     if (!c->model) return fail(error, SSM2D_ERROR_ARGUMENT, "the model has no name");
-    if (!c->patch) c->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 8 : 4; /* 8 x 8 tokens at 32 and at 64 pixels */
+    /* 8 x 8 tokens at 32 and at 64 pixels */
+    if (!c->patch) c->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 8 : 4;
     for (int i = 0; i < model_field_count; i++) {
         const model_field *f = &model_fields[i];
         const void *place = (const char *)c + f->offset;
         const double value = f->kind == FIELD_REAL ? *(const double *)place : *(const int *)place;
         if (value == 0 && f->low > 0)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "model %s has no \"%s\" of its own: give it", c->model->name, f->name);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "model %s has no \"%s\" of its own: give it",
+                        c->model->name, f->name);
         if (!(value >= f->low && value <= f->high))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\" is %.15g: use %.15g to %.15g", f->name, value, f->low, f->high);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\" is %.15g: use %.15g to %.15g", f->name,
+                        value, f->low, f->high);
     }
     if (c->image[0] % c->patch || c->image[1] % c->patch || c->image[1] < 1)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "\"patch\" is %d: images of %d x %d cannot be cut into such patches", c->patch,
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"patch\" is %d: images of %d x %d cannot be cut into such patches", c->patch,
                     c->image[0], c->image[1]);
     if (c->dim % c->heads)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "\"heads\" is %d: it must divide \"dim\", which is %d", c->heads, c->dim);
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"heads\" is %d: it must divide \"dim\", which is %d", c->heads, c->dim);
     if (model_hidden(c) < 1)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "\"mlp_ratio\" is %g: too small for \"dim\" %d", c->mlp_ratio, c->dim);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "\"mlp_ratio\" is %g: too small for \"dim\" %d",
+                    c->mlp_ratio, c->dim);
     if (c->mixer.kind == &mixer_none) return SSM2D_OK;
     ssm2d_config layer = c->mixer.layer;
     ssm2d_error why;
@@ -53,7 +63,8 @@ ssm2d_status model_config_finish(model_config *c, ssm2d_error *error)
     return status ? fail(error, status, "\"mixer\": %s", why.line) : SSM2D_OK;
 }
 
-ssm2d_status model_config_read(const ssm2d_context *context, const char *path, model_config *config, ssm2d_error *error)
+ssm2d_status model_config_read(const ssm2d_context *context, const char *path, model_config *config,
+                               ssm2d_error *error)
 {
     cJSON *root = NULL;
     ssm2d_status status = json_read(context, path, &root, error);
@@ -63,7 +74,7 @@ ssm2d_status model_config_read(const ssm2d_context *context, const char *path, m
     return status;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int add_field(cJSON *object, const model_field *f, const model_config *c)
 {
@@ -71,7 +82,8 @@ static int add_field(cJSON *object, const model_field *f, const model_config *c)
     const int *number = place;
     switch (f->kind) {
     case FIELD_INT: return cJSON_AddNumberToObject(object, f->name, *number) != NULL;
-    case FIELD_REAL: return cJSON_AddNumberToObject(object, f->name, *(const double *)place) != NULL;
+    case FIELD_REAL:
+        return cJSON_AddNumberToObject(object, f->name, *(const double *)place) != NULL;
     case FIELD_FLAG: return cJSON_AddBoolToObject(object, f->name, *number) != NULL;
     case FIELD_IMAGE: break;
     }
@@ -81,7 +93,8 @@ static int add_field(cJSON *object, const model_field *f, const model_config *c)
     return 0;
 }
 
-/* The layer's fields by their names, but for the numbers' kind and LayerNorm, which model files call otherwise. */
+/* The layer's fields by their names, but for the numbers' kind and LayerNorm, which model files
+ * call otherwise. */
 static int add_layer_field(cJSON *object, const ssm2d_field *f, const ssm2d_config *layer)
 {
     int value;
@@ -89,7 +102,8 @@ static int add_layer_field(cJSON *object, const ssm2d_field *f, const ssm2d_conf
     if (!strcmp(f->name, "channels")) return 1;
     if (!strcmp(f->name, "values"))
         return cJSON_AddBoolToObject(object, "complex", value != SSM2D_REAL)
-               && cJSON_AddStringToObject(object, "complex_form", value == SSM2D_CARTESIAN ? "cartesian" : "polar");
+               && cJSON_AddStringToObject(object, "complex_form",
+                                          value == SSM2D_CARTESIAN ? "cartesian" : "polar");
     const char *name = strcmp(f->name, "layer_norm") ? f->name : "normalize";
     if (!f->names) return cJSON_AddNumberToObject(object, name, value) != NULL;
     if (!strcmp(f->names[0], "false")) return cJSON_AddBoolToObject(object, name, value) != NULL;
@@ -105,7 +119,8 @@ static int add_mixer(cJSON *root, const mixer_config *m)
     int good = object && cJSON_AddStringToObject(object, "kind", m->kind->name)
                && cJSON_AddStringToObject(object, "place", mixer_place_names[m->place])
                && cJSON_AddStringToObject(object, "init", mixer_init_names[m->init]);
-    for (size_t i = 0; good && i < count; i++) good = add_layer_field(object, &fields[i], &m->layer);
+    for (size_t i = 0; good && i < count; i++)
+        good = add_layer_field(object, &fields[i], &m->layer);
     return good;
 }
 
@@ -119,13 +134,15 @@ cJSON *model_config_to_json(const model_config *c)
     return NULL;
 }
 
-ssm2d_status model_config_write(const ssm2d_context *context, const char *path, const model_config *config, ssm2d_error *error)
+ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
+                                const model_config *config, ssm2d_error *error)
 {
     atomic_file file;
     cJSON *root = model_config_to_json(config);
     char *text = root ? cJSON_Print(root) : NULL;
     ssm2d_status status =
-        text ? atomic_open(context, path, &file, error) : fail(error, SSM2D_ERROR_MEMORY, "no memory to write a configuration");
+        text ? atomic_open(context, path, &file, error)
+             : fail(error, SSM2D_ERROR_MEMORY, "no memory to write a configuration");
     if (!status) {
         status = atomic_write(&file, text, strlen(text), error);
         if (!status) status = atomic_write(&file, "\n", 1, error);

@@ -14,11 +14,13 @@ static void taps_of(int at, int size, int old, int index[TAPS], double weight[TA
         const int i = (int)floor(where) - 1 + k;
         const double d = fabs(t + 1 - k);
         index[k] = i < 0 ? 0 : i >= old ? old - 1 : i;
-        weight[k] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+        weight[k] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1
+                           : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
     }
 }
 
-void pos_embed_resize(const float *from, const int old_grid[2], float *to, const int grid[2], size_t dim)
+void pos_embed_resize(const float *from, const int old_grid[2], float *to, const int grid[2],
+                      size_t dim)
 {
     memcpy(to, from, dim * sizeof *to);
     from += dim;
@@ -33,8 +35,11 @@ void pos_embed_resize(const float *from, const int old_grid[2], float *to, const
                 double sum = 0;
                 for (int r = 0; r < TAPS; r++)
                     for (int c = 0; c < TAPS; c++)
-                        sum += down[r] * across[c]
-                               * (double)from[((size_t)row[r] * (size_t)old_grid[1] + (size_t)col[c]) * dim + d];
+                        sum +=
+                            down[r] * across[c]
+                            * (double)
+                                from[((size_t)row[r] * (size_t)old_grid[1] + (size_t)col[c]) * dim
+                                     + d];
                 to[d] = (float)sum;
             }
         }

@@ -1,10 +1,12 @@
-/* vit - the vision transformer, and DeiT, which is one with other numbers. Names are timm's. D = dim, T = 1 + patches.
+/* vit - the vision transformer, and DeiT, which is one with other numbers. Names are timm's. D =
+ * dim, T = 1 + patches.
  *
  *     x = [cls; patches W^T + b] + pos                                      [B][T][D]
  *     each block:  x += proj(attention(qkv(norm1(x))));  x += fc2(GELU(fc1(norm2(x))))
  *     logits = head(norm(x[cls]))                                           [B][classes]
  *
- * After the attention of the last block only CLS is read, so what follows is computed for CLS alone. */
+ * After the attention of the last block only CLS is read, so what follows is computed for CLS
+ * alone. */
 #include "mixers/mixer.h"
 #include "models/model.h"
 #include "ops/ops.h"
@@ -26,7 +28,8 @@ typedef struct builder {
 static tensor *param(builder *b, int rank, const size_t *shape, const char *part, const char *end)
 {
     const int decay = strcmp(end, ".bias") != 0;
-    return graph_param(b->g, decay, rank, shape, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
+    return graph_param(b->g, decay, rank, shape, "%s%s%s%s", b->block, *b->block ? "." : "", part,
+                       end);
 }
 
 static tensor *dense(builder *b, tensor *x, int in, int out, int bias, const char *part)
@@ -47,7 +50,8 @@ static tensor *mix_at(builder *b, tensor *x, mixer_place place)
 {
     const model_config *c = b->c;
     if (c->mixer.place != place) return x;
-    return mix(b->g, x, &c->mixer, b->block, FIRST_PATCH, c->image[0] / c->patch, c->image[1] / c->patch);
+    return mix(b->g, x, &c->mixer, b->block, FIRST_PATCH, c->image[0] / c->patch,
+               c->image[1] / c->patch);
 }
 
 /* The same rate on every branch. */
@@ -71,7 +75,8 @@ static tensor *block(builder *b, tensor *x, int last)
     if (!last)
         y = mix_at(b, y, PLACE_FFN);
     else if (b->c->mixer.place == PLACE_FFN)
-        mix_params(b->g, &b->c->mixer, hidden, b->block); /* CLS passes it by, but the weights have it */
+        /* CLS passes it by, but the weights have it */
+        mix_params(b->g, &b->c->mixer, hidden, b->block);
     return add_branch(b, x, dense(b, gelu(b->g, y), hidden, dim, 1, "mlp.fc2"));
 }
 

@@ -1,7 +1,8 @@
 /* weights - the list of arrays, and their initial values.
  *
- * Weight decay acts on everything but biases and the mixers' A, B and C (and LayerNorm's beta, which is a bias): so also on
- * cls_token, pos_embed, D and the LayerNorms' weights, as the paper states it. */
+ * Weight decay acts on everything but biases and the mixers' A, B and C (and LayerNorm's beta,
+ * which is a bias): so also on cls_token, pos_embed, D and the LayerNorms' weights, as the paper
+ * states it. */
 #include "models/weights.h"
 
 #include "core/context.h"
@@ -40,7 +41,9 @@ static void list_param(weights *w, const tensor *t)
         a->part = strncmp(t->name, "head.", 5) ? WEIGHTS_BODY : WEIGHTS_HEAD;
         if (strcmp(t->name, "patch_embed.proj.weight")) return;
         a->rank = 4; /* a matrix in the graph, a convolution in files */
-        memcpy(a->shape, (size_t[]){(size_t)c->dim, (size_t)c->channels, (size_t)c->patch, (size_t)c->patch}, sizeof a->shape);
+        memcpy(a->shape,
+               (size_t[]){(size_t)c->dim, (size_t)c->channels, (size_t)c->patch, (size_t)c->patch},
+               sizeof a->shape);
         return;
     }
     for (int i = 0; c->mixer.kind->array(&c->mixer, model_mixer_channels(c), i, &p); i++) {
@@ -54,7 +57,8 @@ static void list_param(weights *w, const tensor *t)
         a->count = p.size;
         a->decay = p.decay;
         a->part = WEIGHTS_MIXERS;
-        a->system = p.name[0] >= 'A' && p.name[0] <= 'C'; /* A, A_angle, B_radius ..; not D, gamma, beta */
+        /* A, A_angle, B_radius ..; not D, gamma, beta */
+        a->system = p.name[0] >= 'A' && p.name[0] <= 'C';
     }
 }
 
@@ -65,12 +69,13 @@ static void list_params(weights *w, const graph *g)
         if (g->tensors[i]->role == ROLE_PARAM) list_param(w, g->tensors[i]);
 }
 
-ssm2d_status weights_create(ssm2d_context *context, const model_config *config, weights **out, ssm2d_error *error)
+ssm2d_status weights_create(ssm2d_context *context, const model_config *config, weights **out,
+                            ssm2d_error *error)
 {
     graph *g = NULL;
     weights *w = mem_alloc(context, sizeof *w);
-    ssm2d_status status =
-        w ? graph_create(context, 0, &g, error) : fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
+    ssm2d_status status = w ? graph_create(context, 0, &g, error)
+                            : fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
     *out = NULL;
     if (status) goto done;
     w->context = context;
@@ -110,7 +115,7 @@ const weights_array *weights_find(const weights *w, const char *name)
     return NULL;
 }
 
-/* ---- initial values --------------------------------------------------------------------------------------------------- */
+/* ---- initial values -------------------------------------------------------------------------- */
 
 static uint64_t seed_of(uint64_t seed, const char *name, size_t length)
 {
@@ -135,7 +140,8 @@ static void init_array(const weights *w, const weights_array *a, uint64_t seed, 
     rng r = rng_seed(seed_of(seed, a->name, strlen(a->name)));
     const int xavier = w->config.model->start == START_XAVIER;
     const double in = (double)a->count / (double)a->shape[0], out = (double)a->shape[0];
-    const int is_bias = ends_with(a->name, ".bias"), is_norm = a->rank == 1 && !is_bias, is_token = a->rank == 3;
+    const int is_bias = ends_with(a->name, ".bias"), is_norm = a->rank == 1 && !is_bias,
+              is_token = a->rank == 3;
     for (size_t i = 0; i < a->count; i++) {
         if (is_bias || is_norm)
             x[i] = is_norm;
@@ -146,7 +152,8 @@ static void init_array(const weights *w, const weights_array *a, uint64_t seed, 
     }
 }
 
-ssm2d_status weights_init(const weights *w, weights_part parts, uint64_t seed, float *params, ssm2d_error *error)
+ssm2d_status weights_init(const weights *w, weights_part parts, uint64_t seed, float *params,
+                          ssm2d_error *error)
 {
     const model_config *c = &w->config;
     const size_t mixer_size = mixer_total(&c->mixer, model_mixer_channels(c));
@@ -160,8 +167,8 @@ ssm2d_status weights_init(const weights *w, weights_part parts, uint64_t seed, f
             continue;
         }
         const size_t block = (size_t)(strstr(a->name, mixer_end) - a->name);
-        status =
-            c->mixer.kind->init(&c->mixer, model_mixer_channels(c), seed_of(seed, a->name, block), params + a->offset, error);
+        status = c->mixer.kind->init(&c->mixer, model_mixer_channels(c),
+                                     seed_of(seed, a->name, block), params + a->offset, error);
         end = a->offset + mixer_size;
     }
     return status;

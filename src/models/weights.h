@@ -1,7 +1,8 @@
-/* weights - a model's parameters as named arrays (timm's names) in one flat array of floats, the one its graph is bound to.
+/* weights - a model's parameters as named arrays (timm's names) in one flat array of floats, the
+ * one its graph is bound to.
  *
- * The list is taken from the graph that the builder makes, so that there is one declaration. A mixer is one parameter of the
- * graph but several arrays here: `blocks.0.mixer.A` .. */
+ * The list is taken from the graph that the builder makes, so that there is one declaration. A
+ * mixer is one parameter of the graph but several arrays here: `blocks.0.mixer.A` .. */
 #ifndef SSM2D_MODELS_WEIGHTS_H
 #define SSM2D_MODELS_WEIGHTS_H
 
@@ -10,7 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum weights_part { WEIGHTS_BODY = 1, WEIGHTS_MIXERS = 2, WEIGHTS_HEAD = 4, WEIGHTS_ALL = 7 } weights_part;
+typedef enum weights_part {
+    WEIGHTS_BODY = 1,
+    WEIGHTS_MIXERS = 2,
+    WEIGHTS_HEAD = 4,
+    WEIGHTS_ALL = 7
+} weights_part;
 
 typedef struct weights_array {
     char name[112];
@@ -30,23 +36,31 @@ typedef struct weights {
     size_t total;          /* numbers in all */
 } weights;
 
-/* config must have been finished. The batch a graph is built for does not matter to its parameters. */
-ssm2d_status weights_create(ssm2d_context *context, const model_config *config, weights **out, ssm2d_error *error);
+/* config must have been finished. The batch a graph is built for does not matter to its
+ * parameters. */
+ssm2d_status weights_create(ssm2d_context *context, const model_config *config, weights **out,
+                            ssm2d_error *error);
 void weights_destroy(weights *w);
 const weights_array *weights_find(const weights *w, const char *name); /* NULL: there is none */
 
-/* Initial values. An array's depend on the seed and its name only, so that a model with and one without mixers start alike.
+/* Initial values. An array's depend on the seed and its name only, so that a model with and one
+ * without mixers start alike.
  *     START_XAVIER (vit):        cls_token and pos_embed N(0,1), matrices xavier-normal (the patch embedding is one)
  *     START_TRUNC_NORMAL (deit): cls_token, pos_embed and matrices N(0, 0.02^2), cut at +-2 as timm does
- * biases 0, LayerNorm 1 and 0, mixers as the configuration's `init` says. Only arrays of these parts are written. */
-ssm2d_status weights_init(const weights *w, weights_part parts, uint64_t seed, float *params, ssm2d_error *error);
+ * biases 0, LayerNorm 1 and 0, mixers as the configuration's `init` says. Only arrays of these
+ * parts are written. */
+ssm2d_status weights_init(const weights *w, weights_part parts, uint64_t seed, float *params,
+                          ssm2d_error *error);
 
-/* ---- files (safetensors) ------------------------------------------------------------------------------------------------ */
+/* ---- files (safetensors) --------------------------------------------------------------------- */
 
 typedef struct weights_options {
-    uint64_t seed;   /* of what is initialised rather than read */
-    int new_head;    /* a head that is missing, or for another number of classes, is replaced by a new one, not refused */
-    /* Patches per column and row for which pos_embed was made; 0: as the file says, else the model's, or a square. */
+    uint64_t seed; /* of what is initialised rather than read */
+    /* a head that is missing, or for another number of classes, is replaced by a new one, not
+     * refused */
+    int new_head;
+    /* Patches per column and row for which pos_embed was made; 0: as the file says, else the
+     * model's, or a square. */
     int old_grid[2];
 } weights_options;
 
@@ -58,18 +72,22 @@ typedef struct weights_report {
     int old_grid[2];
 } weights_report;
 
-/* Every array of the model must be in the file with its shape, mixers excepted; arrays the model does not have are refused, so
- * that nothing is left out by mistake. Refuses NaN and infinity. options and report may be NULL. On failure the contents of
- * params are undefined. */
-ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options, float *params,
-                          weights_report *report, ssm2d_error *error);
+/* Every array of the model must be in the file with its shape, mixers excepted; arrays the model
+ * does not have are refused, so that nothing is left out by mistake. Refuses NaN and infinity.
+ * options and report may be NULL. On failure the contents of params are undefined. */
+ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options,
+                          float *params, weights_report *report, ssm2d_error *error);
 /* Parameters, or gradients. Whole or not at all. */
-ssm2d_status weights_save(const weights *w, const char *path, const float *params, ssm2d_error *error);
+ssm2d_status weights_save(const weights *w, const char *path, const float *params,
+                          ssm2d_error *error);
 /* The same model at another image size: all arrays are copied, pos_embed is interpolated. */
-ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out, ssm2d_error *error);
+ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out,
+                            ssm2d_error *error);
 
-/* Bicubic interpolation of a position embedding (a = -0.75, half-pixel centres, edges repeated, no antialiasing: torch's); the
- * first row, of CLS, is kept. from: [1 + old rows*old cols][dim], to: [1 + rows*cols][dim] */
-void pos_embed_resize(const float *from, const int old_grid[2], float *to, const int grid[2], size_t dim);
+/* Bicubic interpolation of a position embedding (a = -0.75, half-pixel centres, edges repeated, no
+ * antialiasing: torch's); the first row, of CLS, is kept. from: [1 + old rows*old cols][dim], to:
+ * [1 + rows*cols][dim] */
+void pos_embed_resize(const float *from, const int old_grid[2], float *to, const int grid[2],
+                      size_t dim);
 
 #endif

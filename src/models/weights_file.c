@@ -29,12 +29,13 @@ static ssm2d_status check_finite(const loading *l, const weights_array *a, ssm2d
     const float *x = l->params + a->offset;
     for (size_t i = 0; i < a->count; i++)
         if (!isfinite(x[i]))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: weights must be finite", text_path(l->path), a->name,
-                        i, (double)x[i]);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: weights must be finite",
+                        text_path(l->path), a->name, i, (double)x[i]);
     return SSM2D_OK;
 }
 
-/* The grid of a position embedding with other tokens than the model's: what the caller said, else a square. */
+/* The grid of a position embedding with other tokens than the model's: what the caller said, else a
+ * square. */
 static int old_grid_of(const loading *l, const safetensors_array *found, int grid[2])
 {
     const size_t patches = found->shape[1] - 1;
@@ -49,31 +50,38 @@ static void grid_of(const model_config *c, int grid[2])
     grid[1] = c->image[1] / c->patch;
 }
 
-/* Whether pos_embed has to be interpolated; a grid of as many patches but other sides counts only when the caller said so. */
+/* Whether pos_embed has to be interpolated; a grid of as many patches but other sides counts only
+ * when the caller said so. */
 static int other_grid(const loading *l, const weights_array *a, const safetensors_array *found)
 {
     int grid[2];
     grid_of(&l->w->config, grid);
-    if (strcmp(a->name, "pos_embed") || found->rank != 3 || found->shape[0] != 1 || found->shape[1] < 2
-        || found->shape[2] != a->shape[2])
+    if (strcmp(a->name, "pos_embed") || found->rank != 3 || found->shape[0] != 1
+        || found->shape[1] < 2 || found->shape[2] != a->shape[2])
         return 0;
     return found->shape[1] != a->shape[1]
-           || (l->options.old_grid[0] && (l->options.old_grid[0] != grid[0] || l->options.old_grid[1] != grid[1]));
+           || (l->options.old_grid[0]
+               && (l->options.old_grid[0] != grid[0] || l->options.old_grid[1] != grid[1]));
 }
 
-static ssm2d_status load_resized(loading *l, const weights_array *a, const safetensors_array *found, ssm2d_error *error)
+static ssm2d_status load_resized(loading *l, const weights_array *a, const safetensors_array *found,
+                                 ssm2d_error *error)
 {
     int grid[2];
     char one[64];
     grid_of(&l->w->config, grid);
     if (!old_grid_of(l, found, l->report.old_grid))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: pos_embed has %s, which is no grid that is known: the model needs %d x %d patches", text_path(l->path),
-                    shape_text(found->rank, found->shape, one, sizeof one), grid[0], grid[1]);
+        return fail(
+            error, SSM2D_ERROR_ARGUMENT,
+            "%s: pos_embed has %s, which is no grid that is known: the model needs %d x %d patches",
+            text_path(l->path), shape_text(found->rank, found->shape, one, sizeof one), grid[0],
+            grid[1]);
     float *old = mem_alloc(l->w->context, found->count * sizeof *old);
-    if (!old) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for pos_embed", text_path(l->path));
+    if (!old)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for pos_embed", text_path(l->path));
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
-    if (!status) pos_embed_resize(old, l->report.old_grid, l->params + a->offset, grid, a->shape[2]);
+    if (!status)
+        pos_embed_resize(old, l->report.old_grid, l->params + a->offset, grid, a->shape[2]);
     l->report.resized = 1;
     mem_free(l->w->context, old);
     return status;
@@ -89,7 +97,8 @@ static int same_shape(const weights_array *a, const safetensors_array *found)
 /* A head that fits the model but for its classes. */
 static int other_head(const weights_array *a, const safetensors_array *found)
 {
-    if (a->part != WEIGHTS_HEAD || a->rank != found->rank || a->shape[0] == found->shape[0]) return 0;
+    if (a->part != WEIGHTS_HEAD || a->rank != found->rank || a->shape[0] == found->shape[0])
+        return 0;
     return a->rank == 1 || a->shape[1] == found->shape[1];
 }
 
@@ -105,7 +114,9 @@ static ssm2d_status load_array(loading *l, const weights_array *a, ssm2d_error *
         l->report.new_head = 1;
         return SSM2D_OK;
     }
-    if (!found) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the array %s is missing", text_path(l->path), a->name);
+    if (!found)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the array %s is missing", text_path(l->path),
+                    a->name);
     ssm2d_status status;
     if (other_grid(l, a, found)) {
         status = load_resized(l, a, found, error);
@@ -113,13 +124,15 @@ static ssm2d_status load_array(loading *l, const weights_array *a, ssm2d_error *
         status = safetensors_read_float(l->file, found, l->params + a->offset, error);
     } else if (other_head(a, found)) {
         if (!l->options.new_head)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s is for %zu classes, the model has %zu", text_path(l->path),
-                        a->name, found->shape[0], a->shape[0]);
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s is for %zu classes, the model has %zu",
+                        text_path(l->path), a->name, found->shape[0], a->shape[0]);
         l->report.new_head = 1;
         return SSM2D_OK;
     } else {
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s has the shape %s, the model needs %s", text_path(l->path), a->name,
-                    shape_text(found->rank, found->shape, one, sizeof one), shape_text(a->rank, a->shape, two, sizeof two));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s has the shape %s, the model needs %s",
+                    text_path(l->path), a->name,
+                    shape_text(found->rank, found->shape, one, sizeof one),
+                    shape_text(a->rank, a->shape, two, sizeof two));
     }
     return status ? status : check_finite(l, a, error);
 }
@@ -132,10 +145,12 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     for (int i = 0; i < l->w->count; i++) {
         const weights_array *a = &l->w->arrays[i];
         mixers += a->part == WEIGHTS_MIXERS;
-        if (a->part == WEIGHTS_MIXERS && !first && !safetensors_find(l->file, a->name)) first = a->name;
+        if (a->part == WEIGHTS_MIXERS && !first && !safetensors_find(l->file, a->name))
+            first = a->name;
     }
     if (l->report.new_mixer_arrays && l->report.new_mixer_arrays != mixers)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the array %s is missing, other arrays of mixers are there",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: the array %s is missing, other arrays of mixers are there",
                     text_path(l->path), first);
     return SSM2D_OK;
 }
@@ -144,7 +159,8 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
 static const char *hint_for(const loading *l, const char *name)
 {
     if (strstr(name, ".mixer."))
-        return l->w->config.mixer.kind == &mixer_none ? ": it was made with a mixer" : ": its mixer has other settings";
+        return l->w->config.mixer.kind == &mixer_none ? ": it was made with a mixer"
+                                                      : ": its mixer has other settings";
     if (!strcmp(name, "pos_embed")) return ": it was made with pos_embed=true";
     if (strstr(name, "qkv.bias")) return ": it was made with qkv_bias=true";
     if (strstr(name, "dist")) return ": it is a distilled model's, which there is not yet";
@@ -157,8 +173,9 @@ static ssm2d_status check_extra(const loading *l, ssm2d_error *error)
     for (size_t i = 0; i < safetensors_count(l->file); i++) {
         const char *name = safetensors_get(l->file, i)->name;
         if (!weights_find(l->w, name))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the array %s, which the model does not have%s",
-                        text_path(l->path), text_show(name, strlen(name), shown, sizeof shown), hint_for(l, name));
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: has the array %s, which the model does not have%s", text_path(l->path),
+                        text_show(name, strlen(name), shown, sizeof shown), hint_for(l, name));
     }
     return SSM2D_OK;
 }
@@ -172,20 +189,24 @@ static void read_grid(loading *l)
     const safetensors_array *pos = safetensors_find(l->file, "pos_embed");
     int grid[2], end = 0;
     if (l->options.old_grid[0] || !text || !pos || pos->rank != 3) return;
-    if (sscanf(text, "%5dx%5d%n", &grid[0], &grid[1], &end) != 2 || text[end] || grid[0] < 1 || grid[1] < 1) return;
-    if ((size_t)grid[0] * (size_t)grid[1] + 1 == pos->shape[1]) memcpy(l->options.old_grid, grid, sizeof grid);
+    if (sscanf(text, "%5dx%5d%n", &grid[0], &grid[1], &end) != 2 || text[end] || grid[0] < 1
+        || grid[1] < 1)
+        return;
+    if ((size_t)grid[0] * (size_t)grid[1] + 1 == pos->shape[1])
+        memcpy(l->options.old_grid, grid, sizeof grid);
 }
 
 static ssm2d_status check_kind(const loading *l, ssm2d_error *error)
 {
     const char *format = safetensors_metadata(l->file, "format");
     if (!format || strncmp(format, "ssm2d checkpoint", 16)) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a checkpoint, for --resume: use the model.safetensors beside it",
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: is a checkpoint, for --resume: use the model.safetensors beside it",
                 text_path(l->path));
 }
 
-ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options, float *params,
-                          weights_report *report, ssm2d_error *error)
+ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options,
+                          float *params, weights_report *report, ssm2d_error *error)
 {
     safetensors *file;
     loading l = {.w = w, .path = path, .params = params};
@@ -207,26 +228,33 @@ ssm2d_status weights_load(const weights *w, const char *path, const weights_opti
     return status;
 }
 
-ssm2d_status weights_save(const weights *w, const char *path, const float *params, ssm2d_error *error)
+ssm2d_status weights_save(const weights *w, const char *path, const float *params,
+                          ssm2d_error *error)
 {
     char text[32];
     int grid[2];
     grid_of(&w->config, grid);
     snprintf(text, sizeof text, "%dx%d", grid[0], grid[1]);
-    const safetensors_note notes[] = {{"format", "pt"}, {grid_note, text}}; /* "pt": what readers of PyTorch weights look for */
+    /* "pt": what readers of PyTorch weights look for */
+    const safetensors_note notes[] = {{"format", "pt"}, {grid_note, text}};
     safetensors_item *items = mem_alloc(w->context, (size_t)w->count * sizeof *items);
-    if (!items) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays", text_path(path), w->count);
+    if (!items)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
+                    text_path(path), w->count);
     for (int i = 0; i < w->count; i++) {
         const weights_array *a = &w->arrays[i];
-        items[i] = (safetensors_item){.name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
+        items[i] = (safetensors_item){
+            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
         memcpy(items[i].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
-    ssm2d_status status = safetensors_write(w->context, path, (size_t)w->count, items, 2, notes, error);
+    ssm2d_status status =
+        safetensors_write(w->context, path, (size_t)w->count, items, 2, notes, error);
     mem_free(w->context, items);
     return status;
 }
 
-ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out, ssm2d_error *error)
+ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out,
+                            ssm2d_error *error)
 {
     int old_grid[2], grid[2];
     grid_of(&from->config, old_grid);
@@ -234,8 +262,10 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
     for (int i = 0; i < to->count; i++) {
         const weights_array *b = &to->arrays[i], *a = weights_find(from, b->name);
         const int is_pos = !strcmp(b->name, "pos_embed");
-        if (!a || from->count != to->count || (is_pos ? a->shape[2] != b->shape[2] : a->count != b->count))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s differs between the two models: only the image size may", b->name);
+        if (!a || from->count != to->count
+            || (is_pos ? a->shape[2] != b->shape[2] : a->count != b->count))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s differs between the two models: only the image size may", b->name);
         if (is_pos && (grid[0] != old_grid[0] || grid[1] != old_grid[1]))
             pos_embed_resize(params + a->offset, old_grid, out + b->offset, grid, b->shape[2]);
         else

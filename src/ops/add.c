@@ -1,4 +1,5 @@
-/* add - y = a + b, same shape. Its gradient goes on unchanged; the memory plan lets it stay where it is when that is safe. */
+/* add - y = a + b, same shape. Its gradient goes on unchanged; the memory plan lets it stay where
+ * it is when that is safe. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
@@ -24,12 +25,16 @@ static void backward_part(const node *n, size_t first, size_t end)
     }
 }
 
-static void forward(const graph *g, const node *n) { elementwise(g, n, n->out->count, forward_part); }
+static void forward(const graph *g, const node *n)
+{
+    elementwise(g, n, n->out->count, forward_part);
+}
 
 static void backward(const graph *g, const node *n)
 {
     int moves = 0;
-    for (int k = 0; k < 2; k++) moves |= n->in[k]->needs_grad && (n->adds[k] || n->in[k]->grad != n->out->grad);
+    for (int k = 0; k < 2; k++)
+        moves |= n->in[k]->needs_grad && (n->adds[k] || n->in[k]->grad != n->out->grad);
     if (moves) elementwise(g, n, n->out->count, backward_part);
 }
 
@@ -40,7 +45,8 @@ tensor *add(graph *g, tensor *a, tensor *b)
     char one[64], two[64];
     if (g->status) return NULL;
     if (!same_shape(a, b))
-        return graph_fail(g, "add: shapes %s and %s differ", shape_text(a, one), shape_text(b, two));
+        return graph_fail(g, "add: shapes %s and %s differ", shape_text(a, one),
+                          shape_text(b, two));
     node *n = graph_add(g, &op_add, 2, (tensor *[]){a, b}, 0, NULL);
     return n ? n->out : NULL;
 }

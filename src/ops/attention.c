@@ -1,7 +1,8 @@
 /* attention - y = softmax(q k^T / sqrt(D/heads)) v for each image and head.
  *
- * qkv: [B][T][3*D], row = which*D + head*(D/heads) + d; y: [B][T][D]. Saved: [B][heads][T], log of the sum of exponentials of
- * each row of scores. A task is one head of one image, of few images a part of its queries, and writes only what is its own. */
+ * qkv: [B][T][3*D], row = which*D + head*(D/heads) + d; y: [B][T][D]. Saved: [B][heads][T], log of
+ * the sum of exponentials of each row of scores. A task is one head of one image, of few images a
+ * part of its queries, and writes only what is its own. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
@@ -14,7 +15,8 @@ typedef struct job {
     size_t parts; /* of the queries of a head */
 } job;
 
-/* Forward, a head is cut until there are enough tasks, but not into parts so small that turning k and v would count. */
+/* Forward, a head is cut until there are enough tasks, but not into parts so small that turning k
+ * and v would count. */
 enum { TASKS_WANTED = 12, PART_LEAST = 48 };
 
 static size_t heads_of(const node *n) { return n->size[0]; }
@@ -29,7 +31,8 @@ static size_t saved(const graph *g, const node *n)
 /* For one worker, in whole cache lines. */
 static size_t room(const graph *g, const node *n, int back)
 {
-    return (simd_ops_for(g->context->cpu)->attend_room(n->out->shape[1], width_of(n), back) + 15) / 16 * 16;
+    return (simd_ops_for(g->context->cpu)->attend_room(n->out->shape[1], width_of(n), back) + 15)
+           / 16 * 16;
 }
 
 static size_t scratch(const graph *g, const node *n, int back)
@@ -40,21 +43,23 @@ static size_t scratch(const graph *g, const node *n, int back)
 static attend_args head(const job *j, size_t task, int worker)
 {
     const node *n = j->n;
-    const size_t D = last_axis(n->out), T = n->out->shape[1], b = task / heads_of(n), at = task % heads_of(n) * width_of(n);
+    const size_t D = last_axis(n->out), T = n->out->shape[1], b = task / heads_of(n),
+                 at = task % heads_of(n) * width_of(n);
     const real *q = n->in[0]->data + b * T * 3 * D + at;
-    real *out = n->out->data + b * T * D + at, *scratch_here = n->scratch + (size_t)worker * j->room;
+    real *out = n->out->data + b * T * D + at,
+         *scratch_here = n->scratch + (size_t)worker * j->room;
     return (attend_args){.tokens = T,
-                          .first = 0,
-                          .end = T,
-                          .width = width_of(n),
-                          .row = 3 * D,
-                          .out_row = D,
-                          .q = q,
-                          .k = q + D,
-                          .v = q + 2 * D,
-                          .out = out,
-                          .lse = j->g->training ? n->saved + task * T : NULL,
-                          .scratch = scratch_here};
+                         .first = 0,
+                         .end = T,
+                         .width = width_of(n),
+                         .row = 3 * D,
+                         .out_row = D,
+                         .q = q,
+                         .k = q + D,
+                         .v = q + 2 * D,
+                         .out = out,
+                         .lse = j->g->training ? n->saved + task * T : NULL,
+                         .scratch = scratch_here};
 }
 
 static void forward_head(void *arg, size_t task, int worker)
@@ -92,9 +97,13 @@ static void run(const graph *g, const node *n, int back)
 static void forward(const graph *g, const node *n) { run(g, n, 0); }
 static void backward(const graph *g, const node *n) { run(g, n, 1); }
 
-const op op_attention = {
-    .name = "attention", .reads_in = 1, .reads_out = 1, .saved = saved, .scratch = scratch,
-    .forward = forward, .backward = backward};
+const op op_attention = {.name = "attention",
+                         .reads_in = 1,
+                         .reads_out = 1,
+                         .saved = saved,
+                         .scratch = scratch,
+                         .forward = forward,
+                         .backward = backward};
 
 tensor *attention(graph *g, tensor *qkv, int heads)
 {
@@ -102,7 +111,7 @@ tensor *attention(graph *g, tensor *qkv, int heads)
     if (g->status) return NULL;
     if (qkv->rank != 3 || heads < 1 || qkv->shape[2] % (3 * (size_t)heads))
         return graph_fail(g, "attention: %s is not (batch, tokens, 3 * channels) for %d heads",
-                                shape_text(qkv, one), heads);
+                          shape_text(qkv, one), heads);
     const size_t shape[] = {qkv->shape[0], qkv->shape[1], qkv->shape[2] / 3};
     node *n = graph_add(g, &op_attention, 1, &qkv, 3, shape);
     if (!n) return NULL;

@@ -1,4 +1,5 @@
-/* bce - mean over batch and classes of -t*log s(x) - (1-t)*log(1 - s(x)), s the sigmoid. loss: [1]. */
+/* bce - mean over batch and classes of -t*log s(x) - (1-t)*log(1 - s(x)), s the sigmoid. loss:
+ * [1]. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
@@ -21,7 +22,8 @@ static void backward(const graph *g, const node *n)
     const double scale = (double)n->out->grad[0] / (double)n->in[0]->count;
     for (size_t i = 0; i < n->in[0]->count; i++) {
         double x = (double)n->in[0]->data[i], t = (double)n->in[1]->data[i];
-        n->in[0]->grad[i] = (real)(scale * (1 / (1 + exp(-x)) - t)) + (n->adds[0] ? n->in[0]->grad[i] : 0);
+        n->in[0]->grad[i] =
+            (real)(scale * (1 / (1 + exp(-x)) - t)) + (n->adds[0] ? n->in[0]->grad[i] : 0);
     }
 }
 
@@ -33,7 +35,7 @@ tensor *bce(graph *g, tensor *x, tensor *targets)
     if (g->status) return NULL;
     if (!same_shape(x, targets))
         return graph_fail(g, "bce: logits %s and targets %s differ", shape_text(x, one),
-                                shape_text(targets, two));
+                          shape_text(targets, two));
     node *n = graph_add(g, &op_bce, 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
     return n ? n->out : NULL;
 }

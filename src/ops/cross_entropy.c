@@ -1,4 +1,5 @@
-/* cross_entropy - mean over the batch of -sum_c t_c * log softmax(x)_c; targets t may be soft, and sum to one. loss: [1]. */
+/* cross_entropy - mean over the batch of -sum_c t_c * log softmax(x)_c; targets t may be soft, and
+ * sum to one. loss: [1]. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
@@ -43,7 +44,8 @@ static void backward(const graph *g, const node *n)
     }
 }
 
-const op op_cross_entropy = {.name = "cross_entropy", .reads_in = 3, .forward = forward, .backward = backward};
+const op op_cross_entropy = {
+    .name = "cross_entropy", .reads_in = 3, .forward = forward, .backward = backward};
 
 tensor *cross_entropy(graph *g, tensor *x, tensor *targets)
 {
@@ -51,7 +53,7 @@ tensor *cross_entropy(graph *g, tensor *x, tensor *targets)
     if (g->status) return NULL;
     if (x->rank != 2 || !same_shape(x, targets))
         return graph_fail(g, "cross_entropy: logits %s and targets %s differ", shape_text(x, one),
-                                shape_text(targets, two));
+                          shape_text(targets, two));
     node *n = graph_add(g, &op_cross_entropy, 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
     return n ? n->out : NULL;
 }

@@ -1,4 +1,5 @@
-/* drop_path - stochastic depth: all of an image's numbers are 0 with probability rate, else divided by 1 - rate. */
+/* drop_path - stochastic depth: all of an image's numbers are 0 with probability rate, else divided
+ * by 1 - rate. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/random.h"

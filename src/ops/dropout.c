@@ -1,4 +1,5 @@
-/* dropout - each number is 0 with probability rate, else divided by 1 - rate. The mask is drawn anew in backward, not kept. */
+/* dropout - each number is 0 with probability rate, else divided by 1 - rate. The mask is drawn
+ * anew in backward, not kept. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/random.h"

@@ -37,11 +37,13 @@ static void map_piece(void *arg, size_t task, int worker)
     (void)worker;
     const map_job *j = arg;
     const node *n = j->node;
-    const size_t first = task * PIECE, left = n->out->count - first, count = left < PIECE ? left : PIECE;
+    const size_t first = task * PIECE, left = n->out->count - first,
+                 count = left < PIECE ? left : PIECE;
     if (j->body)
         j->body(n->out->data + first, n->in[0]->data + first, count);
     else
-        j->body_back(n->in[0]->grad + first, n->out->grad + first, j->given + first, count, n->adds[0]);
+        j->body_back(n->in[0]->grad + first, n->out->grad + first, j->given + first, count,
+                     n->adds[0]);
 }
 
 void map(const graph *g, const node *n, void (*body)(real *y, const real *x, size_t n))
@@ -51,7 +53,7 @@ void map(const graph *g, const node *n, void (*body)(real *y, const real *x, siz
 }
 
 void map_back(const graph *g, const node *n, const real *given,
-                    void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds))
+              void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds))
 {
     map_job j = {.node = n, .given = given, .body_back = body};
     pool_run(g->context->pool, (n->out->count + PIECE - 1) / PIECE, map_piece, &j);

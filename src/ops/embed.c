@@ -1,4 +1,5 @@
-/* embed - y[b] = [cls; x[b]] + pos.  x: [B][T][D]; cls: [1][1][D], or none; pos: [1][T'][D], or none; T' = T, one more with cls. */
+/* embed - y[b] = [cls; x[b]] + pos.  x: [B][T][D]; cls: [1][1][D], or none; pos: [1][T'][D], or
+ * none; T' = T, one more with cls. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
@@ -43,11 +44,15 @@ static void backward_token(void *arg, size_t t, int worker)
     }
 }
 
-static void forward(const graph *g, const node *n) { pool_run(g->context->pool, n->out->shape[0], forward_image, (void *)n); }
+static void forward(const graph *g, const node *n)
+{
+    pool_run(g->context->pool, n->out->shape[0], forward_image, (void *)n);
+}
 
 static void backward(const graph *g, const node *n)
 {
-    if (n->in[X]->needs_grad) pool_run(g->context->pool, n->out->shape[0], backward_image, (void *)n);
+    if (n->in[X]->needs_grad)
+        pool_run(g->context->pool, n->out->shape[0], backward_image, (void *)n);
     pool_run(g->context->pool, n->out->shape[1], backward_token, (void *)n);
 }
 
@@ -58,9 +63,10 @@ tensor *embed(graph *g, tensor *x, tensor *cls, tensor *pos)
     char one[64], two[64];
     if (g->status) return NULL;
     const size_t shape[] = {x->shape[0], x->shape[1] + (cls != NULL), x->shape[2]};
-    if (x->rank != 3 || (cls && cls->count != x->shape[2]) || (pos && pos->count != shape[1] * shape[2]))
-        return graph_fail(g, "embed: tokens %s do not fit the position embedding %s", shape_text(x, one),
-                                pos ? shape_text(pos, two) : "(none)");
+    if (x->rank != 3 || (cls && cls->count != x->shape[2])
+        || (pos && pos->count != shape[1] * shape[2]))
+        return graph_fail(g, "embed: tokens %s do not fit the position embedding %s",
+                          shape_text(x, one), pos ? shape_text(pos, two) : "(none)");
     if ((cls && cls->role == ROLE_VALUE) || (pos && pos->role == ROLE_VALUE))
         return graph_fail(g, "embed: cls and pos must be parameters or inputs");
     node *n = graph_add(g, &op_embed, 3, (tensor *[]){x, cls, pos}, 3, shape);

@@ -20,8 +20,14 @@ static void backward_part(const node *n, size_t first, size_t end)
     }
 }
 
-static void forward(const graph *g, const node *n) { elementwise(g, n, n->out->count, forward_part); }
-static void backward(const graph *g, const node *n) { elementwise(g, n, n->out->count, backward_part); }
+static void forward(const graph *g, const node *n)
+{
+    elementwise(g, n, n->out->count, forward_part);
+}
+static void backward(const graph *g, const node *n)
+{
+    elementwise(g, n, n->out->count, backward_part);
+}
 
 const op op_gate = {.name = "gate", .reads_in = 3, .forward = forward, .backward = backward};
 
@@ -30,7 +36,8 @@ tensor *gate(graph *g, tensor *a, tensor *b)
     char one[64], two[64];
     if (g->status) return NULL;
     if (!same_shape(a, b))
-        return graph_fail(g, "gate: shapes %s and %s differ", shape_text(a, one), shape_text(b, two));
+        return graph_fail(g, "gate: shapes %s and %s differ", shape_text(a, one),
+                          shape_text(b, two));
     node *n = graph_add(g, &op_gate, 2, (tensor *[]){a, b}, 0, NULL);
     return n ? n->out : NULL;
 }

@@ -1,7 +1,9 @@
-/* layer_norm - y = (x - mean)/sqrt(variance + eps) * gamma + beta over the last axis; biased variance.
+/* layer_norm - y = (x - mean)/sqrt(variance + eps) * gamma + beta over the last axis; biased
+ * variance.
  *
- * x, y: [rows][D]; gamma, beta: [D]. Saved: [rows][2], mean and 1/sqrt(variance + eps). Rows are cut into parts, their number a
- * function of the shape alone; sums over rows are kept for each part and added in order. */
+ * x, y: [rows][D]; gamma, beta: [D]. Saved: [rows][2], mean and 1/sqrt(variance + eps). Rows are
+ * cut into parts, their number a function of the shape alone; sums over rows are kept for each part
+ * and added in order. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
@@ -43,8 +45,9 @@ static void forward_part(void *arg, size_t part, int worker)
     const node *n = j->n;
     const size_t rows = rows_of(n->out), D = last_axis(n->out);
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
-        j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL, n->in[X]->data + r * D,
-                      n->in[GAMMA]->data, n->in[BETA]->data, D, (real)n->value[0]);
+        j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL,
+                      n->in[X]->data + r * D, n->in[GAMMA]->data, n->in[BETA]->data, D,
+                      (real)n->value[0]);
 }
 
 static void backward_part(void *arg, size_t part, int worker)
@@ -56,8 +59,9 @@ static void backward_part(void *arg, size_t part, int worker)
     real *dgamma = n->scratch + part * 2 * D, *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
     memset(dgamma, 0, 2 * D * sizeof(real));
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
-        j->simd->norm_back(dx ? dx + r * D : NULL, dgamma, dgamma + D, n->out->grad + r * D, n->in[X]->data + r * D,
-                           n->saved + 2 * r, n->in[GAMMA]->data, D, n->adds[X]);
+        j->simd->norm_back(dx ? dx + r * D : NULL, dgamma, dgamma + D, n->out->grad + r * D,
+                           n->in[X]->data + r * D, n->saved + 2 * r, n->in[GAMMA]->data, D,
+                           n->adds[X]);
 }
 
 static void forward(const graph *g, const node *n)
@@ -76,13 +80,18 @@ static void backward(const graph *g, const node *n)
         if (!n->in[i]->needs_grad) continue;
         if (!n->adds[i]) memset(sum, 0, D * sizeof(real));
         for (size_t part = 0; part < j.parts; part++)
-            for (size_t d = 0; d < D; d++) sum[d] += n->scratch[(part * 2 + (size_t)(i - GAMMA)) * D + d];
+            for (size_t d = 0; d < D; d++)
+                sum[d] += n->scratch[(part * 2 + (size_t)(i - GAMMA)) * D + d];
     }
 }
 
-const op op_layer_norm = {
-    .name = "layer_norm", .reads_in = 3, .cheap = 1, .saved = saved, .scratch = scratch,
-    .forward = forward, .backward = backward};
+const op op_layer_norm = {.name = "layer_norm",
+                          .reads_in = 3,
+                          .cheap = 1,
+                          .saved = saved,
+                          .scratch = scratch,
+                          .forward = forward,
+                          .backward = backward};
 
 tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
 {
@@ -90,7 +99,7 @@ tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
     if (g->status) return NULL;
     if (gamma->count != last_axis(x) || beta->count != last_axis(x))
         return graph_fail(g, "layer_norm: input %s does not fit weights %s", shape_text(x, one),
-                                shape_text(gamma->count != last_axis(x) ? gamma : beta, two));
+                          shape_text(gamma->count != last_axis(x) ? gamma : beta, two));
     node *n = graph_add(g, &op_layer_norm, 3, (tensor *[]){x, gamma, beta}, 0, NULL);
     if (!n) return NULL;
     n->value[0] = eps;

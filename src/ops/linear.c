@@ -1,15 +1,16 @@
 /* linear - y = x W^T + b.  x: [m][k], W: [n][k], b: [n], y: [m][n].
  *
- * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; dW = dy^T x needs none of that (simd/gemm_tn.h).
- * Tasks are blocks of rows (of dW: blocks of its rows over all of m), a function of the shape alone, so that the result does not
- * depend on the number of threads. */
+ * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; dW = dy^T x needs
+ * none of that (simd/gemm_tn.h). Tasks are blocks of rows (of dW: blocks of its rows over all of
+ * m), a function of the shape alone, so that the result does not depend on the number of
+ * threads. */
 #include "core/status.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-/* A block of rows is tall enough that reading packed weights for it does not count, and small enough to stay in the
- * second-level cache. */
+/* A block of rows is tall enough that reading packed weights for it does not count, and small
+ * enough to stay in the second-level cache. */
 enum { TALL = 256, FEW = 256, TASKS_WANTED = 8, BLOCK_COLS = 48 };
 
 /* Few rows, as of one image, are left together, and the columns are cut; else the rows. */
@@ -18,7 +19,7 @@ static size_t block_rows(size_t m)
     return m < FEW ? m : m < TALL * TASKS_WANTED ? (m + TASKS_WANTED - 1) / TASKS_WANTED : TALL;
 }
 
-/* ---- packed products ------------------------------------------------------------------------------------------------ */
+/* ---- packed products ------------------------------------------------------------------------- */
 
 typedef struct job {
     const simd_ops *simd;
@@ -42,7 +43,8 @@ static void product_block(void *arg, size_t task, int worker)
 {
     const job *j = arg;
     gemm_packed_args p = j->product;
-    const size_t i = task / j->across * j->rows, first = task % j->across * j->cols, end = first + j->cols;
+    const size_t i = task / j->across * j->rows, first = task % j->across * j->cols,
+                 end = first + j->cols;
     if (j->pack) pack_block(arg, task, worker);
     p.m = i + j->rows < p.m ? j->rows : p.m - i;
     p.x += i * p.k;
@@ -67,9 +69,10 @@ static void multiply(const graph *g, job *j, int is_packed)
     pool_run(g->context->pool, (m + j->rows - 1) / j->rows * j->across, product_block, j);
 }
 
-/* ---- forward -------------------------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
-/* Inference on few rows keeps W packed; the owner of the graph says when it has changed (graph.step). */
+/* Inference on few rows keeps W packed; the owner of the graph says when it has changed
+ * (graph.step). */
 typedef struct kept {
     uint64_t packed; /* step + 1 for which it was done */
     _Alignas(64) real weights[];
@@ -85,13 +88,18 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (!keeps(g, nd)) return SSM2D_OK;
     nd->object = mem_alloc(g->context, sizeof(kept) + simd_of(g)->packed_room(n, k) * sizeof(real));
-    return nd->object ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
+    return nd->object
+               ? SSM2D_OK
+               : fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
 }
 
 static void destroy(graph *g, node *nd) { mem_free(g->context, nd->object); }
 
 /* For one worker, in whole cache lines. */
-static size_t turned_room(const graph *g) { return (simd_of(g)->turned_room(BLOCK_COLS) + 15) / 16 * 16; }
+static size_t turned_room(const graph *g)
+{
+    return (simd_of(g)->turned_room(BLOCK_COLS) + 15) / 16 * 16;
+}
 
 static size_t scratch(const graph *g, const node *nd, int back)
 {
@@ -111,13 +119,14 @@ static void forward(const graph *g, const node *nd)
     real *packed = w ? w->weights : nd->scratch;
     const int is_packed = w && w->packed == g->step + 1;
     job j = {.simd = simd_of(g),
-             .product = {m, n, k, nd->in[0]->data, packed, nd->inputs < 3 ? NULL : nd->in[2]->data, nd->out->data, 0},
+             .product = {m, n, k, nd->in[0]->data, packed, nd->inputs < 3 ? NULL : nd->in[2]->data,
+                         nd->out->data, 0},
              .packing = {n, k, nd->in[1]->data, 1, k, packed}};
     multiply(g, &j, is_packed);
     if (w) w->packed = g->step + 1;
 }
 
-/* ---- backward ------------------------------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 typedef struct weights_job {
     const simd_ops *simd;
@@ -130,33 +139,37 @@ static void weight_block(void *arg, size_t task, int worker)
 {
     const weights_job *j = arg;
     const size_t first = task * BLOCK_COLS, end = first + BLOCK_COLS, n = j->product.n;
-    j->simd->turned_product(&j->product, first, end < n ? end : n, j->scratch + (size_t)worker * j->room);
+    j->simd->turned_product(&j->product, first, end < n ? end : n,
+                            j->scratch + (size_t)worker * j->room);
 }
 
 static void backward(const graph *g, const node *nd)
 {
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (nd->in[0]->needs_grad) {
-        job j = {.simd = simd_of(g),
-                 .product = {m, k, n, nd->out->grad, nd->scratch, NULL, nd->in[0]->grad, nd->adds[0]},
-                 .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
+        job j = {
+            .simd = simd_of(g),
+            .product = {m, k, n, nd->out->grad, nd->scratch, NULL, nd->in[0]->grad, nd->adds[0]},
+            .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
         multiply(g, &j, 0);
     }
     weights_job j = {.simd = simd_of(g),
-                     .product = {m, n, k, nd->in[0]->data, nd->out->grad, nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
+                     .product = {m, n, k, nd->in[0]->data, nd->out->grad,
+                                 nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
                                  nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL},
                      .scratch = nd->scratch,
                      .room = turned_room(g)};
-    if (j.product.dw || j.product.db) pool_run(g->context->pool, (n + BLOCK_COLS - 1) / BLOCK_COLS, weight_block, &j);
+    if (j.product.dw || j.product.db)
+        pool_run(g->context->pool, (n + BLOCK_COLS - 1) / BLOCK_COLS, weight_block, &j);
 }
 
 const op op_linear = {.name = "linear",
-                            .reads_in = 3,
-                            .scratch = scratch,
-                            .prepare = prepare,
-                            .forward = forward,
-                            .backward = backward,
-                            .destroy = destroy};
+                      .reads_in = 3,
+                      .scratch = scratch,
+                      .prepare = prepare,
+                      .forward = forward,
+                      .backward = backward,
+                      .destroy = destroy};
 
 tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
 {
@@ -164,11 +177,12 @@ tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
     if (g->status) return NULL;
     if (w->rank != 2 || last_axis(w) != last_axis(x) || (b && b->count != w->shape[0]))
         return graph_fail(g, "linear: input %s does not fit weights %s", shape_text(x, one),
-                                shape_text(w, two));
+                          shape_text(w, two));
     if (w->role == ROLE_VALUE
-        || (b && b->role == ROLE_VALUE)) /* their gradients are added to, which nobody clears for a value */
+        /* their gradients are added to, which nobody clears for a value */
+        || (b && b->role == ROLE_VALUE))
         return graph_fail(g, "linear: weights and bias must be parameters or inputs, not %s",
-                                w->role == ROLE_VALUE ? w->name : b->name);
+                          w->role == ROLE_VALUE ? w->name : b->name);
     size_t shape[GRAPH_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = w->shape[0];

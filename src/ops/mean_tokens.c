@@ -25,11 +25,18 @@ static void backward_image(void *arg, size_t b, int worker)
     const real *dy = n->out->grad + b * D;
     real *dx = n->in[0]->grad + b * T * D;
     for (size_t t = 0; t < T; t++)
-        for (size_t d = 0; d < D; d++) dx[t * D + d] = dy[d] / (real)T + (n->adds[0] ? dx[t * D + d] : 0);
+        for (size_t d = 0; d < D; d++)
+            dx[t * D + d] = dy[d] / (real)T + (n->adds[0] ? dx[t * D + d] : 0);
 }
 
-static void forward(const graph *g, const node *n) { pool_run(g->context->pool, n->out->shape[0], forward_image, (void *)n); }
-static void backward(const graph *g, const node *n) { pool_run(g->context->pool, n->out->shape[0], backward_image, (void *)n); }
+static void forward(const graph *g, const node *n)
+{
+    pool_run(g->context->pool, n->out->shape[0], forward_image, (void *)n);
+}
+static void backward(const graph *g, const node *n)
+{
+    pool_run(g->context->pool, n->out->shape[0], backward_image, (void *)n);
+}
 
 const op op_mean_tokens = {.name = "mean_tokens", .forward = forward, .backward = backward};
 
@@ -37,7 +44,9 @@ tensor *mean_tokens(graph *g, tensor *x)
 {
     char one[64];
     if (g->status) return NULL;
-    if (x->rank != 3) return graph_fail(g, "mean_tokens: %s is not (batch, tokens, channels)", shape_text(x, one));
+    if (x->rank != 3)
+        return graph_fail(g, "mean_tokens: %s is not (batch, tokens, channels)",
+                          shape_text(x, one));
     const size_t shape[] = {x->shape[0], x->shape[2]};
     node *n = graph_add(g, &op_mean_tokens, 1, &x, 2, shape);
     return n ? n->out : NULL;

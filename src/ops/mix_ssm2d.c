@@ -1,7 +1,8 @@
-/* mix_ssm2d - the 2-D SSM over the patch tokens, as a grid; tokens before `first` (CLS) pass unchanged.
+/* mix_ssm2d - the 2-D SSM over the patch tokens, as a grid; tokens before `first` (CLS) pass
+ * unchanged.
  *
- * The layer reads and writes its tokens in place through strides. For inference its kernels are made once per parameters:
- * the owner of the graph says when they have changed (graph.step). */
+ * The layer reads and writes its tokens in place through strides. For inference its kernels are
+ * made once per parameters: the owner of the graph says when they have changed (graph.step). */
 #include "core/status.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
@@ -20,9 +21,11 @@ typedef struct mixer {
 
 static void move_first(const node *n, real *to, const real *from, int adds)
 {
-    const size_t image = n->out->count / n->out->shape[0], count = n->size[FIRST] * last_axis(n->out);
+    const size_t image = n->out->count / n->out->shape[0],
+                 count = n->size[FIRST] * last_axis(n->out);
     for (size_t b = 0; b < n->out->shape[0]; b++)
-        for (size_t i = 0; i < count; i++) to[b * image + i] = from[b * image + i] + (adds ? to[b * image + i] : 0);
+        for (size_t i = 0; i < count; i++)
+            to[b * image + i] = from[b * image + i] + (adds ? to[b * image + i] : 0);
 }
 
 static void forward(const graph *g, const node *n)
@@ -45,7 +48,8 @@ static void backward(const graph *g, const node *n)
     real *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
     if (dx && !n->adds[X]) memset(dx, 0, n->in[X]->count * sizeof(real));
     if (dx) move_first(n, dx, n->out->grad, 1);
-    ssm2d_backward(m->plan, m->workspace, n->in[PARAMS]->data, n->in[X]->data + at, n->out->grad + at, dx ? dx + at : NULL,
+    ssm2d_backward(m->plan, m->workspace, n->in[PARAMS]->data, n->in[X]->data + at,
+                   n->out->grad + at, dx ? dx + at : NULL,
                    n->in[PARAMS]->needs_grad ? n->in[PARAMS]->grad : NULL);
 }
 
@@ -72,19 +76,25 @@ static void destroy(graph *g, node *n)
     mem_free(g->context, m);
 }
 
-const op op_mix_ssm2d = {
-    .name = "mix_ssm2d", .reads_in = 3, .prepare = prepare, .forward = forward, .backward = backward, .destroy = destroy};
+const op op_mix_ssm2d = {.name = "mix_ssm2d",
+                         .reads_in = 3,
+                         .prepare = prepare,
+                         .forward = forward,
+                         .backward = backward,
+                         .destroy = destroy};
 
-tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first, int rows, int cols)
+tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first,
+                  int rows, int cols)
 {
     char one[64];
     if (g->status) return NULL;
     ssm2d_error error;
     if (ssm2d_config_check(config, &error)) return graph_fail(g, "mixer: %s", error.line);
-    if (x->rank != 3 || first < 0 || rows < 1 || cols < 1 || x->shape[1] != (size_t)first + (size_t)rows * (size_t)cols
+    if (x->rank != 3 || first < 0 || rows < 1 || cols < 1
+        || x->shape[1] != (size_t)first + (size_t)rows * (size_t)cols
         || x->shape[2] != (size_t)config->channels || params->count != ssm2d_param_total(config))
-        return graph_fail(g, "mixer: tokens %s are not %d + %d x %d with %d channels", shape_text(x, one), first,
-                                rows, cols, config->channels);
+        return graph_fail(g, "mixer: tokens %s are not %d + %d x %d with %d channels",
+                          shape_text(x, one), first, rows, cols, config->channels);
     node *n = graph_add(g, &op_mix_ssm2d, 2, (tensor *[]){x, params}, 0, NULL);
     if (!n) return NULL;
     mixer *m = mem_alloc(g->context, sizeof *m);

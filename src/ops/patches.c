@@ -1,4 +1,5 @@
-/* patches - cuts images into patches, flattened as (channel, row, column). x: [B][C][R][S], y: [B][R/p*S/p][C*p*p]. */
+/* patches - cuts images into patches, flattened as (channel, row, column). x: [B][C][R][S], y:
+ * [B][R/p*S/p][C*p*p]. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
@@ -11,7 +12,8 @@ typedef struct job {
 /* One row of patches of one image; to the patches, or (back) from their gradient. */
 static void move_row(const node *n, size_t task, real *image, real *patches, int back)
 {
-    const size_t *x = n->in[0]->shape, p = n->size[0], down = x[2] / p, across = x[3] / p, length = x[1] * p * p;
+    const size_t *x = n->in[0]->shape, p = n->size[0], down = x[2] / p, across = x[3] / p,
+                 length = x[1] * p * p;
     const size_t b = task / down, i = task % down;
     for (size_t j = 0; j < across; j++) {
         real *patch = patches + ((b * down + i) * across + j) * length;
@@ -21,7 +23,8 @@ static void move_row(const node *n, size_t task, real *image, real *patches, int
                 if (!back)
                     memcpy(patch, pixels, p * sizeof(real));
                 else
-                    for (size_t l = 0; l < p; l++) pixels[l] = patch[l] + (n->adds[0] ? pixels[l] : 0);
+                    for (size_t l = 0; l < p; l++)
+                        pixels[l] = patch[l] + (n->adds[0] ? pixels[l] : 0);
             }
     }
 }
@@ -43,13 +46,15 @@ static void backward_row(void *arg, size_t task, int worker)
 static void forward(const graph *g, const node *n)
 {
     job j = {n};
-    pool_run(g->context->pool, n->in[0]->shape[0] * (n->in[0]->shape[2] / n->size[0]), forward_row, &j);
+    pool_run(g->context->pool, n->in[0]->shape[0] * (n->in[0]->shape[2] / n->size[0]), forward_row,
+             &j);
 }
 
 static void backward(const graph *g, const node *n)
 {
     job j = {n};
-    pool_run(g->context->pool, n->in[0]->shape[0] * (n->in[0]->shape[2] / n->size[0]), backward_row, &j);
+    pool_run(g->context->pool, n->in[0]->shape[0] * (n->in[0]->shape[2] / n->size[0]), backward_row,
+             &j);
 }
 
 const op op_patches = {.name = "patches", .cheap = 1, .forward = forward, .backward = backward};
@@ -60,8 +65,8 @@ tensor *patches(graph *g, tensor *x, int patch)
     if (g->status) return NULL;
     const size_t p = (size_t)patch;
     if (x->rank != 4 || patch < 1 || x->shape[2] % p || x->shape[3] % p)
-        return graph_fail(g, "patches: images %s cannot be cut into patches of %d x %d", shape_text(x, one), patch,
-                                patch);
+        return graph_fail(g, "patches: images %s cannot be cut into patches of %d x %d",
+                          shape_text(x, one), patch, patch);
     const size_t shape[] = {x->shape[0], x->shape[2] / p * (x->shape[3] / p), x->shape[1] * p * p};
     node *n = graph_add(g, &op_patches, 1, &x, 3, shape);
     if (!n) return NULL;

@@ -1,4 +1,5 @@
-/* random - numbers in [0, 1) that depend only on (seed, step, node, index), so that order and threads do not matter. */
+/* random - numbers in [0, 1) that depend only on (seed, step, node, index), so that order and
+ * threads do not matter. */
 #ifndef SSM2D_OPS_RANDOM_H
 #define SSM2D_OPS_RANDOM_H
 

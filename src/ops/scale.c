@@ -16,8 +16,14 @@ static void backward_part(const node *n, size_t first, size_t end)
     for (size_t i = first; i < end; i++) dx[i] = factor * dy[i] + (n->adds[0] ? dx[i] : 0);
 }
 
-static void forward(const graph *g, const node *n) { elementwise(g, n, n->out->count, forward_part); }
-static void backward(const graph *g, const node *n) { elementwise(g, n, n->out->count, backward_part); }
+static void forward(const graph *g, const node *n)
+{
+    elementwise(g, n, n->out->count, forward_part);
+}
+static void backward(const graph *g, const node *n)
+{
+    elementwise(g, n, n->out->count, backward_part);
+}
 
 const op op_scale = {.name = "scale", .cheap = 1, .forward = forward, .backward = backward};
 

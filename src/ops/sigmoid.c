@@ -3,7 +3,10 @@
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-static void forward(const graph *g, const node *n) { map(g, n, simd_ops_for(g->context->cpu)->sigmoid); }
+static void forward(const graph *g, const node *n)
+{
+    map(g, n, simd_ops_for(g->context->cpu)->sigmoid);
+}
 
 static void backward(const graph *g, const node *n)
 {

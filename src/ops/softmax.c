@@ -20,7 +20,8 @@ static void run_rows(void *arg, size_t task, int worker)
     const size_t D = last_axis(n->out);
     for (size_t r = task * j->rows; r < (task + 1) * j->rows && r < rows_of(n->out); r++)
         if (j->back)
-            j->simd->softmax_back(n->in[0]->grad + r * D, n->out->grad + r * D, n->out->data + r * D, D, n->adds[0]);
+            j->simd->softmax_back(n->in[0]->grad + r * D, n->out->grad + r * D,
+                                  n->out->data + r * D, D, n->adds[0]);
         else
             j->simd->softmax(n->out->data + r * D, n->in[0]->data + r * D, D);
 }

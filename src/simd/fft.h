@@ -1,4 +1,5 @@
-/* fft - the stages of fft_table.h. Every radix is written once, for both ways and for any number of elements present. */
+/* fft - the stages of fft_table.h. Every radix is written once, for both ways and for any number of
+ * elements present. */
 
 /* `is` is known when compiling: 0 for an element that is zero, which costs nothing. */
 typedef struct element {
@@ -47,7 +48,10 @@ INLINE element minus_i(element a, element b)
 INLINE element plus_si(element a, element b, int s) { return s < 0 ? minus_i(a, b) : plus_i(a, b); }
 
 INLINE element scale(element a, real c) { return a.is ? (element){a.re * c, a.im * c, 1} : a; }
-INLINE element scale_plus(element a, real c, element b) { return (element){a.re + c * b.re, a.im + c * b.im, 1}; }
+INLINE element scale_plus(element a, real c, element b)
+{
+    return (element){a.re + c * b.re, a.im + c * b.im, 1};
+}
 
 /* a * (re + s*i*im) and, for elements, a*b, a*conj(b) */
 INLINE element turn(element a, real re, real im, int s)
@@ -56,8 +60,14 @@ INLINE element turn(element a, real re, real im, int s)
     if (s < 0) return (element){a.re * re + a.im * im, a.im * re - a.re * im, 1};
     return (element){a.re * re - a.im * im, a.im * re + a.re * im, 1};
 }
-INLINE element times(element a, element b) { return (element){a.re * b.re - a.im * b.im, a.im * b.re + a.re * b.im, 1}; }
-INLINE element times_conj(element a, element b) { return (element){a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im, 1}; }
+INLINE element times(element a, element b)
+{
+    return (element){a.re * b.re - a.im * b.im, a.im * b.re + a.re * b.im, 1};
+}
+INLINE element times_conj(element a, element b)
+{
+    return (element){a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im, 1};
+}
 
 INLINE void dft1(element *x, int s) { (void)x, (void)s; }
 
@@ -92,8 +102,10 @@ INLINE void dft5(element *x, int s)
 {
     const real c1 = (real)0.30901699437494742410, c2 = (real)-0.80901699437494742410;
     const real s1 = (real)0.95105651629515357212, s2 = (real)0.58778525229247312917;
-    element t1 = plus(x[1], x[4]), d1 = minus(x[1], x[4]), t2 = plus(x[2], x[3]), d2 = minus(x[2], x[3]);
-    element a1 = scale_plus(scale_plus(x[0], c1, t1), c2, t2), a2 = scale_plus(scale_plus(x[0], c2, t1), c1, t2);
+    element t1 = plus(x[1], x[4]), d1 = minus(x[1], x[4]), t2 = plus(x[2], x[3]),
+            d2 = minus(x[2], x[3]);
+    element a1 = scale_plus(scale_plus(x[0], c1, t1), c2, t2),
+            a2 = scale_plus(scale_plus(x[0], c2, t1), c1, t2);
     element b1 = scale_plus(scale(d1, s1), s2, d2), b2 = scale_plus(scale(d1, s2), -s1, d2);
     x[0] = plus(x[0], plus(t1, t2));
     x[1] = plus_si(a1, b1, s);
@@ -102,11 +114,14 @@ INLINE void dft5(element *x, int s)
     x[4] = plus_si(a1, b1, -s);
 }
 
-/* Real parts first, then imaginary ones: either needs only half of the sums and differences, which then fit the registers. */
+/* Real parts first, then imaginary ones: either needs only half of the sums and differences, which
+ * then fit the registers. */
 INLINE void dft7(element *x, int s)
 {
-    const real c1 = (real)0.62348980185873353053, c2 = (real)-0.22252093395631440429, c3 = (real)-0.90096886790241912624;
-    const real s1 = (real)0.78183148246802980871, s2 = (real)0.97492791218182360702, s3 = (real)0.43388373911755812048;
+    const real c1 = (real)0.62348980185873353053, c2 = (real)-0.22252093395631440429,
+               c3 = (real)-0.90096886790241912624;
+    const real s1 = (real)0.78183148246802980871, s2 = (real)0.97492791218182360702,
+               s3 = (real)0.43388373911755812048;
     const vec t1 = x[1].re + x[6].re, t2 = x[2].re + x[5].re, t3 = x[3].re + x[4].re, t0 = x[0].re;
     const vec d1 = x[1].im - x[6].im, d2 = x[2].im - x[5].im, d3 = x[3].im - x[4].im;
     const vec i1 = x[1].im + x[6].im, i2 = x[2].im + x[5].im, i3 = x[3].im + x[4].im, i0 = x[0].im;
@@ -142,27 +157,31 @@ INLINE void dft8(element *x, int s)
     x[3] = scale_plus(e3, -root, o3), x[7] = scale_plus(e3, root, o3);
 }
 
-/* Loops over j < r are written out by the compiler: r and `present` are constants wherever these are used. */
+/* Loops over j < r are written out by the compiler: r and `present` are constants wherever these
+ * are used. */
 #define FFT_EACH(from, end) _Pragma("GCC unroll 8") for (int j = from; j < (end); j++)
-#define PAIR (2 * LANES)
+#define PAIR                (2 * LANES)
 
 typedef void fft_dft(element *x, int s);
 
-INLINE void fft_first(fft_dft *dft, const int r, const int present, real *out, const real *re, const real *im, ptrdiff_t step,
-                      int m, int from, int to, const real *twiddles)
+INLINE void fft_first(fft_dft *dft, const int r, const int present, real *out, const real *re,
+                      const real *im, ptrdiff_t step, int m, int from, int to, const real *twiddles)
 {
     for (int k = from; k < to; k++) {
         const real *w = twiddles + (ptrdiff_t)k * 2 * (r - 1);
         element x[FFT_RADIX];
-        FFT_EACH(0, r) x[j] = j < present ? fft_get(re + (k + j * m) * step, im + (k + j * m) * step) : fft_zero();
+        FFT_EACH(0, r)
+        x[j] = j < present ? fft_get(re + (k + j * m) * step, im + (k + j * m) * step) : fft_zero();
         dft(x, -1);
         fft_put(out + (ptrdiff_t)k * PAIR, x[0]);
-        FFT_EACH(1, r) fft_put(out + (ptrdiff_t)(k + j * m) * PAIR, turn(x[j], w[2 * j - 2], w[2 * j - 1], 1));
+        FFT_EACH(1, r)
+        fft_put(out + (ptrdiff_t)(k + j * m) * PAIR, turn(x[j], w[2 * j - 2], w[2 * j - 1], 1));
     }
 }
 
-INLINE void fft_first_back(fft_dft *dft, const int r, const int present, real *re, real *im, ptrdiff_t step, const real *in,
-                           int m, int from, int to, const real *twiddles, int add)
+INLINE void fft_first_back(fft_dft *dft, const int r, const int present, real *re, real *im,
+                           ptrdiff_t step, const real *in, int m, int from, int to,
+                           const real *twiddles, int add)
 {
     for (int k = from; k < to; k++) {
         const real *w = twiddles + (ptrdiff_t)k * 2 * (r - 1);
@@ -189,7 +208,8 @@ INLINE void fft_middle(fft_dft *dft, const int r, real *x, int blocks, int m, co
         fft_first(dft, r, r, x, x, x + LANES, PAIR, m, 0, m, twiddles);
 }
 
-INLINE void fft_middle_back(fft_dft *dft, const int r, real *x, int blocks, int m, const real *twiddles)
+INLINE void fft_middle_back(fft_dft *dft, const int r, real *x, int blocks, int m,
+                            const real *twiddles)
 {
     for (int b = 0; b < blocks; b++, x += (ptrdiff_t)r * m * PAIR)
         fft_first_back(dft, r, r, x, x + LANES, PAIR, x, m, 0, m, twiddles, 0);
@@ -205,7 +225,8 @@ INLINE void fft_last(fft_dft *dft, const int r, real *p, int blocks, int s)
     }
 }
 
-INLINE void fft_convolve(fft_dft *dft, const int r, const int conjugate, real *p, const real *k, int blocks)
+INLINE void fft_convolve(fft_dft *dft, const int r, const int conjugate, real *p, const real *k,
+                         int blocks)
 {
     for (int b = 0; b < blocks; b++, p += r * PAIR, k += r * PAIR) {
         element x[FFT_RADIX];
@@ -221,7 +242,8 @@ INLINE void fft_convolve(fft_dft *dft, const int r, const int conjugate, real *p
     }
 }
 
-INLINE void fft_correlate(fft_dft *dft, const int r, real *p, real *g, const real *u, const real *k, int blocks)
+INLINE void fft_correlate(fft_dft *dft, const int r, real *p, real *g, const real *u, const real *k,
+                          int blocks)
 {
     for (int b = 0; b < blocks; b++, p += r * PAIR, g += r * PAIR, u += r * PAIR) {
         element x[FFT_RADIX];
@@ -229,7 +251,8 @@ INLINE void fft_correlate(fft_dft *dft, const int r, real *p, real *g, const rea
         dft(x, -1);
         FFT_EACH(0, r)
         {
-            element uj = fft_get(u + j * PAIR, u + j * PAIR + LANES), gj = fft_get(g + j * PAIR, g + j * PAIR + LANES);
+            element uj = fft_get(u + j * PAIR, u + j * PAIR + LANES),
+                    gj = fft_get(g + j * PAIR, g + j * PAIR + LANES);
             gj.re += uj.re * x[j].re + uj.im * x[j].im;
             gj.im += uj.re * x[j].im - uj.im * x[j].re;
             fft_put(g + j * PAIR, gj);
@@ -242,8 +265,10 @@ INLINE void fft_correlate(fft_dft *dft, const int r, real *p, real *g, const rea
     }
 }
 
-/* With Z(c) = A(c) + i*B(c) and A(-c) = conj(A(c)): A = (Z(c) + conj(Z(-c))) / 2, B = (Z(c) - conj(Z(-c))) / 2i. */
-static void fft_split(real *a, real *b, ptrdiff_t step, const real *z, const int (*at)[2], int count, real factor)
+/* With Z(c) = A(c) + i*B(c) and A(-c) = conj(A(c)): A = (Z(c) + conj(Z(-c))) / 2, B = (Z(c) -
+ * conj(Z(-c))) / 2i. */
+static void fft_split(real *a, real *b, ptrdiff_t step, const real *z, const int (*at)[2],
+                      int count, real factor)
 {
     for (int c = 0; c < count; c++, a += step, b += step) {
         const real *p = z + (ptrdiff_t)at[c][0] * PAIR, *q = z + (ptrdiff_t)at[c][1] * PAIR;
@@ -253,7 +278,8 @@ static void fft_split(real *a, real *b, ptrdiff_t step, const real *z, const int
     }
 }
 
-static void fft_join(real *z, const real *a, const real *b, ptrdiff_t step, const int (*at)[2], int count)
+static void fft_join(real *z, const real *a, const real *b, ptrdiff_t step, const int (*at)[2],
+                     int count)
 {
     for (int c = 0; c < count; c++, a += step, b += step) {
         real *p = z + (ptrdiff_t)at[c][0] * PAIR, *q = z + (ptrdiff_t)at[c][1] * PAIR;
@@ -263,53 +289,74 @@ static void fft_join(real *z, const real *a, const real *b, ptrdiff_t step, cons
     }
 }
 
-#define FIRST(r, present)                                                                                                      \
-    static void fft_first_##r##_##present(real *out, const real *re, const real *im, ptrdiff_t step, int m, int from, int to,  \
-                                          const real *twiddles)                                                                \
-    {                                                                                                                          \
-        fft_first(dft##r, r, present, out, re, im, step, m, from, to, twiddles);                                               \
-    }                                                                                                                          \
-    static void fft_first_back_##r##_##present(real *re, real *im, ptrdiff_t step, const real *in, int m, int from, int to,    \
-                                               const real *twiddles, int add)                                                  \
-    {                                                                                                                          \
-        fft_first_back(dft##r, r, present, re, im, step, in, m, from, to, twiddles, add);                                      \
+#define FIRST(r, present)                                                                          \
+    static void fft_first_##r##_##present(real *out, const real *re, const real *im,               \
+                                          ptrdiff_t step, int m, int from, int to,                 \
+                                          const real *twiddles)                                    \
+    {                                                                                              \
+        fft_first(dft##r, r, present, out, re, im, step, m, from, to, twiddles);                   \
+    }                                                                                              \
+    static void fft_first_back_##r##_##present(real *re, real *im, ptrdiff_t step, const real *in, \
+                                               int m, int from, int to, const real *twiddles,      \
+                                               int add)                                            \
+    {                                                                                              \
+        fft_first_back(dft##r, r, present, re, im, step, in, m, from, to, twiddles, add);          \
     }
-FIRST(1, 1) FIRST(4, 1) FIRST(4, 2) FIRST(4, 3) FIRST(4, 4) FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8, 6) FIRST(8, 7)
-FIRST(8, 8)
+FIRST(1, 1)
+FIRST(4, 1)
+FIRST(4, 2) FIRST(4, 3) FIRST(4, 4) FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8, 6) FIRST(8, 7)
+    FIRST(8, 8)
 
-#define MIDDLE(r)                                                                                                              \
-    static void fft_middle_##r(real *x, int blocks, int m, const real *twiddles)                                               \
-    {                                                                                                                          \
-        fft_middle(dft##r, r, x, blocks, m, twiddles);                                                                         \
-    }                                                                                                                          \
-    static void fft_middle_back_##r(real *x, int blocks, int m, const real *twiddles)                                          \
-    {                                                                                                                          \
-        fft_middle_back(dft##r, r, x, blocks, m, twiddles);                                                                    \
-    }                                                                                                                          \
-    static void fft_last_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, -1); }                                      \
+#define MIDDLE(r)                                                                                  \
+    static void fft_middle_##r(real *x, int blocks, int m, const real *twiddles)                   \
+    {                                                                                              \
+        fft_middle(dft##r, r, x, blocks, m, twiddles);                                             \
+    }                                                                                              \
+    static void fft_middle_back_##r(real *x, int blocks, int m, const real *twiddles)              \
+    {                                                                                              \
+        fft_middle_back(dft##r, r, x, blocks, m, twiddles);                                        \
+    }                                                                                              \
+    static void fft_last_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, -1); }          \
     static void fft_last_back_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, 1); }
-MIDDLE(2) MIDDLE(3) MIDDLE(4) MIDDLE(5) MIDDLE(7) MIDDLE(8)
+        MIDDLE(2) MIDDLE(3) MIDDLE(4) MIDDLE(5) MIDDLE(7) MIDDLE(8)
 
-#define PRODUCT(r)                                                                                                             \
-    static void fft_convolve_##r(real *x, const real *k, int blocks) { fft_convolve(dft##r, r, 0, x, k, blocks); }             \
-    static void fft_convolve_conj_##r(real *x, const real *k, int blocks) { fft_convolve(dft##r, r, 1, x, k, blocks); }        \
-    static void fft_correlate_##r(real *x, real *g, const real *u, const real *k, int blocks)                                  \
-    {                                                                                                                          \
-        fft_correlate(dft##r, r, x, g, u, k, blocks);                                                                          \
+#define PRODUCT(r)                                                                                 \
+    static void fft_convolve_##r(real *x, const real *k, int blocks)                               \
+    {                                                                                              \
+        fft_convolve(dft##r, r, 0, x, k, blocks);                                                  \
+    }                                                                                              \
+    static void fft_convolve_conj_##r(real *x, const real *k, int blocks)                          \
+    {                                                                                              \
+        fft_convolve(dft##r, r, 1, x, k, blocks);                                                  \
+    }                                                                                              \
+    static void fft_correlate_##r(real *x, real *g, const real *u, const real *k, int blocks)      \
+    {                                                                                              \
+        fft_correlate(dft##r, r, x, g, u, k, blocks);                                              \
     }
-PRODUCT(1) PRODUCT(2) PRODUCT(3) PRODUCT(4) PRODUCT(5) PRODUCT(7) PRODUCT(8)
+            PRODUCT(1) PRODUCT(2) PRODUCT(3) PRODUCT(4) PRODUCT(5) PRODUCT(7) PRODUCT(8)
 
-#define FFT_FIRSTS(f)                                                                                                          \
-    {                                                                                                                          \
-        [1] = {[1] = f##1_1}, [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4}, [8] = {[3] = f##8_3, f##8_4, f##8_5,               \
-                                                                                   f##8_6,       f##8_7, f##8_8},              \
+#define FFT_FIRSTS(f)                                                                              \
+    {                                                                                              \
+        [1] = {[1] = f##1_1}, [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4}, [8] = {[3] = f##8_3,   \
+                                                                                   f##8_4,         \
+                                                                                   f##8_5,         \
+                                                                                   f##8_6,         \
+                                                                                   f##8_7,         \
+                                                                                   f##8_8},        \
     }
-#define FFT_MIDDLES(f) {[2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
-#define FFT_PRODUCTS(f) {[1] = f##1, [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
-#define FFT_TABLE                                                                                                              \
-    {                                                                                                                          \
-        .first = FFT_FIRSTS(fft_first_), .first_back = FFT_FIRSTS(fft_first_back_), .middle = FFT_MIDDLES(fft_middle_),        \
-        .middle_back = FFT_MIDDLES(fft_middle_back_), .last = FFT_MIDDLES(fft_last_),                                          \
-        .last_back = FFT_MIDDLES(fft_last_back_), .convolve = {FFT_PRODUCTS(fft_convolve_), FFT_PRODUCTS(fft_convolve_conj_)}, \
-        .correlate = FFT_PRODUCTS(fft_correlate_), .split = fft_split, .join = fft_join,                                       \
+#define FFT_MIDDLES(f)                                                                             \
+    {                                                                                              \
+        [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8                     \
+    }
+#define FFT_PRODUCTS(f)                                                                            \
+    {                                                                                              \
+        [1] = f##1, [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8         \
+    }
+#define FFT_TABLE                                                                                  \
+    {                                                                                              \
+        .first = FFT_FIRSTS(fft_first_), .first_back = FFT_FIRSTS(fft_first_back_),                \
+        .middle = FFT_MIDDLES(fft_middle_), .middle_back = FFT_MIDDLES(fft_middle_back_),          \
+        .last = FFT_MIDDLES(fft_last_), .last_back = FFT_MIDDLES(fft_last_back_),                  \
+        .convolve = {FFT_PRODUCTS(fft_convolve_), FFT_PRODUCTS(fft_convolve_conj_)},               \
+        .correlate = FFT_PRODUCTS(fft_correlate_), .split = fft_split, .join = fft_join,           \
     }

@@ -2,9 +2,12 @@
 #ifndef SSM2D_KERNELS_FFT_RADIX_H
 #define SSM2D_KERNELS_FFT_RADIX_H
 
-enum { FFT_RADIX = 8 }; /* the largest. A first stage has 1, 4 or 8; others have 2, 3, 4, 5, 7 or 8, and a last one 1, too */
+/* the largest. A first stage has 1, 4 or 8; others have 2, 3, 4, 5, 7 or 8, and a last one 1,
+ * too */
+enum { FFT_RADIX = 8 };
 
-/* Whether there is a first stage of radix r in which only the first `present` of its r elements are not zero. */
+/* Whether there is a first stage of radix r in which only the first `present` of its r elements are
+ * not zero. */
 static inline int fft_first_offered(int r, int present)
 {
     if (r == 1) return present == 1;

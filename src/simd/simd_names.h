@@ -5,9 +5,9 @@
 
 #include "core/real.h"
 
-#define simd_for WITH_TYPE_SUFFIX(simd_for)
+#define simd_for      WITH_TYPE_SUFFIX(simd_for)
 #define simd_baseline WITH_TYPE_SUFFIX(simd_baseline)
-#define simd_avx2 WITH_TYPE_SUFFIX(simd_avx2)
-#define simd_avx512 WITH_TYPE_SUFFIX(simd_avx512)
+#define simd_avx2     WITH_TYPE_SUFFIX(simd_avx2)
+#define simd_avx512   WITH_TYPE_SUFFIX(simd_avx512)
 
 #endif

@@ -1,6 +1,7 @@
 /* simd - the table of SIMD bodies of one instruction set, for one number type.
  *
- * "lanes" is how many numbers a vector has. A tile is [cell][lanes]: one vector of channels for each cell of a grid. */
+ * "lanes" is how many numbers a vector has. A tile is [cell][lanes]: one vector of channels for
+ * each cell of a grid. */
 #ifndef SSM2D_KERNELS_SIMD_H
 #define SSM2D_KERNELS_SIMD_H
 
@@ -10,52 +11,61 @@
 
 enum { CORRELATE_MOST_A = 4, CORRELATE_MOST_C = 8 };
 
-/* acc[a*acc_a + c] += sum over r < rows, t < n of x[r*x_row + t - c] * y[r*y_row + a*y_a + t]; a < A, c < C.
- * Distances are in numbers; acc steps by `lanes` per c, x and y per t. x is read from -(C-1) to n-1 in each row.
- * With x a kernel and y the cells of A images it is a convolution; with x cells and y output gradients, the kernel's. */
-typedef void correlate_fn(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_t x_row, const real *y, ptrdiff_t y_row,
-                             ptrdiff_t y_a, int rows, int n);
+/* acc[a*acc_a + c] += sum over r < rows, t < n of x[r*x_row + t - c] * y[r*y_row + a*y_a + t]; a <
+ * A, c < C. Distances are in numbers; acc steps by `lanes` per c, x and y per t. x is read from
+ * -(C-1) to n-1 in each row. With x a kernel and y the cells of A images it is a convolution; with
+ * x cells and y output gradients, the kernel's. */
+typedef void correlate_fn(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_t x_row, const real *y,
+                          ptrdiff_t y_row, ptrdiff_t y_a, int rows, int n);
 
-/* Channels h < channels of each cell, at src[cell*cell_stride + h*lane_stride], into the tiles of their vectors, tile v at
- * tile + v*vector_step; lanes past the last channel become 0. */
-typedef void gather_fn(real *tile, size_t vector_step, const real *src, size_t cells, ptrdiff_t cell_stride,
-                          ptrdiff_t lane_stride, int channels);
+/* Channels h < channels of each cell, at src[cell*cell_stride + h*lane_stride], into the tiles of
+ * their vectors, tile v at tile + v*vector_step; lanes past the last channel become 0. */
+typedef void gather_fn(real *tile, size_t vector_step, const real *src, size_t cells,
+                       ptrdiff_t cell_stride, ptrdiff_t lane_stride, int channels);
 /* The other way: dst gets (add 0) or is increased by (add 1) the tiles. */
-typedef void scatter_fn(real *dst, const real *tile, size_t vector_step, size_t cells, ptrdiff_t cell_stride,
-                           ptrdiff_t lane_stride, int channels, int add);
+typedef void scatter_fn(real *dst, const real *tile, size_t vector_step, size_t cells,
+                        ptrdiff_t cell_stride, ptrdiff_t lane_stride, int channels, int add);
 
-/* The state-space recursions, vectorised over the coordinates n of one system, which are padded with zeros to `width`, a
- * multiple of lanes. Complex numbers are split: width real parts, then width imaginary ones. "W" is width (complex: twice).
+/* The state-space recursions, vectorised over the coordinates n of one system, which are padded
+ * with zeros to `width`, a multiple of lanes. Complex numbers are split: width real parts, then
+ * width imaginary ones. "W" is width (complex: twice).
  *
- * coef: [COEFS][W], see enum. c: [2][W], c1 and c2. Gradients have the layout of what they are the gradient of.
- * Kernel rows: state [cols][2][W], h and v of each cell. */
+ * coef: [COEFS][W], see enum. c: [2][W], c1 and c2. Gradients have the layout of what they are the
+ * gradient of. Kernel rows: state [cols][2][W], h and v of each cell. */
 enum coef { RHO, SIGMA, TAU, PHI, PSI, CHI, E_H, E_V, COEFS };
 
 typedef struct state_functions {
     /* now <- the states of kernel row i from those of row i-1 (before; not read when i = 0). */
     void (*kernel_row)(real *now, const real *before, const real *coef, int i, int cols, int width);
     /* out[j*stride] = Re sum_n c1*h + c2*v for cells first <= j < cols. */
-    void (*kernel_emit)(real *out, ptrdiff_t stride, const real *now, const real *c, int first, int cols, int width);
+    void (*kernel_emit)(real *out, ptrdiff_t stride, const real *now, const real *c, int first,
+                        int cols, int width);
     /* dnow += what dout says through c; dc += what it says of c. */
-    void (*kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride, const real *now, const real *c,
-                             int first, int cols, int width);
-    /* Takes dnow back through row i: changes dnow on the way, adds to dbefore (not touched when i = 0) and to dcoef. */
-    void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now, const real *before, const real *coef,
-                            int i, int cols, int width);
-    /* One row of the recurrence. row: [cols][2][W], q and Q, made those of the next row. u, y: cols numbers at `stride`
-     * (negative to run from right to left); y is added to. left: [2][W] scratch; sums: [cols][lanes] scratch. */
-    void (*scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row, const real *coef, const real *c,
-                     real centre, real border, int cols, int width, real *sums);
-    /* The adjoint of that row. row: q and Q as they were before it; left: [cols][2][W] scratch; drow: [cols][2][W], the
-     * gradient of the next row's q and Q, made that of this row's. du is added to unless NULL. */
-    void (*scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre, const real *dy,
-                          ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride, const real *row, real *drow, const real *coef,
-                          const real *c, real centre, real border, int cols, int width, real *left, real *sums);
+    void (*kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride,
+                             const real *now, const real *c, int first, int cols, int width);
+    /* Takes dnow back through row i: changes dnow on the way, adds to dbefore (not touched when i =
+     * 0) and to dcoef. */
+    void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now,
+                            const real *before, const real *coef, int i, int cols, int width);
+    /* One row of the recurrence. row: [cols][2][W], q and Q, made those of the next row. u, y: cols
+     * numbers at `stride` (negative to run from right to left); y is added to. left: [2][W]
+     * scratch; sums: [cols][lanes] scratch. */
+    void (*scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row,
+                     const real *coef, const real *c, real centre, real border, int cols, int width,
+                     real *sums);
+    /* The adjoint of that row. row: q and Q as they were before it; left: [cols][2][W] scratch;
+     * drow: [cols][2][W], the gradient of the next row's q and Q, made that of this row's. du is
+     * added to unless NULL. */
+    void (*scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre,
+                          const real *dy, ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride,
+                          const real *row, real *drow, const real *coef, const real *c, real centre,
+                          real border, int cols, int width, real *left, real *sums);
 } state_functions;
 
 typedef struct simd_table {
     int lanes;
-    correlate_fn *correlate[CORRELATE_MOST_A + 1][CORRELATE_MOST_C + 1]; /* [A][C]; NULL where registers would not do */
+    /* [A][C]; NULL where registers would not do */
+    correlate_fn *correlate[CORRELATE_MOST_A + 1][CORRELATE_MOST_C + 1];
     gather_fn *gather;
     scatter_fn *scatter;
     state_functions state[2]; /* real, complex */

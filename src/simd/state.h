@@ -1,15 +1,17 @@
-/* state - the recursions of the layer, for real (COMPLEX 0) or complex (COMPLEX 1) systems. Included once for each.
+/* state - the recursions of the layer, for real (COMPLEX 0) or complex (COMPLEX 1) systems.
+ * Included once for each.
  *
- * With the normalisation folded into the coefficients (SPEC: g at the border and inside), for one coordinate:
+ * With the normalisation folded into the coefficients (SPEC: g at the border and inside), for one
+ * coordinate:
  *     first row     r' = rho*r + e_h*u            first column   q' = chi*q + e_v*u
  *     inside        P' = sigma*P + tau*(Q + q)                   Q' = phi*(P + r) + psi*Q
- * r and P move to the right, q and Q down. The kernel is the response to one impulse: its first row is r, its first column q,
- * and h, v below stand for r or P, q or Q. Adjoints of complex products use the conjugate, so that a gradient is
- * d/d(re) + i*d/d(im). */
+ * r and P move to the right, q and Q down. The kernel is the response to one impulse: its first row
+ * is r, its first column q, and h, v below stand for r or P, q or Q. Adjoints of complex products
+ * use the conjugate, so that a gradient is d/d(re) + i*d/d(im). */
 
 #if COMPLEX
 #define F(name) name##_complex
-#define NUM num_complex
+#define NUM     num_complex
 typedef struct NUM {
     vec re, im;
 } NUM;
@@ -17,7 +19,10 @@ INLINE NUM F(get)(const real *p, int width) { return (NUM){load(p), load(p + wid
 INLINE void F(put)(real *p, int width, NUM a) { store(p, a.re), store(p + width, a.im); }
 INLINE NUM F(zero)(void) { return (NUM){(vec){0}, (vec){0}}; }
 INLINE NUM F(plus)(NUM a, NUM b) { return (NUM){a.re + b.re, a.im + b.im}; }
-INLINE NUM F(times)(NUM a, NUM b) { return (NUM){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+INLINE NUM F(times)(NUM a, NUM b)
+{
+    return (NUM){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
 INLINE NUM F(scaled)(NUM a, real s) { return (NUM){a.re * s, a.im * s}; }
 /* sum + a*b */
 INLINE NUM F(mac)(NUM sum, NUM a, NUM b)
@@ -30,14 +35,17 @@ INLINE NUM F(mac_adjoint)(NUM sum, NUM a, NUM b)
     return (NUM){sum.re + a.re * b.re + a.im * b.im, sum.im + a.re * b.im - a.im * b.re};
 }
 /* sum + a*s for a real s, and its adjoint of a */
-INLINE NUM F(mac_scalar)(NUM sum, NUM a, real s) { return (NUM){sum.re + a.re * s, sum.im + a.im * s}; }
+INLINE NUM F(mac_scalar)(NUM sum, NUM a, real s)
+{
+    return (NUM){sum.re + a.re * s, sum.im + a.im * s};
+}
 INLINE NUM F(conj)(NUM a) { return (NUM){a.re, -a.im}; }
 /* sum + Re(a*b), sum + Re(conj(a)*b) */
 INLINE vec F(mac_re)(vec sum, NUM a, NUM b) { return sum + a.re * b.re - a.im * b.im; }
 INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b) { return sum + a.re * b.re + a.im * b.im; }
 #else
 #define F(name) name##_real
-#define NUM num_real
+#define NUM     num_real
 typedef vec NUM;
 INLINE NUM F(get)(const real *p, int width) { return (void)width, load(p); }
 INLINE void F(put)(real *p, int width, NUM a) { (void)width, store(p, a); }
@@ -53,13 +61,15 @@ INLINE vec F(mac_re)(vec sum, NUM a, NUM b) { return sum + a * b; }
 INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b) { return sum + a * b; }
 #endif
 
-#define WIDE ((size_t)width * (COMPLEX + 1)) /* W of simd.h */
-#define COEF(name) F(get)(coef + name * WIDE + v, width)
+#define WIDE                ((size_t)width * (COMPLEX + 1)) /* W of simd.h */
+#define COEF(name)          F(get)(coef + name * WIDE + v, width)
 #define ADD_TO(where, what) F(put)((where) + v, width, F(plus)(F(get)((where) + v, width), what))
-#define H_OF(rows, j) ((rows) + 2 * (size_t)(j)*WIDE + v)       /* first of the pair at column j: h, q or r */
+#define H_OF(rows, j)                                                                              \
+    ((rows) + 2 * (size_t)(j)*WIDE + v) /* first of the pair at column j: h, q or r */
 #define V_OF(rows, j) ((rows) + (2 * (size_t)(j) + 1) * WIDE + v) /* second: v, Q or P */
 
-static void F(kernel_row)(real *now, const real *before, const real *coef, int i, int cols, int width)
+static void F(kernel_row)(real *now, const real *before, const real *coef, int i, int cols,
+                          int width)
 {
     for (int v = 0; v < width; v += LANES) {
         NUM h = F(zero)(), down;
@@ -78,14 +88,16 @@ static void F(kernel_row)(real *now, const real *before, const real *coef, int i
         F(put)(V_OF(now, 0), width, down);
         for (int j = 1; j < cols; j++) {
             h = F(mac)(F(times)(tau, down), sigma, h);
-            down = F(mac)(F(times)(psi, F(get)(V_OF(before, j), width)), phi, F(get)(H_OF(before, j), width));
+            down = F(mac)(F(times)(psi, F(get)(V_OF(before, j), width)), phi,
+                          F(get)(H_OF(before, j), width));
             F(put)(H_OF(now, j), width, h);
             F(put)(V_OF(now, j), width, down);
         }
     }
 }
 
-static void F(kernel_emit)(real *out, ptrdiff_t stride, const real *now, const real *c, int first, int cols, int width)
+static void F(kernel_emit)(real *out, ptrdiff_t stride, const real *now, const real *c, int first,
+                           int cols, int width)
 {
     for (int j = first; j < cols; j++) {
         vec sum = {0};
@@ -97,11 +109,12 @@ static void F(kernel_emit)(real *out, ptrdiff_t stride, const real *now, const r
     }
 }
 
-static void F(kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride, const real *now, const real *c,
-                                int first, int cols, int width)
+static void F(kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride,
+                                const real *now, const real *c, int first, int cols, int width)
 {
     for (int v = 0; v < width; v += LANES) {
-        NUM c1 = F(conj)(F(get)(c + v, width)), c2 = F(conj)(F(get)(c + WIDE + v, width)), dc1 = F(zero)(), dc2 = F(zero)();
+        NUM c1 = F(conj)(F(get)(c + v, width)), c2 = F(conj)(F(get)(c + WIDE + v, width)),
+            dc1 = F(zero)(), dc2 = F(zero)();
         for (int j = first; j < cols; j++) {
             real d = dout[j * stride];
             F(put)(H_OF(dnow, j), width, F(mac_scalar)(F(get)(H_OF(dnow, j), width), c1, d));
@@ -114,8 +127,8 @@ static void F(kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_
     }
 }
 
-static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now, const real *before, const real *coef,
-                               int i, int cols, int width)
+static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now,
+                               const real *before, const real *coef, int i, int cols, int width)
 {
     for (int v = 0; v < width; v += LANES) {
         if (i == 0) {
@@ -138,15 +151,20 @@ static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const rea
             dtau = F(mac_adjoint)(dtau, F(get)(V_OF(now, j), width), right);
             right = dh;
             if (j > 0) {
-                F(put)(H_OF(dbefore, j), width, F(mac_adjoint)(F(get)(H_OF(dbefore, j), width), phi, dv));
-                F(put)(V_OF(dbefore, j), width, F(mac_adjoint)(F(get)(V_OF(dbefore, j), width), psi, dv));
+                F(put)
+                (H_OF(dbefore, j), width, F(mac_adjoint)(F(get)(H_OF(dbefore, j), width), phi, dv));
+                F(put)
+                (V_OF(dbefore, j), width, F(mac_adjoint)(F(get)(V_OF(dbefore, j), width), psi, dv));
                 dphi = F(mac_adjoint)(dphi, F(get)(H_OF(before, j), width), dv);
                 dpsi = F(mac_adjoint)(dpsi, F(get)(V_OF(before, j), width), dv);
             } else if (i == 1) {
                 ADD_TO(dcoef + E_V * WIDE, dv);
             } else {
-                F(put)(V_OF(dbefore, 0), width, F(mac_adjoint)(F(get)(V_OF(dbefore, 0), width), COEF(CHI), dv));
-                ADD_TO(dcoef + CHI * WIDE, F(mac_adjoint)(F(zero)(), F(get)(V_OF(before, 0), width), dv));
+                F(put)
+                (V_OF(dbefore, 0), width,
+                 F(mac_adjoint)(F(get)(V_OF(dbefore, 0), width), COEF(CHI), dv));
+                ADD_TO(dcoef + CHI * WIDE,
+                       F(mac_adjoint)(F(zero)(), F(get)(V_OF(before, 0), width), dv));
             }
         }
         ADD_TO(dcoef + SIGMA * WIDE, dsigma);
@@ -156,12 +174,15 @@ static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const rea
     }
 }
 
-static void F(scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row, const real *coef,
-                        const real *c, real centre, real border, int cols, int width, real *sums)
+static void F(scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row,
+                        const real *coef, const real *c, real centre, real border, int cols,
+                        int width, real *sums)
 {
     for (int v = 0; v < width; v += LANES) {
-        NUM rho = COEF(RHO), sigma = COEF(SIGMA), tau = COEF(TAU), phi = COEF(PHI), psi = COEF(PSI), chi = COEF(CHI);
-        NUM e_h = COEF(E_H), e_v = COEF(E_V), c1 = F(get)(c + v, width), c2 = F(get)(c + WIDE + v, width);
+        NUM rho = COEF(RHO), sigma = COEF(SIGMA), tau = COEF(TAU), phi = COEF(PHI), psi = COEF(PSI),
+            chi = COEF(CHI);
+        NUM e_h = COEF(E_H), e_v = COEF(E_V), c1 = F(get)(c + v, width),
+            c2 = F(get)(c + WIDE + v, width);
         NUM r = F(zero)(), P = F(zero)();
         for (int j = 0; j < cols; j++) {
             real in = u[j * u_stride];
@@ -176,13 +197,14 @@ static void F(scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_
             r = F(mac_scalar)(F(times)(rho, r), e_h, in);
         }
     }
-    for (int j = 0; j < cols; j++) y[j * y_stride] += centre * u[j * u_stride] + sum_lanes(load(sums + j * LANES));
+    for (int j = 0; j < cols; j++)
+        y[j * y_stride] += centre * u[j * u_stride] + sum_lanes(load(sums + j * LANES));
 }
 
-static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre, const real *dy,
-                             ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride, const real *row, real *drow,
-                             const real *coef, const real *c, real centre, real border, int cols, int width, real *left,
-                             real *sums)
+static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre,
+                             const real *dy, ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride,
+                             const real *row, real *drow, const real *coef, const real *c,
+                             real centre, real border, int cols, int width, real *left, real *sums)
 {
     for (int v = 0; v < width; v += LANES) {
         NUM rho = COEF(RHO), sigma = COEF(SIGMA), tau = COEF(TAU), e_h = COEF(E_H);
@@ -190,12 +212,14 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
         for (int j = 0; j < cols; j++) { /* the states that move right, once more */
             F(put)(H_OF(left, j), width, r);
             F(put)(V_OF(left, j), width, P);
-            P = F(mac)(F(times)(sigma, P), tau, F(plus)(F(get)(V_OF(row, j), width), F(get)(H_OF(row, j), width)));
+            P = F(mac)(F(times)(sigma, P), tau,
+                       F(plus)(F(get)(V_OF(row, j), width), F(get)(H_OF(row, j), width)));
             r = F(mac_scalar)(F(times)(rho, r), e_h, u[j * u_stride]);
         }
         NUM phi = COEF(PHI), psi = COEF(PSI), chi = COEF(CHI), e_v = COEF(E_V);
         NUM c1 = F(conj)(F(get)(c + v, width)), c2 = F(conj)(F(get)(c + WIDE + v, width));
-        NUM drho = F(zero)(), dsigma = F(zero)(), dtau = F(zero)(), dphi = F(zero)(), dpsi = F(zero)(), dchi = F(zero)();
+        NUM drho = F(zero)(), dsigma = F(zero)(), dtau = F(zero)(), dphi = F(zero)(),
+            dpsi = F(zero)(), dchi = F(zero)();
         NUM de_h = F(zero)(), de_v = F(zero)(), dc1 = F(zero)(), dc2 = F(zero)();
         NUM dr = F(zero)(), dP = F(zero)(); /* of the states after column j */
         for (int j = cols - 1; j >= 0; j--) {
@@ -216,11 +240,14 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
             dtau = F(mac_adjoint)(dtau, F(plus)(Q, q), dP);
             dphi = F(mac_adjoint)(dphi, F(plus)(P, r), dQ);
             dpsi = F(mac_adjoint)(dpsi, Q, dQ);
-            NUM through_phi = F(mac_adjoint)(F(zero)(), phi, dQ), through_tau = F(mac_adjoint)(F(zero)(), tau, dP);
+            NUM through_phi = F(mac_adjoint)(F(zero)(), phi, dQ),
+                through_tau = F(mac_adjoint)(F(zero)(), tau, dP);
             NUM from_c1 = F(scaled)(c1, out), from_c2 = F(scaled)(c2, out);
             dr = F(mac_adjoint)(F(plus)(through_phi, F(scaled)(from_c1, border)), rho, dr);
             dP = F(mac_adjoint)(F(plus)(through_phi, from_c1), sigma, dP);
-            F(put)(H_OF(drow, j), width, F(mac_adjoint)(F(plus)(through_tau, F(scaled)(from_c2, border)), chi, dq));
+            F(put)
+            (H_OF(drow, j), width,
+             F(mac_adjoint)(F(plus)(through_tau, F(scaled)(from_c2, border)), chi, dq));
             F(put)(V_OF(drow, j), width, F(mac_adjoint)(F(plus)(through_tau, from_c2), psi, dQ));
         }
         ADD_TO(dcoef + RHO * WIDE, drho);
@@ -243,10 +270,10 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
     *dcentre += d;
 }
 
-#define STATE_TABLE(suffix)                                                                                                    \
-    {                                                                                                                          \
-        kernel_row_##suffix, kernel_emit_##suffix, kernel_emit_back_##suffix, kernel_row_back_##suffix, scan_row_##suffix,     \
-            scan_row_back_##suffix                                                                                             \
+#define STATE_TABLE(suffix)                                                                        \
+    {                                                                                              \
+        kernel_row_##suffix, kernel_emit_##suffix, kernel_emit_back_##suffix,                      \
+            kernel_row_back_##suffix, scan_row_##suffix, scan_row_back_##suffix                    \
     }
 
 #undef F

@@ -1,15 +1,16 @@
 /* tile - moving channels between strided arrays and tiles of whole vectors.
  *
- * Channels next to each other: all vectors of a cell are moved together, so that memory is read in long pieces. Cells next to
- * each other (channel-first arrays): squares of LANES channels x LANES cells are transposed in registers. */
+ * Channels next to each other: all vectors of a cell are moved together, so that memory is read in
+ * long pieces. Cells next to each other (channel-first arrays): squares of LANES channels x LANES
+ * cells are transposed in registers. */
 
-#define FIRST_HALVES_2 0, 2
-#define SECOND_HALVES_2 1, 3
-#define FIRST_HALVES_4 0, 4, 1, 5
-#define SECOND_HALVES_4 2, 6, 3, 7
-#define FIRST_HALVES_8 0, 8, 1, 9, 2, 10, 3, 11
-#define SECOND_HALVES_8 4, 12, 5, 13, 6, 14, 7, 15
-#define FIRST_HALVES_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define FIRST_HALVES_2   0, 2
+#define SECOND_HALVES_2  1, 3
+#define FIRST_HALVES_4   0, 4, 1, 5
+#define SECOND_HALVES_4  2, 6, 3, 7
+#define FIRST_HALVES_8   0, 8, 1, 9, 2, 10, 3, 11
+#define SECOND_HALVES_8  4, 12, 5, 13, 6, 14, 7, 15
+#define FIRST_HALVES_16  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define SECOND_HALVES_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 
 #ifndef REAL_IS_DOUBLE
@@ -23,26 +24,29 @@
 #endif
 
 #define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define LANES_WORD JOIN(LANES_OF_, LANE_BYTES)
+#define JOIN(a, b)  JOIN2(a, b)
+#define LANES_WORD  JOIN(LANES_OF_, LANE_BYTES)
 
-/* Interleaving row i with row i + LANES/2 moves one bit of the row number into the column number; after as many rounds as it has
- * bits, rows are columns. */
+/* Interleaving row i with row i + LANES/2 moves one bit of the row number into the column number;
+ * after as many rounds as it has bits, rows are columns. */
 INLINE void transpose(vec row[LANES])
 {
     vec next[LANES];
     for (int round = 1; round < LANES; round *= 2) {
 #pragma GCC unroll 16
         for (int i = 0; i < LANES / 2; i++) {
-            next[2 * i] = __builtin_shufflevector(row[i], row[i + LANES / 2], JOIN(FIRST_HALVES_, LANES_WORD));
-            next[2 * i + 1] = __builtin_shufflevector(row[i], row[i + LANES / 2], JOIN(SECOND_HALVES_, LANES_WORD));
+            next[2 * i] = __builtin_shufflevector(row[i], row[i + LANES / 2],
+                                                  JOIN(FIRST_HALVES_, LANES_WORD));
+            next[2 * i + 1] = __builtin_shufflevector(row[i], row[i + LANES / 2],
+                                                      JOIN(SECOND_HALVES_, LANES_WORD));
         }
 #pragma GCC unroll 16
         for (int i = 0; i < LANES; i++) row[i] = next[i];
     }
 }
 
-/* Whole squares of a channel-first array; returns how many cells of how many channels they cover. */
+/* Whole squares of a channel-first array; returns how many cells of how many channels they
+ * cover. */
 typedef struct covered {
     size_t cells;
     int channels;
@@ -54,38 +58,42 @@ INLINE covered squares(size_t cells, ptrdiff_t cell_stride, int channels)
     return (covered){cells / LANES * LANES, channels / LANES * LANES};
 }
 
-static void gather(real *tile, size_t vector_step, const real *src, size_t cells, ptrdiff_t cell_stride, ptrdiff_t lane_stride,
-                   int channels)
+static void gather(real *tile, size_t vector_step, const real *src, size_t cells,
+                   ptrdiff_t cell_stride, ptrdiff_t lane_stride, int channels)
 {
     const int whole = lane_stride == 1 ? channels / LANES : 0;
     const covered done = whole ? (covered){0, 0} : squares(cells, cell_stride, channels);
     for (int h = 0; h < done.channels; h += LANES)
         for (size_t i = 0; i < done.cells; i += LANES) {
             vec row[LANES];
-            for (int l = 0; l < LANES; l++) row[l] = load(src + (h + l) * lane_stride + (ptrdiff_t)i);
+            for (int l = 0; l < LANES; l++)
+                row[l] = load(src + (h + l) * lane_stride + (ptrdiff_t)i);
             transpose(row);
-            for (int l = 0; l < LANES; l++) store(tile + (size_t)(h / LANES) * vector_step + (i + (size_t)l) * LANES, row[l]);
+            for (int l = 0; l < LANES; l++)
+                store(tile + (size_t)(h / LANES) * vector_step + (i + (size_t)l) * LANES, row[l]);
         }
     for (size_t i = 0; i < cells; i++) {
         const real *from = src + (ptrdiff_t)i * cell_stride;
         real *to = tile + i * LANES;
         for (int v = 0; v < whole; v++) store(to + (size_t)v * vector_step, load(from + v * LANES));
-        for (int first = i < done.cells ? done.channels : whole * LANES; first < channels; first += LANES)
+        for (int first = i < done.cells ? done.channels : whole * LANES; first < channels;
+             first += LANES)
             for (int l = 0; l < LANES; l++)
                 to[(size_t)(first / LANES) * vector_step + (size_t)l] =
                     first + l < channels ? from[(first + l) * lane_stride] : 0;
     }
 }
 
-static void scatter(real *dst, const real *tile, size_t vector_step, size_t cells, ptrdiff_t cell_stride, ptrdiff_t lane_stride,
-                    int channels, int add)
+static void scatter(real *dst, const real *tile, size_t vector_step, size_t cells,
+                    ptrdiff_t cell_stride, ptrdiff_t lane_stride, int channels, int add)
 {
     const int whole = lane_stride == 1 ? channels / LANES : 0;
     const covered done = whole ? (covered){0, 0} : squares(cells, cell_stride, channels);
     for (int h = 0; h < done.channels; h += LANES)
         for (size_t i = 0; i < done.cells; i += LANES) {
             vec row[LANES];
-            for (int l = 0; l < LANES; l++) row[l] = load(tile + (size_t)(h / LANES) * vector_step + (i + (size_t)l) * LANES);
+            for (int l = 0; l < LANES; l++)
+                row[l] = load(tile + (size_t)(h / LANES) * vector_step + (i + (size_t)l) * LANES);
             transpose(row);
             for (int l = 0; l < LANES; l++) {
                 real *to = dst + (h + l) * lane_stride + (ptrdiff_t)i;

@@ -1,11 +1,12 @@
 /* vector - the vector type of a body: LANES numbers, by the vector extension of gcc and clang. */
 #include <stddef.h>
 
-#define LANES ((int)(LANE_BYTES / sizeof(real)))
+#define LANES  ((int)(LANE_BYTES / sizeof(real)))
 #define INLINE static inline __attribute__((always_inline))
 
 typedef real vec __attribute__((vector_size(LANE_BYTES)));
-typedef real vec_anywhere __attribute__((vector_size(LANE_BYTES), aligned(sizeof(real)), may_alias));
+typedef real vec_anywhere
+    __attribute__((vector_size(LANE_BYTES), aligned(sizeof(real)), may_alias));
 
 INLINE vec load(const real *p) { return *(const vec_anywhere *)p; }
 INLINE void store(real *p, vec v) { *(vec_anywhere *)p = v; }

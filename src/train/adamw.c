@@ -4,11 +4,14 @@
 
 enum { PIECE = 1 << 14 };
 
-static size_t end_of(size_t piece, size_t count) { return (piece + 1) * PIECE < count ? (piece + 1) * PIECE : count; }
+static size_t end_of(size_t piece, size_t count)
+{
+    return (piece + 1) * PIECE < count ? (piece + 1) * PIECE : count;
+}
 
 size_t norm_pieces(size_t count) { return (count + PIECE - 1) / PIECE; }
 
-/* ---- update --------------------------------------------------------------------------------------------------------- */
+/* ---- update ---------------------------------------------------------------------------------- */
 
 typedef struct update {
     size_t count, span_count;
@@ -23,9 +26,11 @@ typedef struct update {
 
 static void run_span(const update *u, size_t first, size_t count, float rate, float keep)
 {
-    float *restrict w = u->weights + first, *restrict m = u->moment1 + first, *restrict v = u->moment2 + first;
+    float *restrict w = u->weights + first, *restrict m = u->moment1 + first,
+                    *restrict v = u->moment2 + first;
     const float *restrict g = u->grads + first;
-    const float factor = u->factor, beta1 = u->beta1, beta2 = u->beta2, rest1 = u->rest1, rest2 = u->rest2, eps = u->eps;
+    const float factor = u->factor, beta1 = u->beta1, beta2 = u->beta2, rest1 = u->rest1,
+                rest2 = u->rest2, eps = u->eps;
     const float unbias = u->unbias;
     for (size_t i = 0; i < count; i++) {
         float x = factor * g[i];
@@ -43,14 +48,17 @@ static void update_piece(void *arg, size_t piece, int worker)
     (void)worker;
     for (size_t i = 0; i < u->span_count; i++) {
         const param_span *s = &u->spans[i];
-        size_t from = s->offset > first ? s->offset : first, to = s->offset + s->count < end ? s->offset + s->count : end;
-        if (from < to) run_span(u, from, to - from, (float)(s->lr * u->rate), s->decay ? (float)(1 - s->lr * u->shrink) : 1);
+        size_t from = s->offset > first ? s->offset : first,
+               to = s->offset + s->count < end ? s->offset + s->count : end;
+        if (from < to)
+            run_span(u, from, to - from, (float)(s->lr * u->rate),
+                     s->decay ? (float)(1 - s->lr * u->shrink) : 1);
     }
 }
 
-void adamw_update(const ssm2d_context *context, const adamw *how, double lr, long t, double factor, size_t count,
-                  const param_span *spans, size_t span_count, float *weights, const float *grads, float *moment1,
-                  float *moment2)
+void adamw_update(const ssm2d_context *context, const adamw *how, double lr, long t, double factor,
+                  size_t count, const param_span *spans, size_t span_count, float *weights,
+                  const float *grads, float *moment1, float *moment2)
 {
     update u = {.count = count,
                 .span_count = span_count,
@@ -71,7 +79,7 @@ void adamw_update(const ssm2d_context *context, const adamw *how, double lr, lon
     pool_run(context->pool, norm_pieces(count), update_piece, &u);
 }
 
-/* ---- norm ----------------------------------------------------------------------------------------------------------- */
+/* ---- norm ------------------------------------------------------------------------------------ */
 
 typedef struct squares {
     size_t count;
@@ -91,10 +99,12 @@ static void square_piece(void *arg, size_t piece, int worker)
     for (; i + 8 <= end; i += 8)
         for (size_t k = 0; k < 8; k++) sums[k] += (double)g[i + k] * (double)g[i + k];
     for (; i < end; i++) sums[0] += (double)g[i] * (double)g[i];
-    s->partial[piece] = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    s->partial[piece] =
+        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-double gradient_norm(const ssm2d_context *context, size_t count, const float *grads, double *partial)
+double gradient_norm(const ssm2d_context *context, size_t count, const float *grads,
+                     double *partial)
 {
     squares s = {count, grads, partial};
     double sum = 0;
@@ -103,7 +113,7 @@ double gradient_norm(const ssm2d_context *context, size_t count, const float *gr
     return sqrt(sum);
 }
 
-/* ---- average -------------------------------------------------------------------------------------------------------- */
+/* ---- average --------------------------------------------------------------------------------- */
 
 typedef struct averaging {
     size_t count;
@@ -123,7 +133,8 @@ static void average_piece(void *arg, size_t piece, int worker)
     for (size_t i = piece * PIECE; i < end; i++) e[i] += rest * (w[i] - e[i]);
 }
 
-void average_update(const ssm2d_context *context, double keep, size_t count, const float *weights, float *average)
+void average_update(const ssm2d_context *context, double keep, size_t count, const float *weights,
+                    float *average)
 {
     averaging a = {count, weights, average, (float)(1 - keep)};
     pool_run(context->pool, norm_pieces(count), average_piece, &a);

@@ -55,11 +55,13 @@ static void arrays_of(const train_state *s, float *arrays[ARRAYS])
     arrays[3] = s->average;
 }
 
-/* Over the texts of all notes, and over every array: a disk that has lost some bits shall not ruin a run unnoticed. */
+/* Over the texts of all notes, and over every array: a disk that has lost some bits shall not ruin
+ * a run unnoticed. */
 static void sum_notes(const safetensors_note *notes, size_t count, char text[NUMBER_TEXT])
 {
     unsigned long sum = crc32_z(0, NULL, 0);
-    for (size_t i = 0; i < count; i++) sum = crc32_z(sum, (const unsigned char *)notes[i].value, strlen(notes[i].value) + 1);
+    for (size_t i = 0; i < count; i++)
+        sum = crc32_z(sum, (const unsigned char *)notes[i].value, strlen(notes[i].value) + 1);
     snprintf(text, NUMBER_TEXT, "%08lx", sum);
 }
 
@@ -69,12 +71,14 @@ static void sum_arrays(const train_state *s, char text[NUMBER_TEXT])
     unsigned long sum = crc32_z(0, NULL, 0);
     arrays_of(s, arrays);
     for (int i = 0; i < ARRAYS; i++)
-        if (arrays[i]) sum = crc32_z(sum, (const unsigned char *)arrays[i], s->count * sizeof(float));
+        if (arrays[i])
+            sum = crc32_z(sum, (const unsigned char *)arrays[i], s->count * sizeof(float));
     snprintf(text, NUMBER_TEXT, "%08lx", sum);
 }
 
-ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path, const train_state *state,
-                              const train_identity *identity, ssm2d_error *error)
+ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path,
+                              const train_state *state, const train_identity *identity,
+                              ssm2d_error *error)
 {
     safetensors_item items[ARRAYS];
     safetensors_note notes[NOTES];
@@ -84,7 +88,8 @@ ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path, co
     arrays_of(state, arrays);
     for (int i = 0; i < ARRAYS; i++)
         if (arrays[i])
-            items[count++] = (safetensors_item){array_names[i], SAFETENSORS_F32, 1, {state->count}, arrays[i]};
+            items[count++] =
+                (safetensors_item){array_names[i], SAFETENSORS_F32, 1, {state->count}, arrays[i]};
     notes[note++] = (safetensors_note){"format", format_name};
     for (int i = 0; i < SCALARS; i++) {
         const void *place = (const char *)state + scalars[i].offset;
@@ -106,28 +111,33 @@ ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path, co
     return safetensors_write(context, path, count, items, note, notes, error);
 }
 
-static ssm2d_status get_note(const checkpoint *c, const char *key, const char **value, ssm2d_error *error)
+static ssm2d_status get_note(const checkpoint *c, const char *key, const char **value,
+                             ssm2d_error *error)
 {
     *value = safetensors_metadata(c->file, key);
     if (*value) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no \"%s\" in its metadata: it is not a checkpoint of a run",
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: has no \"%s\" in its metadata: it is not a checkpoint of a run",
                 text_path(c->path), key);
 }
 
-static ssm2d_status bad_note(const checkpoint *c, const char *key, const char *value, ssm2d_error *error)
+static ssm2d_status bad_note(const checkpoint *c, const char *key, const char *value,
+                             ssm2d_error *error)
 {
     char said[40];
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" in its metadata is %s: the file was changed", text_path(c->path), key,
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: \"%s\" in its metadata is %s: the file was changed", text_path(c->path), key,
                 text_show(value, strlen(value), said, sizeof said));
 }
 
-static ssm2d_status compare_sum(const checkpoint *c, const char *key, const char *sum, ssm2d_error *error)
+static ssm2d_status compare_sum(const checkpoint *c, const char *key, const char *sum,
+                                ssm2d_error *error)
 {
     const char *said;
     ssm2d_status status = get_note(c, key, &said, error);
     if (status || !strcmp(sum, said)) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its %s is %s, not %.16s: the file was changed", text_path(c->path), key, sum,
-                said);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its %s is %s, not %.16s: the file was changed",
+                text_path(c->path), key, sum, said);
 }
 
 static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)
@@ -138,15 +148,17 @@ static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)
     char sum[NUMBER_TEXT];
     size_t note = 1;
     ssm2d_status status = SSM2D_OK;
-    for (int i = 0; i < SCALARS && !status; i++) status = get_note(c, scalars[i].key, &notes[note++].value, error);
-    for (int i = 0; i < OTHERS && !status; i++) status = get_note(c, others[i], &notes[note++].value, error);
+    for (int i = 0; i < SCALARS && !status; i++)
+        status = get_note(c, scalars[i].key, &notes[note++].value, error);
+    for (int i = 0; i < OTHERS && !status; i++)
+        status = get_note(c, others[i], &notes[note++].value, error);
     if (status) return status;
     sum_notes(notes, note, sum);
     return compare_sum(c, "note_sum", sum, error);
 }
 
-ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, checkpoint **out, train_identity *identity,
-                             ssm2d_error *error)
+ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, checkpoint **out,
+                             train_identity *identity, ssm2d_error *error)
 {
     ssm2d_status status;
     const char *text;
@@ -182,7 +194,8 @@ done:
     return status;
 }
 
-static ssm2d_status read_scalar(const checkpoint *c, const scalar *s, train_state *state, ssm2d_error *error)
+static ssm2d_status read_scalar(const checkpoint *c, const scalar *s, train_state *state,
+                                ssm2d_error *error)
 {
     const char *text;
     char *end;
@@ -216,8 +229,9 @@ ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_erro
         if (!status) status = safetensors_read_float(c->file, array, arrays[i], error);
         for (size_t k = 0; k < state->count && !status; k++)
             if (!isfinite(arrays[i][k]))
-                status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is not finite: the file was changed",
-                              text_path(c->path), array_names[i], k);
+                status = fail(error, SSM2D_ERROR_ARGUMENT,
+                              "%s: %s[%zu] is not finite: the file was changed", text_path(c->path),
+                              array_names[i], k);
     }
     if (status) return status;
     sum_arrays(state, sum);

@@ -16,8 +16,8 @@ struct evaluator {
     float *part; /* a batch that is not full is moved here: the graph always runs whole ones */
 };
 
-ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch, evaluator **out,
-                              ssm2d_error *error)
+ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
+                              evaluator **out, ssm2d_error *error)
 {
     *out = NULL;
     evaluator *e = mem_alloc(context, sizeof *e);
@@ -32,7 +32,8 @@ ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config
     if ((status = graph_finish(e->graph, e->logits, error))) goto done;
     e->images = graph_find(e->graph, "images");
     e->part = mem_alloc(context, batch * e->image * sizeof *e->part);
-    if (!e->part) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a batch of %zu images", batch);
+    if (!e->part)
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a batch of %zu images", batch);
 done:
     if (status)
         evaluator_destroy(e);
@@ -85,7 +86,8 @@ void class_probabilities(train_loss loss, const float *logits, int classes, doub
 {
     double all = loss == TRAIN_LOSS_BCE ? 0 : log_sum(logits, classes);
     for (int c = 0; c < classes; c++)
-        probabilities[c] = loss == TRAIN_LOSS_BCE ? 1 / (1 + exp(-(double)logits[c])) : exp((double)logits[c] - all);
+        probabilities[c] = loss == TRAIN_LOSS_BCE ? 1 / (1 + exp(-(double)logits[c]))
+                                                  : exp((double)logits[c] - all);
 }
 
 static double image_loss(train_loss loss, const float *logits, int classes, int label)
@@ -99,8 +101,8 @@ static double image_loss(train_loss loss, const float *logits, int classes, int 
     return sum / classes;
 }
 
-ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks, evaluation *result,
-                      ssm2d_error *error)
+ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks,
+                      evaluation *result, ssm2d_error *error)
 {
     size_t batches = loader_batches(images), correct = 0;
     double sum = 0;
@@ -125,6 +127,7 @@ ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evalu
     result->loss = sum / (double)result->images;
     result->accuracy = (double)correct / (double)result->images;
     if (!isfinite(result->loss))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "evaluation: the model gives numbers that are not finite");
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "evaluation: the model gives numbers that are not finite");
     return SSM2D_OK;
 }

@@ -1,4 +1,5 @@
-/* evaluate - a model that only runs: logits of batches of images, and its loss and accuracy on a data set. */
+/* evaluate - a model that only runs: logits of batches of images, and its loss and accuracy on a
+ * data set. */
 #ifndef SSM2D_TRAIN_EVALUATE_H
 #define SSM2D_TRAIN_EVALUATE_H
 
@@ -9,12 +10,13 @@
 typedef struct evaluator evaluator;
 
 /* config must have been finished; batches are of this size at most. */
-ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch, evaluator **out,
-                              ssm2d_error *error);
+ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
+                              evaluator **out, ssm2d_error *error);
 void evaluator_destroy(evaluator *e);
 /* The weights to use from now on, borrowed; to be called again when they have changed. */
 void evaluator_weights(evaluator *e, float *weights);
-/* images: [count][channels][rows][cols], count <= batch. The logits [count][classes] are valid until the next call. */
+/* images: [count][channels][rows][cols], count <= batch. The logits [count][classes] are valid
+ * until the next call. */
 const float *evaluator_run(evaluator *e, const float *images, size_t count);
 
 typedef struct evaluation {
@@ -31,8 +33,8 @@ typedef struct evaluation_hooks {
 } evaluation_hooks;
 
 /* One epoch of a loader that was made for evaluation, from its beginning. hooks may be NULL. */
-ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks, evaluation *result,
-                      ssm2d_error *error);
+ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks,
+                      evaluation *result, ssm2d_error *error);
 
 /* The place of the largest number. */
 int largest_class(const float *logits, int classes);

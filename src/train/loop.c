@@ -20,11 +20,11 @@ typedef struct training {
     train_result *result;
     char last[RUN_PATH], model[RUN_PATH], best[RUN_PATH], curves[RUN_PATH];
     long saved_step;
-    double saved_at;                       /* seconds */
-    double train_seconds, epoch_seconds;   /* spent in steps, of this call and of the epoch */
-    double test_seconds;                   /* of the last evaluation */
-    long images, epoch_images;             /* trained on in them */
-    double speed;                          /* images per second, of late */
+    double saved_at;                     /* seconds */
+    double train_seconds, epoch_seconds; /* spent in steps, of this call and of the epoch */
+    double test_seconds;                 /* of the last evaluation */
+    long images, epoch_images;           /* trained on in them */
+    double speed;                        /* images per second, of late */
 } training;
 
 static double now(void)
@@ -34,11 +34,14 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int told_to_stop(const training *s) { return s->hooks->stop && s->hooks->stop(s->hooks->user); }
+static int told_to_stop(const training *s)
+{
+    return s->hooks->stop && s->hooks->stop(s->hooks->user);
+}
 
 static double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
-/* ---- saving --------------------------------------------------------------------------------------------------------- */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
 /* The checkpoint comes last: what it says is on the disk by then. */
 static ssm2d_status save(training *s, ssm2d_error *error)
@@ -46,7 +49,8 @@ static ssm2d_status save(training *s, ssm2d_error *error)
     trainer *t = s->t;
     if (!isfinite(gradient_norm(t->context, t->state.count, t->state.weights, t->partial)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. Begin anew with a lower lr, or "
+                    "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. "
+                    "Begin anew with a lower lr, or "
                     "with clip=1",
                     t->state.step, text_path(s->last), s->saved_step);
     ssm2d_status status = metrics_sync(s->metrics, error);
@@ -64,7 +68,7 @@ static int time_to_save(const training *s)
     return o->save_minutes > 0 && now() - s->saved_at > 60 * o->save_minutes;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *error)
 {
@@ -85,8 +89,10 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
 static void tell_step(const training *s, const step_result *r)
 {
     const train_state *state = &s->t->state;
-    const long done = state->step - state->epochs * s->t->epoch_steps, epochs = s->t->settings.options.epochs;
-    const double images = (double)((epochs * s->t->epoch_steps - state->step) * s->t->settings.options.batch);
+    const long done = state->step - state->epochs * s->t->epoch_steps,
+               epochs = s->t->settings.options.epochs;
+    const double images =
+        (double)((epochs * s->t->epoch_steps - state->step) * s->t->settings.options.batch);
     if (!s->hooks->step) return;
     train_progress p = {.epoch = state->epochs + 1,
                         .epochs = epochs,
@@ -96,7 +102,8 @@ static void tell_step(const training *s, const step_result *r)
                         .accuracy = (double)state->correct / (double)state->images,
                         .lr = r->lr,
                         .images_per_s = s->speed,
-                        .seconds_left = images / s->speed + s->test_seconds * (double)(epochs - state->epochs)};
+                        .seconds_left =
+                            images / s->speed + s->test_seconds * (double)(epochs - state->epochs)};
     s->hooks->step(s->hooks->user, &p);
 }
 
@@ -122,7 +129,8 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
         s->images += batch;
         s->epoch_images += batch;
         /* a mean that forgets in some twenty steps */
-        s->speed = s->speed > 0 ? 1 / (0.95 / s->speed + 0.05 * seconds / (double)batch) : (double)batch / seconds;
+        s->speed = s->speed > 0 ? 1 / (0.95 / s->speed + 0.05 * seconds / (double)batch)
+                                : (double)batch / seconds;
         status = log_step(s, &r, error);
         tell_step(s, &r);
         if (!status && state->step < end && time_to_save(s)) status = save(s, error);
@@ -131,7 +139,7 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
     return status;
 }
 
-/* ---- epochs --------------------------------------------------------------------------------------------------------- */
+/* ---- epochs ---------------------------------------------------------------------------------- */
 
 static ssm2d_status test(training *s, evaluation *e, ssm2d_error *error)
 {
@@ -139,7 +147,8 @@ static ssm2d_status test(training *s, evaluation *e, ssm2d_error *error)
     evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing};
     const double start = now();
     evaluator_weights(t->evaluator, trainer_weights(t));
-    ssm2d_status status = evaluate(t->evaluator, t->test_loader, (train_loss)t->settings.options.loss, &hooks, e, error);
+    ssm2d_status status = evaluate(t->evaluator, t->test_loader,
+                                   (train_loss)t->settings.options.loss, &hooks, e, error);
     s->test_seconds = now() - start;
     t->state.seconds += s->test_seconds;
     if (status) return status;
@@ -154,7 +163,8 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     train_state *state = &t->state;
     const train_options *o = &t->settings.options;
     char title[TRAIN_TEXT + 64];
-    const double loss = state->loss_sum / (double)t->epoch_steps, accuracy = (double)state->correct / (double)state->images;
+    const double loss = state->loss_sum / (double)t->epoch_steps,
+                 accuracy = (double)state->correct / (double)state->images;
     const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
     state->epochs++;
     const int best = !state->best_epoch || e->accuracy > state->best;
@@ -175,8 +185,8 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .images_per_s = speed,
                    .seconds = state->seconds};
     ssm2d_status status = metrics_add(s->metrics, &line, error);
-    snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name, t->settings.model.mixer.kind->name,
-             o->data);
+    snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
+             t->settings.model.mixer.kind->name, o->data);
     if (!status) status = metrics_draw(s->metrics, s->curves, title, o->epochs, error);
     if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
     if (!status && best) status = weights_save(t->weights, s->best, trainer_weights(t), error);
@@ -184,8 +194,9 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     if (status) return status;
     s->result->test_loss = e->loss;
     s->result->test_accuracy = e->accuracy;
-    train_epoch told = {state->epochs, o->epochs, loss,  accuracy, e->loss,
-                        e->accuracy,   speed,     s->epoch_seconds + s->test_seconds, best};
+    train_epoch told = {state->epochs, o->epochs,   loss,  accuracy,
+                        e->loss,       e->accuracy, speed, s->epoch_seconds + s->test_seconds,
+                        best};
     s->epoch_seconds = 0;
     s->epoch_images = 0;
     if (s->hooks->epoch) s->hooks->epoch(s->hooks->user, &told);
@@ -206,7 +217,7 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
     return status;
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* How a call begins: a new run, or one whose settings are to be written again. */
 typedef struct beginning {
@@ -232,25 +243,33 @@ static void tell_start(const training *s, const beginning *how)
 }
 
 /* From wherever the trainer's state is. A new run writes its folder first. */
-static ssm2d_status go(trainer *t, const char *folder, const beginning *how, const train_hooks *hooks, train_result *result,
-                       ssm2d_error *error)
+static ssm2d_status go(trainer *t, const char *folder, const beginning *how,
+                       const train_hooks *hooks, train_result *result, ssm2d_error *error)
 {
     static const train_hooks none;
-    training s = {.t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
+    training s = {
+        .t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
     char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH];
     ssm2d_status status;
     *result = (train_result){0};
-    if ((status = run_path(folder, RUN_LAST, s.last, error)) || (status = run_path(folder, RUN_MODEL, s.model, error))
-        || (status = run_path(folder, RUN_BEST, s.best, error)) || (status = run_path(folder, RUN_CURVES, s.curves, error))
-        || (status = run_path(folder, RUN_METRICS, path, error)) || (status = run_path(folder, RUN_CONFIG, config, error))
-        || (status = run_path(folder, RUN_DATA, data, error)) || (status = run_path(folder, RUN_TRAIN, train, error)))
+    if ((status = run_path(folder, RUN_LAST, s.last, error))
+        || (status = run_path(folder, RUN_MODEL, s.model, error))
+        || (status = run_path(folder, RUN_BEST, s.best, error))
+        || (status = run_path(folder, RUN_CURVES, s.curves, error))
+        || (status = run_path(folder, RUN_METRICS, path, error))
+        || (status = run_path(folder, RUN_CONFIG, config, error))
+        || (status = run_path(folder, RUN_DATA, data, error))
+        || (status = run_path(folder, RUN_TRAIN, train, error)))
         return status;
-    if ((status = metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error))) return status;
+    if ((status =
+             metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error)))
+        return status;
     s.saved_at = now();
     if (how->is_new) status = run_write(t->context, config, t->model_text, error);
     if (how->is_new && !status) status = run_write(t->context, data, t->data_text, error);
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
-    if ((how->is_new || how->changed || how->restored) && !status) /* of a new run the last, which makes it one */
+    /* of a new run the last, which makes it one */
+    if ((how->is_new || how->changed || how->restored) && !status)
         status = run_write(t->context, train, t->settings_text, error);
     if (!status) status = trainer_seek(t, error);
     if (!status) tell_start(&s, how);
@@ -264,8 +283,9 @@ static ssm2d_status go(trainer *t, const char *folder, const beginning *how, con
     return status;
 }
 
-static ssm2d_status start_new(ssm2d_context *context, const char *folder, int replace, const train_settings *settings,
-                              const train_hooks *hooks, train_result *result, ssm2d_error *error)
+static ssm2d_status start_new(ssm2d_context *context, const char *folder, int replace,
+                              const train_settings *settings, const train_hooks *hooks,
+                              train_result *result, ssm2d_error *error)
 {
     trainer t = {0};
     weights_report read;
@@ -283,38 +303,45 @@ static ssm2d_status start_new(ssm2d_context *context, const char *folder, int re
     return status;
 }
 
-ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
-                         train_result *result, ssm2d_error *error)
+ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings,
+                         const train_hooks *hooks, train_result *result, ssm2d_error *error)
 {
     if (run_exists(folder))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has a run already: go on with it, or give another folder",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has a run already: go on with it, or give another folder",
                     text_path(folder));
     return start_new(context, folder, 0, settings, hooks, result, error);
 }
 
-ssm2d_status train_replace(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
+ssm2d_status train_replace(ssm2d_context *context, const char *folder,
+                           const train_settings *settings, const train_hooks *hooks,
                            train_result *result, ssm2d_error *error)
 {
     return start_new(context, folder, 1, settings, hooks, result, error);
 }
 
 /* The settings as the checkpoint has them. */
-static ssm2d_status settings_of(const char *path, const train_identity *identity, train_settings *settings, ssm2d_error *error)
+static ssm2d_status settings_of(const char *path, const train_identity *identity,
+                                train_settings *settings, ssm2d_error *error)
 {
     cJSON *root = NULL;
     ssm2d_status status = train_settings_default(settings, error);
-    if (!status) status = json_parse(path, identity->options, strlen(identity->options), &root, error);
+    if (!status)
+        status = json_parse(path, identity->options, strlen(identity->options), &root, error);
     if (!status) status = train_settings_from_json(settings, path, root, error);
     cJSON_Delete(root);
     return status;
 }
 
-static ssm2d_status check_same(const char *path, const trainer *t, const train_identity *identity, ssm2d_error *error)
+static ssm2d_status check_same(const char *path, const trainer *t, const train_identity *identity,
+                               ssm2d_error *error)
 {
     if (t->identity.layout != identity->layout || strcmp(t->identity.model, identity->model))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: was written for another model, or by another version", text_path(path));
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: was written for another model, or by another version", text_path(path));
     if (strcmp(t->identity.data, identity->data))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the data in %s are not those the run began with", text_path(path),
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: the data in %s are not those the run began with", text_path(path),
                     text_path(t->settings.options.data));
     return SSM2D_OK;
 }
@@ -323,17 +350,20 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
 {
     const train_state *s = &t->state;
     const long first = s->epochs * t->epoch_steps;
-    if (s->epochs <= t->settings.options.epochs && s->step >= first && s->step <= first + t->epoch_steps
+    if (s->epochs <= t->settings.options.epochs && s->step >= first
+        && s->step <= first + t->epoch_steps
         && s->images == (s->step - first) * t->settings.options.batch)
         return SSM2D_OK;
     if (s->epochs > t->settings.options.epochs)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%ld: the run has done %ld already", t->settings.options.epochs,
-                    s->epochs);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: step %ld and epoch %ld do not go together: the file was changed",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%ld: the run has done %ld already",
+                    t->settings.options.epochs, s->epochs);
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: step %ld and epoch %ld do not go together: the file was changed",
                 text_path(path), s->step, s->epochs);
 }
 
-static ssm2d_status apply_changes(const train_changes *c, train_options *o, beginning *how, ssm2d_error *error)
+static ssm2d_status apply_changes(const train_changes *c, train_options *o, beginning *how,
+                                  ssm2d_error *error)
 {
     char number[32];
     ssm2d_status status = SSM2D_OK;
@@ -355,20 +385,23 @@ static int same_settings(const ssm2d_context *context, const char *folder, const
     char path[RUN_PATH];
     char *found;
     size_t size;
-    if (run_path(folder, RUN_TRAIN, path, NULL) || file_read(context, path, 1 << 20, &found, &size, NULL)) return 0;
+    if (run_path(folder, RUN_TRAIN, path, NULL)
+        || file_read(context, path, 1 << 20, &found, &size, NULL))
+        return 0;
     const int same = size == strlen(text) + 1 && !memcmp(found, text, size - 1);
     mem_free(context, found);
     return same;
 }
 
-ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks, train_result *result,
-                          ssm2d_error *error)
+ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks,
+                          train_result *result, ssm2d_error *error)
 {
     return train_resume_changed(context, folder, &(train_changes){0}, hooks, result, error);
 }
 
-ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder, const train_changes *changes,
-                                  const train_hooks *hooks, train_result *result, ssm2d_error *error)
+ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
+                                  const train_changes *changes, const train_hooks *hooks,
+                                  train_result *result, ssm2d_error *error)
 {
     trainer t = {0};
     beginning how = {0};
@@ -379,7 +412,8 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder, co
     int lock = -1;
     ssm2d_status status;
     if (!run_exists(folder))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not the folder of a run: it has no train.json", text_path(folder));
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: is not the folder of a run: it has no train.json", text_path(folder));
     if ((status = run_path(folder, RUN_LAST, path, error))) return status;
     if ((status = run_lock(folder, &lock, error))) goto done;
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;

@@ -1,7 +1,8 @@
-/* loop - trains a model: batches, steps, evaluation, checkpoints, until the last epoch or until told to stop.
+/* loop - trains a model: batches, steps, evaluation, checkpoints, until the last epoch or until
+ * told to stop.
  *
- * Nothing is printed here: whoever runs it is told how it goes. The same settings give the same weights to the bit, however
- * often the run is interrupted and on any number of threads. */
+ * Nothing is printed here: whoever runs it is told how it goes. The same settings give the same
+ * weights to the bit, however often the run is interrupted and on any number of threads. */
 #ifndef SSM2D_TRAIN_LOOP_H
 #define SSM2D_TRAIN_LOOP_H
 
@@ -34,7 +35,8 @@ typedef struct train_epoch { /* told after each epoch, when all of it is on the 
 
 typedef struct train_hooks {
     void *user;
-    int (*stop)(void *user); /* asked after each step: not 0 saves and ends the run; may be NULL, as all of them */
+    /* asked after each step: not 0 saves and ends the run; may be NULL, as all of them */
+    int (*stop)(void *user);
     void (*start)(void *user, const train_start *start);
     void (*step)(void *user, const train_progress *progress);
     void (*testing)(void *user, size_t batch, size_t batches);
@@ -50,23 +52,29 @@ typedef struct train_result {
     double seconds, images_per_s; /* of this call: training and evaluation; training alone */
 } train_result;
 
-/* Begins a run in folder, which must not hold one. settings may leave open what follows from the data. */
-ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
-                         train_result *result, ssm2d_error *error);
-/* The same, in place of a run that may be there: it is removed when all that the new one needs has been found good. */
-ssm2d_status train_replace(ssm2d_context *context, const char *folder, const train_settings *settings, const train_hooks *hooks,
+/* Begins a run in folder, which must not hold one. settings may leave open what follows from the
+ * data. */
+ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings,
+                         const train_hooks *hooks, train_result *result, ssm2d_error *error);
+/* The same, in place of a run that may be there: it is removed when all that the new one needs has
+ * been found good. */
+ssm2d_status train_replace(ssm2d_context *context, const char *folder,
+                           const train_settings *settings, const train_hooks *hooks,
                            train_result *result, ssm2d_error *error);
 /* Goes on with the run in folder, from its last checkpoint. */
-ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks, train_result *result,
-                          ssm2d_error *error);
+ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks,
+                          train_result *result, ssm2d_error *error);
 
 /* The settings that a run may change on its way. */
 typedef struct train_changes {
     const char *data; /* where the same images are now; NULL: where they were */
-    long epochs;      /* in all: the learning rate goes on as if that had been said from the beginning; 0: as many as before */
+    /* in all: the learning rate goes on as if that had been said from the beginning; 0: as many
+     * as before */
+    long epochs;
 } train_changes;
 
-ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder, const train_changes *changes,
-                                  const train_hooks *hooks, train_result *result, ssm2d_error *error);
+ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
+                                  const train_changes *changes, const train_hooks *hooks,
+                                  train_result *result, ssm2d_error *error);
 
 #endif

@@ -27,7 +27,8 @@ static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
     if (m->count == m->room) {
         size_t room = m->room ? 2 * m->room : FIRST_ROOM;
         metric *more = mem_alloc(m->context, room * sizeof *more);
-        if (!more) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines of metrics", room);
+        if (!more)
+            return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines of metrics", room);
         if (m->count) memcpy(more, m->lines, m->count * sizeof *more);
         mem_free(m->context, m->lines);
         m->lines = more;
@@ -37,7 +38,7 @@ static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* ---- what is there from before -------------------------------------------------------------------------------------- */
+/* ---- what is there from before --------------------------------------------------------------- */
 
 static double number(const cJSON *line, const char *key)
 {
@@ -51,7 +52,8 @@ static int parse(const char *text, size_t size, metric *line)
     cJSON *root = NULL;
     if (json_parse("", text, size, &root, NULL)) return 0;
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(root, "kind");
-    int known = cJSON_IsString(kind) && cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(root, "step"));
+    int known =
+        cJSON_IsString(kind) && cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(root, "step"));
     if (known)
         *line = (metric){.is_epoch = !strcmp(kind->valuestring, "epoch"),
                          .step = (long)number(root, "step"),
@@ -92,8 +94,8 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
     return status;
 }
 
-ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs, metrics **out,
-                          ssm2d_error *error)
+ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs,
+                          metrics **out, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
     *out = NULL;
@@ -104,7 +106,8 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
     memcpy(m->path, path, strlen(path));
     if (step) status = restore(m, step, epochs, error);
     if (!status && !(m->stream = fopen(path, step ? "ab" : "wb")))
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path), strerror(errno));
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path),
+                      strerror(errno));
     if (status)
         metrics_close(m);
     else
@@ -112,11 +115,12 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
     return status;
 }
 
-/* ---- going on ------------------------------------------------------------------------------------------------------- */
+/* ---- going on -------------------------------------------------------------------------------- */
 
 static ssm2d_status cannot(const metrics *m, ssm2d_error *error)
 {
-    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(m->path), strerror(errno));
+    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(m->path),
+                strerror(errno));
 }
 
 ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
@@ -126,12 +130,16 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
     errno = 0;
     if (l->is_epoch)
         fprintf(m->stream,
-                "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, \"accuracy\": %.6g, "
-                "\"test_loss\": %.6g, \"test_accuracy\": %.6g, \"lr\": %.6g, \"images_per_s\": %.1f, \"seconds\": %.2f}\n",
-                l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr, l->images_per_s, l->seconds);
+                "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, "
+                "\"accuracy\": %.6g, "
+                "\"test_loss\": %.6g, \"test_accuracy\": %.6g, \"lr\": %.6g, \"images_per_s\": "
+                "%.1f, \"seconds\": %.2f}\n",
+                l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr,
+                l->images_per_s, l->seconds);
     else
         fprintf(m->stream,
-                "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, \"lr\": %.6g, \"norm\": %.6g, "
+                "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, \"lr\": "
+                "%.6g, \"norm\": %.6g, "
                 "\"images_per_s\": %.1f}\n",
                 l->step, l->epoch, l->loss, l->lr, l->norm, l->images_per_s);
     return fflush(m->stream) || ferror(m->stream) ? cannot(m, error) : SSM2D_OK;
@@ -139,7 +147,8 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
 
 ssm2d_status metrics_sync(metrics *m, ssm2d_error *error)
 {
-    return fsync(fileno(m->stream)) && errno != EINVAL && errno != EROFS ? cannot(m, error) : SSM2D_OK;
+    return fsync(fileno(m->stream)) && errno != EINVAL && errno != EROFS ? cannot(m, error)
+                                                                         : SSM2D_OK;
 }
 
 void metrics_close(metrics *m)
@@ -150,11 +159,12 @@ void metrics_close(metrics *m)
     mem_free(m->context, m);
 }
 
-/* ---- picture -------------------------------------------------------------------------------------------------------- */
+/* ---- picture --------------------------------------------------------------------------------- */
 
 enum { X_STEP, LOSS_STEP, X_EPOCH, ACCURACY, TEST_LOSS, TEST_ACCURACY, COLUMNS };
 
-ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, long epochs, ssm2d_error *error)
+ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, long epochs,
+                          ssm2d_error *error)
 {
     static const colour blue = {0.12, 0.42, 0.74}, orange = {0.85, 0.37, 0.05};
     size_t rows = m->count ? m->count : 1;

@@ -16,32 +16,39 @@ const char *const train_schedule_names[] = {"cosine", "constant", NULL};
 const char *const train_loss_names[] = {"cross-entropy", "bce", NULL};
 
 const train_field train_fields[] = {
-#define OPTION(kind, field, name, standard, low, high, names, help)                                                            \
-    {#field, name, TRAIN_KIND_##kind, offsetof(train_options, field), standard, low, high, names, help},
+#define OPTION(kind, field, name, standard, low, high, names, help)                                \
+    {#field, name, TRAIN_KIND_##kind, offsetof(train_options, field), standard, low, high,         \
+     names,  help},
 #include "train/options.def"
 #undef OPTION
 };
 const int train_field_count = (int)(sizeof train_fields / sizeof *train_fields);
 
-/* ---- from text ------------------------------------------------------------------------------------------------------ */
+/* ---- from text ------------------------------------------------------------------------------- */
 
 /* Where a value came from, for messages: a file, or the command line when NULL. */
-static ssm2d_status wrong(const char *file, const train_field *f, const char *text, const char *use, ssm2d_error *error)
+static ssm2d_status wrong(const char *file, const train_field *f, const char *text, const char *use,
+                          ssm2d_error *error)
 {
     char said[SAID];
     text_show(text, strlen(text), said, sizeof said);
-    if (file) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use %s", text_path(file), f->field, said, use);
+    if (file)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use %s", text_path(file),
+                    f->field, said, use);
     return fail(error, SSM2D_ERROR_ARGUMENT, "--%s=%s: use %s", f->name, said, use);
 }
 
-static ssm2d_status set_number(const char *file, const train_field *f, const char *text, void *place, ssm2d_error *error)
+static ssm2d_status set_number(const char *file, const train_field *f, const char *text,
+                               void *place, ssm2d_error *error)
 {
     char use[96], *end;
     int whole = f->kind == TRAIN_KIND_INT;
     errno = 0;
     double number = whole ? (double)strtoll(text, &end, 10) : strtod(text, &end);
-    if (end == text || *end || (errno == ERANGE && whole) || !isfinite(number) || number < f->low || number > f->high) {
-        snprintf(use, sizeof use, "a %s from %.15g to %.15g", whole ? "whole number" : "number", f->low, f->high);
+    if (end == text || *end || (errno == ERANGE && whole) || !isfinite(number) || number < f->low
+        || number > f->high) {
+        snprintf(use, sizeof use, "a %s from %.15g to %.15g", whole ? "whole number" : "number",
+                 f->low, f->high);
         return wrong(file, f, text, use, error);
     }
     if (whole)
@@ -51,8 +58,8 @@ static ssm2d_status set_number(const char *file, const train_field *f, const cha
     return SSM2D_OK;
 }
 
-static ssm2d_status set_choice(const char *file, const train_field *f, const char *const *names, const char *text, int *place,
-                               ssm2d_error *error)
+static ssm2d_status set_choice(const char *file, const train_field *f, const char *const *names,
+                               const char *text, int *place, ssm2d_error *error)
 {
     char use[128] = "one of";
     for (int i = 0; names[i]; i++) {
@@ -66,14 +73,15 @@ static ssm2d_status set_choice(const char *file, const train_field *f, const cha
     return wrong(file, f, text, use, error);
 }
 
-static ssm2d_status set_field(const char *file, const train_field *f, const char *text, train_options *options,
-                              ssm2d_error *error)
+static ssm2d_status set_field(const char *file, const train_field *f, const char *text,
+                              train_options *options, ssm2d_error *error)
 {
     char *place = (char *)options + f->offset;
     switch (f->kind) {
     case TRAIN_KIND_TEXT:
         if (!*text) return wrong(file, f, "\"\"", "a text that is not empty", error);
-        if (strlen(text) >= TRAIN_TEXT) return wrong(file, f, text, "a text of less than 1024 bytes", error);
+        if (strlen(text) >= TRAIN_TEXT)
+            return wrong(file, f, text, "a text of less than 1024 bytes", error);
         memset(place, 0, TRAIN_TEXT);
         memcpy(place, text, strlen(text));
         return SSM2D_OK;
@@ -87,29 +95,33 @@ static ssm2d_status set_field(const char *file, const train_field *f, const char
 void train_options_default(train_options *options)
 {
     memset(options, 0, sizeof *options);
-    for (int i = 0; i < train_field_count; i++) set_field(NULL, &train_fields[i], train_fields[i].standard, options, NULL);
+    for (int i = 0; i < train_field_count; i++)
+        set_field(NULL, &train_fields[i], train_fields[i].standard, options, NULL);
 }
 
 /* Either form of the name. */
 static const train_field *find(const char *name)
 {
     for (int i = 0; i < train_field_count; i++)
-        if (!strcmp(train_fields[i].field, name) || !strcmp(train_fields[i].name, name)) return &train_fields[i];
+        if (!strcmp(train_fields[i].field, name) || !strcmp(train_fields[i].name, name))
+            return &train_fields[i];
     return NULL;
 }
 
-ssm2d_status train_options_set(train_options *options, const char *name, const char *text, ssm2d_error *error)
+ssm2d_status train_options_set(train_options *options, const char *name, const char *text,
+                               ssm2d_error *error)
 {
     char said[SAID];
     const train_field *f = find(name);
     if (f) return set_field(NULL, f, text, options, error);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "there is no setting %s", text_show(name, strlen(name), said, sizeof said));
+    return fail(error, SSM2D_ERROR_ARGUMENT, "there is no setting %s",
+                text_show(name, strlen(name), said, sizeof said));
 }
 
-/* ---- from and to JSON ----------------------------------------------------------------------------------------------- */
+/* ---- from and to JSON ------------------------------------------------------------------------ */
 
-ssm2d_status train_options_set_json(train_options *options, const char *file, const train_field *f, const cJSON *value,
-                                    ssm2d_error *error)
+ssm2d_status train_options_set_json(train_options *options, const char *file, const train_field *f,
+                                    const cJSON *value, ssm2d_error *error)
 {
     static const char *const use[] = {[TRAIN_KIND_TEXT] = "a text",
                                       [TRAIN_KIND_INT] = "a whole number",
@@ -153,10 +165,12 @@ cJSON *train_options_to_json(const train_options *options)
 ssm2d_status train_options_check(const train_options *options, ssm2d_error *error)
 {
     if (options->lr_start > options->lr && options->warmup > 0)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "lr_start=%g is above lr=%g: the warm-up rises from the one to the other",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "lr_start=%g is above lr=%g: the warm-up rises from the one to the other",
                     options->lr_start, options->lr);
     if (options->lr_final > options->lr && options->schedule == 0)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "lr_final=%g is above lr=%g: the cosine falls from lr to lr_final",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "lr_final=%g is above lr=%g: the cosine falls from lr to lr_final",
                     options->lr_final, options->lr);
     return SSM2D_OK;
 }

@@ -19,16 +19,18 @@
 enum { MOST_CLASSES = 1 << 20 };
 
 static const char *const file_names[RUN_FILES] = {
-    [RUN_TRAIN] = "train.json",          [RUN_CONFIG] = "config.json",       [RUN_DATA] = "data.json",
-    [RUN_LAST] = "last.safetensors",     [RUN_MODEL] = "model.safetensors",  [RUN_BEST] = "best.safetensors",
-    [RUN_METRICS] = "metrics.jsonl",     [RUN_CURVES] = "curves.svg",
+    [RUN_TRAIN] = "train.json",        [RUN_CONFIG] = "config.json",
+    [RUN_DATA] = "data.json",          [RUN_LAST] = "last.safetensors",
+    [RUN_MODEL] = "model.safetensors", [RUN_BEST] = "best.safetensors",
+    [RUN_METRICS] = "metrics.jsonl",   [RUN_CURVES] = "curves.svg",
 };
 
 ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], ssm2d_error *error)
 {
     int length = snprintf(path, RUN_PATH, "%s/%s", folder, file_names[which]);
     if (length > 0 && length < RUN_PATH) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long", text_path(folder));
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
+                text_path(folder));
 }
 
 int run_exists(const char *folder)
@@ -37,7 +39,8 @@ int run_exists(const char *folder)
     return !run_path(folder, RUN_TRAIN, path, NULL) && !access(path, F_OK);
 }
 
-ssm2d_status run_write(const ssm2d_context *context, const char *path, const char *text, ssm2d_error *error)
+ssm2d_status run_write(const ssm2d_context *context, const char *path, const char *text,
+                       ssm2d_error *error)
 {
     atomic_file file;
     ssm2d_status status = atomic_open(context, path, &file, error);
@@ -49,15 +52,19 @@ ssm2d_status run_write(const ssm2d_context *context, const char *path, const cha
     return status;
 }
 
-/* File systems without locks let everyone in: it guards against a mistake, nothing depends on it. */
+/* File systems without locks let everyone in: it guards against a mistake, nothing depends on
+ * it. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
 {
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*lock < 0) return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder), strerror(errno));
+    if (*lock < 0)
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder),
+                    strerror(errno));
     if (!flock(*lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) return SSM2D_OK;
     run_unlock(*lock);
     *lock = -1;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: another process is training in this folder: let it end, or stop it",
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: another process is training in this folder: let it end, or stop it",
                 text_path(folder));
 }
 
@@ -66,7 +73,8 @@ void run_unlock(int lock)
     if (lock >= 0) close(lock);
 }
 
-/* train.json goes last when a run begins and first when it is removed: without it there is no run. */
+/* train.json goes last when a run begins and first when it is removed: without it there is no
+ * run. */
 ssm2d_status run_clear(const char *folder, ssm2d_error *error)
 {
     char path[RUN_PATH];
@@ -76,7 +84,8 @@ ssm2d_status run_clear(const char *folder, ssm2d_error *error)
     for (int i = 0; i < RUN_FILES && !status; i++) {
         status = run_path(folder, (run_file)i, path, error);
         if (!status && unlink(path) && errno != ENOENT)
-            status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be removed: %s", text_path(path), strerror(errno));
+            status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be removed: %s", text_path(path),
+                          strerror(errno));
     }
     run_unlock(lock);
     return status;
@@ -98,7 +107,7 @@ uint64_t run_layout(const weights *w)
     return hash;
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static char *print_and_delete(cJSON *root)
 {
@@ -107,7 +116,10 @@ static char *print_and_delete(cJSON *root)
     return text;
 }
 
-char *run_settings_text(const train_settings *s) { return print_and_delete(train_settings_to_json(s)); }
+char *run_settings_text(const train_settings *s)
+{
+    return print_and_delete(train_settings_to_json(s));
+}
 
 char *run_data_text(const dataset_info *train, const normalisation *norm)
 {
@@ -133,7 +145,8 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     return NULL;
 }
 
-static ssm2d_status read_three(const char *path, const cJSON *root, const char *key, float *out, ssm2d_error *error)
+static ssm2d_status read_three(const char *path, const cJSON *root, const char *key, float *out,
+                               ssm2d_error *error)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key), *item;
     int n = 0;
@@ -143,11 +156,12 @@ static ssm2d_status read_three(const char *path, const cJSON *root, const char *
         out[n++] = (float)item->valuedouble;
     }
     if (n == 3 && !item && cJSON_IsArray(list)) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is not a list of three numbers", text_path(path), key);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is not a list of three numbers",
+                text_path(path), key);
 }
 
-static ssm2d_status read_names(const ssm2d_context *context, const char *path, const cJSON *list, run_data *data,
-                               ssm2d_error *error)
+static ssm2d_status read_names(const ssm2d_context *context, const char *path, const cJSON *list,
+                               run_data *data, ssm2d_error *error)
 {
     const cJSON *item;
     size_t count = 0, bytes = 0;
@@ -158,9 +172,12 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
         bytes += strlen(item->valuestring) + 1;
     }
     if (!cJSON_IsArray(list) || item || !count || count > MOST_CLASSES)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is not a list of names", text_path(path));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is not a list of names",
+                    text_path(path));
     data->names = mem_alloc(context, count * sizeof *data->names + bytes);
-    if (!data->names) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of classes", text_path(path));
+    if (!data->names)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of classes",
+                    text_path(path));
     char *text = (char *)(data->names + count);
     cJSON_ArrayForEach(item, list)
     {
@@ -171,7 +188,8 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
     return SSM2D_OK;
 }
 
-ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data, ssm2d_error *error)
+ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
+                           ssm2d_error *error)
 {
     char path[RUN_PATH];
     cJSON *root = NULL;
@@ -179,15 +197,19 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     *data = (run_data){0};
     ssm2d_status status = run_path(folder, RUN_DATA, path, error);
     if (!status) status = json_read(context, path, &root, error);
-    if (!status) status = read_names(context, path, cJSON_GetObjectItemCaseSensitive(root, "classes"), data, error);
-    if (!status) status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
-    if (!status) status = json_get_int(path, root, "images", JSON_REQUIRED, 1, INT32_MAX, &images, error);
+    if (!status)
+        status = read_names(context, path, cJSON_GetObjectItemCaseSensitive(root, "classes"), data,
+                            error);
+    if (!status)
+        status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
+    if (!status)
+        status = json_get_int(path, root, "images", JSON_REQUIRED, 1, INT32_MAX, &images, error);
     if (!status) status = read_three(path, root, "mean", data->norm.mean, error);
     if (!status) status = read_three(path, root, "std", data->norm.std, error);
     for (int i = 0; i < 3 && !status; i++)
         if (!(data->norm.std[i] > 0))
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"std\" has %g: use numbers above 0", text_path(path),
-                          (double)data->norm.std[i]);
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"std\" has %g: use numbers above 0",
+                          text_path(path), (double)data->norm.std[i]);
     data->images = images;
     cJSON_Delete(root);
     if (status) run_data_free(context, data);
@@ -195,20 +217,26 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
 }
 
 /* "0", "1" ..: what classes without names are called */
-static int is_number(const char *name) { return *name && strspn(name, "0123456789") == strlen(name); }
+static int is_number(const char *name)
+{
+    return *name && strspn(name, "0123456789") == strlen(name);
+}
 
 ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, ssm2d_error *error)
 {
     char one[48], two[48];
     if (data->classes != other->classes)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "the data have %d classes and the model %d: give data of the same classes",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "the data have %d classes and the model %d: give data of the same classes",
                     other->classes, data->classes);
     for (int i = 0; i < data->classes; i++) {
         const char *a = data->names[i], *b = other->class_names[i];
         if (strcmp(a, b) && !is_number(a) && !is_number(b))
-            return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "class %d of the data is %s, that of the model %s: give data of the same classes", i,
-                        text_show(b, strlen(b), one, sizeof one), text_show(a, strlen(a), two, sizeof two));
+            return fail(
+                error, SSM2D_ERROR_ARGUMENT,
+                "class %d of the data is %s, that of the model %s: give data of the same classes",
+                i, text_show(b, strlen(b), one, sizeof one),
+                text_show(a, strlen(a), two, sizeof two));
     }
     return SSM2D_OK;
 }
@@ -219,10 +247,10 @@ void run_data_free(const ssm2d_context *context, run_data *data)
     *data = (run_data){0};
 }
 
-/* ---- a trained model ------------------------------------------------------------------------------------------------ */
+/* ---- a trained model ------------------------------------------------------------------------- */
 
-ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which, const int image[2], run_model *m,
-                            ssm2d_error *error)
+ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which,
+                            const int image[2], run_model *m, ssm2d_error *error)
 {
     char path[RUN_PATH];
     weights_options options = {0};
@@ -231,14 +259,15 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     ssm2d_status status = train_settings_default(&m->settings, error);
     if (status) return status;
     if (!run_exists(folder))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not the folder of a run: it has no train.json", text_path(folder));
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: is not the folder of a run: it has no train.json", text_path(folder));
     if ((status = run_path(folder, RUN_TRAIN, path, error))) goto done;
     if ((status = train_settings_read(context, path, 0, &m->settings, error))) goto done;
     if ((status = run_data_read(context, folder, &m->data, error))) goto done;
     model_config *config = &m->settings.model;
     if (config->classes != m->data.classes) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is %d, but data.json names %d", text_path(path),
-                      config->classes, m->data.classes);
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is %d, but data.json names %d",
+                      text_path(path), config->classes, m->data.classes);
         goto done;
     }
     if ((status = model_config_finish(config, error))) goto done;
@@ -256,7 +285,8 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     }
     if ((status = run_path(folder, which, path, error))) goto done;
     if (access(path, F_OK)) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not there: it is written at the end of an epoch", text_path(path));
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: is not there: it is written at the end of an epoch", text_path(path));
         goto done;
     }
     status = weights_load(m->weights, path, &options, m->params, &report, error);

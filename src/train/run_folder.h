@@ -45,13 +45,16 @@ typedef struct run_data {
 /* A settings object as text; give it back with cJSON_free. NULL without memory. */
 char *run_settings_text(const train_settings *s);
 char *run_data_text(const dataset_info *train, const normalisation *norm);
-ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data, ssm2d_error *error);
-/* Refuses data of other classes: another number of them, or other names in the same place (numbers are no names). */
+ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
+                           ssm2d_error *error);
+/* Refuses data of other classes: another number of them, or other names in the same place (numbers
+ * are no names). */
 ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, ssm2d_error *error);
 void run_data_free(const ssm2d_context *context, run_data *data);
 
 /* Writes text as a whole file, or not at all. */
-ssm2d_status run_write(const ssm2d_context *context, const char *path, const char *text, ssm2d_error *error);
+ssm2d_status run_write(const ssm2d_context *context, const char *path, const char *text,
+                       ssm2d_error *error);
 /* One process at a time trains in a folder. The lock goes with the process, however it ends. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error);
 void run_unlock(int lock); /* -1: there is none */
@@ -61,7 +64,8 @@ ssm2d_status run_clear(const char *folder, ssm2d_error *error);
 /* A number that differs when names, shapes, order or decay of the parameters do. */
 uint64_t run_layout(const weights *w);
 
-/* The settings of a finished or unfinished run, the image size replaced when given and not 0, and its weights for that size. */
+/* The settings of a finished or unfinished run, the image size replaced when given and not 0, and
+ * its weights for that size. */
 typedef struct run_model {
     train_settings settings;
     run_data data;
@@ -70,8 +74,8 @@ typedef struct run_model {
     int resized; /* the position embedding was interpolated */
 } run_model;
 
-ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which, const int image[2], run_model *m,
-                            ssm2d_error *error);
+ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which,
+                            const int image[2], run_model *m, ssm2d_error *error);
 void run_model_close(ssm2d_context *context, run_model *m);
 
 #endif

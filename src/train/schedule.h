@@ -1,4 +1,5 @@
-/* schedule - the learning rate of each step: linear warm-up, then a cosine down to the final rate, or constant. */
+/* schedule - the learning rate of each step: linear warm-up, then a cosine down to the final rate,
+ * or constant. */
 #ifndef SSM2D_TRAIN_SCHEDULE_H
 #define SSM2D_TRAIN_SCHEDULE_H
 
@@ -6,8 +7,9 @@ typedef enum schedule_kind { SCHEDULE_COSINE, SCHEDULE_CONSTANT } schedule_kind;
 
 typedef struct schedule {
     schedule_kind kind;
-    double lr, start, final; /* the highest rate; that of the first step of the warm-up; that which the cosine ends at */
-    long warmup, steps;      /* how many of the steps are warm-up; how many there are in all */
+    /* the highest rate; that of the first step of the warm-up; that which the cosine ends at */
+    double lr, start, final;
+    long warmup, steps; /* how many of the steps are warm-up; how many there are in all */
 } schedule;
 
 /* Of a step, from 0 on; steps beyond the last have the final rate. */

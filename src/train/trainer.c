@@ -19,7 +19,7 @@ static uint64_t seed_for(long seed, int use)
     return value;
 }
 
-/* ---- making --------------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static ssm2d_status open_data(trainer *t, ssm2d_error *error)
 {
@@ -93,12 +93,15 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
     t->gradients = mem_alloc(t->context, bytes);
     t->partial = mem_alloc(t->context, norm_pieces(count) * sizeof *t->partial);
     t->spans = mem_alloc(t->context, (size_t)t->weights->count * sizeof *t->spans);
-    t->target_numbers = mem_alloc(t->context, (size_t)o->batch * (size_t)t->settings.model.classes * sizeof(float));
-    if (!s->weights || !s->moment1 || !s->moment2 || (o->ema > 0 && !s->average) || !t->gradients || !t->partial || !t->spans
-        || !t->target_numbers)
+    t->target_numbers =
+        mem_alloc(t->context, (size_t)o->batch * (size_t)t->settings.model.classes * sizeof(float));
+    if (!s->weights || !s->moment1 || !s->moment2 || (o->ema > 0 && !s->average) || !t->gradients
+        || !t->partial || !t->spans || !t->target_numbers)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory to train %zu parameters", count);
     make_spans(t);
-    if ((status = weights_init(t->weights, WEIGHTS_ALL, seed_for(o->seed, SEED_WEIGHTS), s->weights, error))) return status;
+    if ((status = weights_init(t->weights, WEIGHTS_ALL, seed_for(o->seed, SEED_WEIGHTS), s->weights,
+                               error)))
+        return status;
     if (s->average) memcpy(s->average, s->weights, bytes);
     return SSM2D_OK;
 }
@@ -111,12 +114,15 @@ static ssm2d_status make_texts(trainer *t, ssm2d_error *error)
     t->model_text = keys ? cJSON_Print(keys) : NULL;
     t->data_text = run_data_text(dataset_about(t->train_data), &norm);
     cJSON_Delete(keys);
-    if (!t->settings_text || !t->model_text || !t->data_text) return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
-    t->identity = (train_identity){t->settings_text, t->model_text, t->data_text, run_layout(t->weights)};
+    if (!t->settings_text || !t->model_text || !t->data_text)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    t->identity =
+        (train_identity){t->settings_text, t->model_text, t->data_text, run_layout(t->weights)};
     return SSM2D_OK;
 }
 
-ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t, ssm2d_error *error)
+ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t,
+                            ssm2d_error *error)
 {
     const train_options *o = &t->settings.options;
     ssm2d_status status;
@@ -149,8 +155,9 @@ void trainer_destroy(trainer *t)
     evaluator_destroy(t->evaluator);
     graph_destroy(t->graph);
     weights_destroy(t->weights);
-    void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2, t->state.average,
-                            t->gradients,     t->partial,       t->spans,         t->target_numbers};
+    void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2,
+                            t->state.average, t->gradients,     t->partial,
+                            t->spans,         t->target_numbers};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(t->context, memory[i]);
     cJSON_free(t->settings_text);
     cJSON_free(t->model_text);
@@ -172,18 +179,22 @@ ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *erro
 
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error)
 {
-    return loader_seek(t->train_loader, (uint64_t)(t->state.step / t->epoch_steps), (size_t)(t->state.step % t->epoch_steps),
-                       error);
+    return loader_seek(t->train_loader, (uint64_t)(t->state.step / t->epoch_steps),
+                       (size_t)(t->state.step % t->epoch_steps), error);
 }
 
-float *trainer_weights(trainer *t) { return t->state.average ? t->state.average : t->state.weights; }
+float *trainer_weights(trainer *t)
+{
+    return t->state.average ? t->state.average : t->state.weights;
+}
 
-/* ---- a step --------------------------------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* (1-e) on the label, e shared by all classes. */
 static void set_targets(trainer *t, const int *labels)
 {
-    const size_t batch = (size_t)t->settings.options.batch, classes = (size_t)t->settings.model.classes;
+    const size_t batch = (size_t)t->settings.options.batch,
+                 classes = (size_t)t->settings.model.classes;
     const double e = t->settings.options.smoothing;
     for (size_t i = 0; i < batch; i++) {
         float *row = t->target_numbers + i * classes;
@@ -201,10 +212,14 @@ static long count_correct(const trainer *t, const int *labels)
     return correct;
 }
 
-static void clear_gradients(trainer *t) { memset(t->gradients, 0, t->state.count * sizeof *t->gradients); }
+static void clear_gradients(trainer *t)
+{
+    memset(t->gradients, 0, t->state.count * sizeof *t->gradients);
+}
 
 /* Runs the step once more to find where it began. */
-static ssm2d_status not_finite(trainer *t, const char *what, const char *good, long good_step, ssm2d_error *error)
+static ssm2d_status not_finite(trainer *t, const char *what, const char *good, long good_step,
+                               ssm2d_error *error)
 {
     clear_gradients(t);
     const char *name = graph_find_bad(t->graph);
@@ -214,7 +229,8 @@ static ssm2d_status not_finite(trainer *t, const char *what, const char *good, l
                 t->state.step + 1, what, name ? name : "no tensor", text_path(good), good_step);
 }
 
-ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_result *result, ssm2d_error *error)
+ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_result *result,
+                          ssm2d_error *error)
 {
     train_state *s = &t->state;
     const train_options *o = &t->settings.options;
@@ -236,12 +252,13 @@ ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_res
 
     result->lr = schedule_at(&t->schedule, s->step);
     double factor = o->clip > 0 && result->norm > o->clip ? o->clip / result->norm : 1;
-    adamw_update(t->context, &t->adamw, result->lr, s->step + 1, factor, s->count, t->spans, t->span_count, s->weights,
-                 t->gradients, s->moment1, s->moment2);
+    adamw_update(t->context, &t->adamw, result->lr, s->step + 1, factor, s->count, t->spans,
+                 t->span_count, s->weights, t->gradients, s->moment1, s->moment2);
     s->step++;
     if (s->average) { /* at first the average is short: the initial weights are soon forgotten */
         double early = (1 + (double)s->step) / (10 + (double)s->step);
-        average_update(t->context, early < o->ema ? early : o->ema, s->count, s->weights, s->average);
+        average_update(t->context, early < o->ema ? early : o->ema, s->count, s->weights,
+                       s->average);
     }
     return SSM2D_OK;
 }

@@ -31,9 +31,10 @@ typedef struct trainer {
     train_identity identity;
 } trainer;
 
-/* Opens the data, settles what the settings leave open, builds everything, and sets the state to the beginning. On failure
- * trainer_destroy must still be called. */
-ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t, ssm2d_error *error);
+/* Opens the data, settles what the settings leave open, builds everything, and sets the state to
+ * the beginning. On failure trainer_destroy must still be called. */
+ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t,
+                            ssm2d_error *error);
 void trainer_destroy(trainer *t);
 /* For a run that begins: the weights that its settings name, if they do. */
 ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *error);
@@ -45,8 +46,10 @@ typedef struct step_result {
     long correct;
 } step_result;
 
-/* One step: batch, forward, backward, update. The good checkpoint is named when numbers are no longer finite. */
-ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_result *result, ssm2d_error *error);
+/* One step: batch, forward, backward, update. The good checkpoint is named when numbers are no
+ * longer finite. */
+ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_result *result,
+                          ssm2d_error *error);
 /* The weights that are evaluated and exported: the average with EMA. */
 float *trainer_weights(trainer *t);
 

@@ -1,4 +1,5 @@
-/* fuzz - what the targets share: a context with little memory, and what must hold for every input. */
+/* fuzz - what the targets share: a context with little memory, and what must hold for every
+ * input. */
 #ifndef SSM2D_TESTS_FUZZ_H
 #define SSM2D_TESTS_FUZZ_H
 
@@ -12,12 +13,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define REQUIRE(what)                                                                                                          \
-    do {                                                                                                                       \
-        if (!(what)) {                                                                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                                                 \
-            abort();                                                                                                           \
-        }                                                                                                                      \
+#define REQUIRE(what)                                                                              \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                     \
+            abort();                                                                               \
+        }                                                                                          \
     } while (0)
 
 /* So that a lying header shows up as a refusal, and not as a slow run. */

@@ -16,8 +16,9 @@ enum { PIXELS_MOST = 1 << 22, ROWS_MOST = 3000 };
 static int large_jpeg(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i + 9 <= size; i++)
-        if (data[i] == 0xff && data[i + 1] >= 0xc0 && data[i + 1] <= 0xcf &&
-            (data[i + 5] * 256u + data[i + 6]) * (data[i + 7] * 256u + data[i + 8]) > PIXELS_MOST)
+        if (data[i] == 0xff && data[i + 1] >= 0xc0 && data[i + 1] <= 0xcf
+            && (data[i + 5] * 256u + data[i + 6]) * (data[i + 7] * 256u + data[i + 8])
+                   > PIXELS_MOST)
             return 1;
     return 0;
 }
@@ -42,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     REQUIRE(info.rows && info.cols && (info.channels == 1 || info.channels == 3));
-    uint8_t *row = malloc(info.cols * (size_t)info.channels); /* exactly, so that writing beyond is seen */
+    /* exactly, so that writing beyond is seen */
+    uint8_t *row = malloc(info.cols * (size_t)info.channels);
     REQUIRE(row);
     size_t most = info.rows < ROWS_MOST ? info.rows : ROWS_MOST;
     if (most > PIXELS_MOST / info.cols) most = PIXELS_MOST / info.cols;
@@ -81,7 +83,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
         size_t length = read32(data + at);
         if (length > size - at - 12) break;
         uint32_t sum = crc(data + at + 4, length + 4);
-        for (int i = 0; i < 4; i++) data[at + 8 + length + (size_t)i] = (uint8_t)(sum >> (24 - 8 * i));
+        for (int i = 0; i < 4; i++)
+            data[at + 8 + length + (size_t)i] = (uint8_t)(sum >> (24 - 8 * i));
         at += length + 12;
     }
     return size;

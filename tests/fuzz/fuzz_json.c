@@ -25,8 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(!ssm2d_config_check(&config, &error)); /* what is accepted is within the bounds */
     const char *text = NULL;
     int number = 0;
-    if (json_get_int("a.json", root, "batch", JSON_REQUIRED, 1, 1000, &number, &error)) fuzz_check_line(&error, "a.json: ");
-    if (json_get_string("a.json", root, "kind", JSON_OPTIONAL, &text, &error)) fuzz_check_line(&error, "a.json: ");
+    if (json_get_int("a.json", root, "batch", JSON_REQUIRED, 1, 1000, &number, &error))
+        fuzz_check_line(&error, "a.json: ");
+    if (json_get_string("a.json", root, "kind", JSON_OPTIONAL, &text, &error))
+        fuzz_check_line(&error, "a.json: ");
     cJSON_Delete(root);
     return 0;
 }

@@ -17,12 +17,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t count = 1;
         REQUIRE(array->rank >= 0 && array->rank <= SAFETENSORS_RANK);
         for (int k = 0; k < array->rank; k++) count *= array->shape[k];
-        REQUIRE(count == array->count && array->bytes == count * safetensors_type_size(array->type));
+        REQUIRE(count == array->count
+                && array->bytes == count * safetensors_type_size(array->type));
         REQUIRE(array->offset == total);
         total += array->bytes;
         REQUIRE(total <= size);
         REQUIRE(safetensors_find(file, array->name) == array);
-        REQUIRE(!safetensors_expect(file, array->name, array->rank, array->shape, &same, &error) && same == array);
+        REQUIRE(!safetensors_expect(file, array->name, array->rank, array->shape, &same, &error)
+                && same == array);
         char *raw = malloc(array->bytes + 1);
         double *wide = malloc(count * sizeof *wide + 1);
         float *narrow = malloc(count * sizeof *narrow + 1);

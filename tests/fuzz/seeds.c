@@ -34,17 +34,23 @@ static void seed_npy(void)
     static const size_t shape[] = {2, 3, 1, 1, 1, 1, 1, 1};
     static const double data[6] = {1, 2, 3};
     for (npy_type type = NPY_FLOAT32; type <= NPY_UINT8; type++)
-        check(npy_write(context, name("npy", (int)type), type, type == NPY_UINT8 ? 8 : 2, shape, data, &error) != SSM2D_OK);
+        check(npy_write(context, name("npy", (int)type), type, type == NPY_UINT8 ? 8 : 2, shape,
+                        data, &error)
+              != SSM2D_OK);
 }
 
 static void seed_json(void)
 {
     static const char *const texts[] = {
-        "{\"kind\": \"ssm2d\", \"name\": \"a\", \"batch\": 2, \"norm\": \"paper\", \"trunc\": [3, 4], \"complex\": true,"
-        " \"complex_form\": \"polar\", \"n_ssm\": 2, \"L1\": 5, \"L2\": 3, \"arrays\": {\"A\": [4, 8, 4]}, \"normalize\": "
+        "{\"kind\": \"ssm2d\", \"name\": \"a\", \"batch\": 2, \"norm\": \"paper\", \"trunc\": [3, "
+        "4], \"complex\": true,"
+        " \"complex_form\": \"polar\", \"n_ssm\": 2, \"L1\": 5, \"L2\": 3, \"arrays\": {\"A\": [4, "
+        "8, 4]}, \"normalize\": "
         "false}",
-        "{\"channels\": 12, \"d_state\": 3, \"n_ssm\": 5, \"directions\": 4, \"pair\": \"columns\", \"average\": true,"
-        " \"values\": \"cartesian\", \"share_directions\": true, \"c_per_channel\": true, \"skip\": false,"
+        "{\"channels\": 12, \"d_state\": 3, \"n_ssm\": 5, \"directions\": 4, \"pair\": "
+        "\"columns\", \"average\": true,"
+        " \"values\": \"cartesian\", \"share_directions\": true, \"c_per_channel\": true, "
+        "\"skip\": false,"
         " \"layer_norm\": true, \"trunc_rows\": 6, \"trunc_cols\": 7}",
         "[null, -1.5e3, \"\\u00e9\\n\", {}, [[]]]",
     };
@@ -64,10 +70,13 @@ static void seed_safetensors(void)
     char names[SAFETENSORS_BOOL + 1][16];
     for (int i = 0; i <= SAFETENSORS_BOOL; i++) {
         snprintf(names[i], sizeof names[i], "a.%d.weight", i);
-        items[i] = (safetensors_item){names[i], (safetensors_type)i, i % 4, {2, 3, (size_t)(i % 3)}, data};
+        items[i] =
+            (safetensors_item){names[i], (safetensors_type)i, i % 4, {2, 3, (size_t)(i % 3)}, data};
     }
     for (int i = 0; i <= SAFETENSORS_BOOL + 1; i++)
-        check(safetensors_write(context, name("safetensors", i), (size_t)i, items, i % 3, notes, &error) != SSM2D_OK);
+        check(safetensors_write(context, name("safetensors", i), (size_t)i, items, i % 3, notes,
+                                &error)
+              != SSM2D_OK);
 }
 
 static void seed_png(int number, int color, int depth, int samples, int interlaced)
@@ -77,7 +86,8 @@ static void seed_png(int number, int color, int depth, int samples, int interlac
     struct spng_ihdr header = {9, 7, (uint8_t)depth, (uint8_t)color, 0, 0, (uint8_t)interlaced};
     struct spng_plte palette = {.n_entries = 2, .entries = {{1, 2, 3, 0}, {250, 150, 50, 0}}};
     struct spng_trns trns = {.n_type3_entries = 1, .type3_alpha = {100}};
-    for (size_t i = 0; i < 7 * row_bytes; i++) pixels[i] = (uint8_t)(color == SPNG_COLOR_TYPE_INDEXED ? i % 2 : i * 37);
+    for (size_t i = 0; i < 7 * row_bytes; i++)
+        pixels[i] = (uint8_t)(color == SPNG_COLOR_TYPE_INDEXED ? i % 2 : i * 37);
     spng_ctx *png = spng_ctx_new(SPNG_CTX_ENCODER);
     FILE *f = fopen(name("image", number), "wb");
     int bad = !f || !png || spng_set_png_file(png, f) || spng_set_ihdr(png, &header);
@@ -133,7 +143,8 @@ int main(int count, char **arguments)
         for (int interlaced = 0; interlaced < 2; interlaced++)
             seed_png(number++, kinds[i][0], kinds[i][1], kinds[i][2], interlaced);
     for (int channels = 1; channels <= 4; channels++)
-        for (int progressive = 0; channels != 2 && progressive < 2; progressive++) seed_jpeg(number++, channels, progressive);
+        for (int progressive = 0; channels != 2 && progressive < 2; progressive++)
+            seed_jpeg(number++, channels, progressive);
     ssm2d_context_destroy(context);
     return 0;
 }

@@ -10,7 +10,8 @@
 static double luminance(colour c)
 {
     double part[3] = {c.red, c.green, c.blue};
-    for (int i = 0; i < 3; i++) part[i] = part[i] <= 0.04045 ? part[i] / 12.92 : pow((part[i] + 0.055) / 1.055, 2.4);
+    for (int i = 0; i < 3; i++)
+        part[i] = part[i] <= 0.04045 ? part[i] / 12.92 : pow((part[i] + 0.055) / 1.055, 2.4);
     return 0.2126 * part[0] + 0.7152 * part[1] + 0.0722 * part[2];
 }
 
@@ -47,7 +48,8 @@ static void test_beyond_the_ends(void **state)
 }
 
 /* The mean place of the pixels of a colour. */
-static size_t centre(const uint8_t *pixels, const image_info *info, colour c, double *row, double *col)
+static size_t centre(const uint8_t *pixels, const image_info *info, colour c, double *row,
+                     double *col)
 {
     size_t n = 0;
     *row = *col = 0;
@@ -66,7 +68,8 @@ static size_t centre(const uint8_t *pixels, const image_info *info, colour c, do
     return n;
 }
 
-/* values[0][0] is the largest, values[1][1] the smallest: from_below, they are at the bottom left and at the top right. */
+/* values[0][0] is the largest, values[1][1] the smallest: from_below, they are at the bottom left
+ * and at the top right. */
 static void check_corners(int from_below)
 {
     static const double values[] = {1, 0, NAN, -1};
@@ -78,13 +81,18 @@ static void check_corners(int from_below)
                         .map = COLOUR_DIVERGING,
                         .row_label = "row",
                         .col_label = "column"};
-    heat_figure figure = {
-        .title = "Corners", .grid_rows = 1, .grid_cols = 1, .panels = &panel, .row_titles = titles, .col_titles = titles};
+    heat_figure figure = {.title = "Corners",
+                          .grid_rows = 1,
+                          .grid_cols = 1,
+                          .panels = &panel,
+                          .row_titles = titles,
+                          .col_titles = titles};
     ssm2d_context *context;
     ssm2d_error error;
     image_reader *reader;
     image_info info;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
+                     SSM2D_OK);
     if (heatmap_draw(context, in_folder("a.png"), &figure, &error)) fail_msg("%s", error.line);
     assert_int_equal(image_open(context, in_folder("a.png"), &reader, &info, &error), SSM2D_OK);
     assert_int_equal(info.channels, 3);
@@ -93,9 +101,11 @@ static void check_corners(int from_below)
     for (size_t i = 0; i < info.rows; i++)
         assert_int_equal(image_read_row(reader, pixels + i * info.cols * 3, &error), SSM2D_OK);
     double high_row, high_col, low_row, low_col, none_row, none_col;
-    assert_true(centre(pixels, &info, colour_at(COLOUR_DIVERGING, 1), &high_row, &high_col) > 10000);
+    assert_true(centre(pixels, &info, colour_at(COLOUR_DIVERGING, 1), &high_row, &high_col)
+                > 10000);
     assert_true(centre(pixels, &info, colour_at(COLOUR_DIVERGING, 0), &low_row, &low_col) > 10000);
-    assert_true(centre(pixels, &info, colour_at(COLOUR_DIVERGING, NAN), &none_row, &none_col) > 10000);
+    assert_true(centre(pixels, &info, colour_at(COLOUR_DIVERGING, NAN), &none_row, &none_col)
+                > 10000);
     assert_true(high_col < low_col - 50);
     assert_true(from_below ? high_row > low_row + 50 : high_row < low_row - 50);
     assert_true(fabs(none_row - low_row) < 20 && fabs(none_col - high_col) < 20);
@@ -114,7 +124,9 @@ static void test_corners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sequential_gets_lighter), cmocka_unit_test(test_diverging_is_lightest_in_the_middle),
-        cmocka_unit_test(test_beyond_the_ends), cmocka_unit_test_setup_teardown(test_corners, folder_setup, folder_teardown)};
+        cmocka_unit_test(test_sequential_gets_lighter),
+        cmocka_unit_test(test_diverging_is_lightest_in_the_middle),
+        cmocka_unit_test(test_beyond_the_ends),
+        cmocka_unit_test_setup_teardown(test_corners, folder_setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

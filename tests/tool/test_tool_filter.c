@@ -1,4 +1,5 @@
-/* ssm2d filter: streamed and in memory give the same bytes, memory does not grow with the height, and bad input. */
+/* ssm2d filter: streamed and in memory give the same bytes, memory does not grow with the height,
+ * and bad input. */
 #include "tool_run.h"
 
 #include "core/context.h"
@@ -12,7 +13,8 @@ static uint8_t *read_picture(const char *path, image_info *info)
     ssm2d_context *context;
     ssm2d_error error;
     image_reader *reader;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
+                     SSM2D_OK);
     if (image_open(context, path, &reader, info, &error)) fail_msg("%s", error.line);
     size_t row = info->cols * (size_t)info->channels;
     uint8_t *bytes = malloc(row * info->rows);
@@ -45,7 +47,8 @@ static void test_trail_streamed_as_in_memory(void **state)
         for (int i = 0; i < 6; i++) {
             TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--angle", angles[i]);
             assert_done();
-            TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--angle", angles[i], "--in-memory", "--threads=1");
+            TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--angle", angles[i],
+                 "--in-memory", "--threads=1");
             assert_done();
             assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
         }
@@ -58,20 +61,24 @@ static void test_config_streamed_as_in_memory(void **state)
     static const char *const configs[] = {
         "{\"directions\": 1}",
         "{\"directions\": 2, \"pair\": \"columns\", \"norm\": \"half\", \"seed\": 4}",
-        "{\"directions\": 2, \"pair\": \"columns\", \"values\": \"cartesian\", \"layer_norm\": true, \"c_per_channel\": true}",
+        "{\"directions\": 2, \"pair\": \"columns\", \"values\": \"cartesian\", \"layer_norm\": "
+        "true, \"c_per_channel\": true}",
     };
     put_picture(in_folder("in.png"), 40, 33, 3);
     for (int i = 0; i < 3; i++) {
         put_text(in_folder("c.json"), configs[i]);
-        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config",
+             in_folder("c.json"));
         assert_done();
-        TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config", in_folder("c.json"), "--in-memory");
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config",
+             in_folder("c.json"), "--in-memory");
         assert_done();
         assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
     }
 }
 
-/* Where the light of one white pixel goes: only to the side the angle says; and what is even stays as it is. */
+/* Where the light of one white pixel goes: only to the side the angle says; and what is even stays
+ * as it is. */
 static void test_trail_does_what_it_says(void **state)
 {
     (void)state;
@@ -87,8 +94,11 @@ static void test_trail_does_what_it_says(void **state)
             ssm2d_error error;
             image_writer *writer;
             uint8_t row[SIDE];
-            assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
-            assert_int_equal(image_create(context, in_folder("in.png"), &info, &writer, &error), SSM2D_OK);
+            assert_int_equal(
+                ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
+                SSM2D_OK);
+            assert_int_equal(image_create(context, in_folder("in.png"), &info, &writer, &error),
+                             SSM2D_OK);
             for (int i = 0; i < SIDE; i++) {
                 memset(row, even ? 137 : 0, sizeof row);
                 if (!even && i >= MIDDLE - 2 && i <= MIDDLE + 2) memset(row + MIDDLE - 2, 255, 5);
@@ -96,7 +106,8 @@ static void test_trail_does_what_it_says(void **state)
             }
             assert_int_equal(image_finish(writer, &error), SSM2D_OK);
             ssm2d_context_destroy(context);
-            TOOL("filter", in_folder("in.png"), "-o", in_folder("out.png"), "--angle", cases[k].angle, "--length", "15");
+            TOOL("filter", in_folder("in.png"), "-o", in_folder("out.png"), "--angle",
+                 cases[k].angle, "--length", "15");
             assert_done();
             image_info got;
             uint8_t *out = read_picture(in_folder("out.png"), &got);
@@ -105,8 +116,10 @@ static void test_trail_does_what_it_says(void **state)
             if (!even) {
                 int down = cases[k].down, right = cases[k].right;
                 assert_true(out[(MIDDLE + 10 * down) * SIDE + MIDDLE + 10 * right] > 8);
-                assert_int_equal(out[(MIDDLE - 10) * SIDE + MIDDLE], 0);              /* never above */
-                assert_int_equal(out[(MIDDLE - 10) * SIDE + MIDDLE - 10 * right], 0); /* nor behind */
+                /* never above */
+                assert_int_equal(out[(MIDDLE - 10) * SIDE + MIDDLE], 0);
+                /* nor behind */
+                assert_int_equal(out[(MIDDLE - 10) * SIDE + MIDDLE - 10 * right], 0);
                 if (right) assert_int_equal(out[MIDDLE * SIDE + MIDDLE - 10 * right], 0);
             }
             free(out);
@@ -121,8 +134,8 @@ static void test_seed_and_init(void **state)
     put_text(in_folder("d.json"), "{\"directions\": 1}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
     assert_done();
-    TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config", in_folder("d.json"), "--seed=3",
-         "--init=authors");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config", in_folder("d.json"),
+         "--seed=3", "--init=authors");
     assert_done();
     assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
 }
@@ -149,11 +162,13 @@ static void test_rows_below(void **state)
     put_picture(in_folder("in.png"), 12, 10, 3);
     for (int i = 0; i < 2; i++) {
         put_text(in_folder("c.json"), configs[i]);
-        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config",
+             in_folder("c.json"));
         assert_refused(1, "filter", "looks at rows below");
         assert_non_null(strstr(tool.err, "--in-memory"));
         assert_int_equal(count_files(in_folder(".")), 2);
-        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"), "--in-memory");
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config",
+             in_folder("c.json"), "--in-memory");
         assert_done();
         remove(in_folder("a.png"));
     }
@@ -161,7 +176,8 @@ static void test_rows_below(void **state)
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
     assert_refused(1, "filter", "trunc");
     assert_non_null(strstr(tool.err, "or use --in-memory"));
-    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"), "--in-memory");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"),
+         "--in-memory");
     assert_done();
 }
 
@@ -196,12 +212,13 @@ static void test_output_beyond_numbers(void **state)
 {
     (void)state;
     put_picture(in_folder("in.png"), 900, 900, 1);
-    put_text(in_folder("c.json"),
-             "{\"directions\": 1, \"norm\": \"none\", \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
+    put_text(in_folder("c.json"), "{\"directions\": 1, \"norm\": \"none\", \"values\": \"polar\", "
+                                  "\"n_ssm\": 1, \"d_state\": 8}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
     assert_refused(1, "filter", "the layer's output grew beyond all numbers: use norm relaxed");
     assert_int_equal(count_files(in_folder(".")), 2);
-    put_text(in_folder("c.json"), "{\"directions\": 1, \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
+    put_text(in_folder("c.json"),
+             "{\"directions\": 1, \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
     assert_done();
 }

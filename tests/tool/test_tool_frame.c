@@ -1,4 +1,5 @@
-/* What every subcommand gets from the frame: help, exit codes, suggestions, and clear words about wrong options. */
+/* What every subcommand gets from the frame: help, exit codes, suggestions, and clear words about
+ * wrong options. */
 #include "tool_run.h"
 
 #include "ssm2d.h"

@@ -12,7 +12,8 @@ static image_info read_picture(const char *path)
     ssm2d_error error;
     image_reader *reader;
     image_info info;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
+                     SSM2D_OK);
     if (image_open(context, path, &reader, &info, &error)) fail_msg("%s", error.line);
     uint8_t *row = malloc(info.cols * (size_t)info.channels);
     assert_non_null(row);
@@ -66,8 +67,10 @@ static void test_layers(void **state)
     (void)state;
     static const char *const configs[] = {
         "{}",
-        "{\"channels\": 3, \"directions\": 4, \"layer_norm\": true, \"seed\": 5, \"init\": \"authors\"}",
-        "{\"channels\": 2, \"directions\": 1, \"values\": \"polar\", \"skip\": false, \"norm\": \"paper\"}",
+        "{\"channels\": 3, \"directions\": 4, \"layer_norm\": true, \"seed\": 5, \"init\": "
+        "\"authors\"}",
+        "{\"channels\": 2, \"directions\": 1, \"values\": \"polar\", \"skip\": false, \"norm\": "
+        "\"paper\"}",
         "{\"directions\": 2, \"pair\": \"columns\", \"trunc\": [3, 3], \"average\": true}",
     };
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
@@ -75,10 +78,12 @@ static void test_layers(void **state)
         TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"));
         assert_done();
         read_picture(in_folder("a.png"));
-        TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"), "--scale=shared", "--rows=1", "--cols=1");
+        TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"), "--scale=shared",
+             "--rows=1", "--cols=1");
         assert_done();
         read_picture(in_folder("a.png"));
-        TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"), "--rows=300", "--cols=2", "--channels=1");
+        TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"), "--rows=300",
+             "--cols=2", "--channels=1");
         assert_done();
         read_picture(in_folder("a.png"));
     }

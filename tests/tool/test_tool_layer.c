@@ -1,4 +1,5 @@
-/* ssm2d layer: every golden case in both precisions by every algorithm; and every kind of bad input. */
+/* ssm2d layer: every golden case in both precisions by every algorithm; and every kind of bad
+ * input. */
 #include "tool_run.h"
 
 #include "core/context.h"
@@ -15,7 +16,10 @@ static int lines_with(const char *text, const char *part)
     return n;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 /* The names of the golden cases of the layer: folders that begin with a digit. */
 static int golden_cases(char **cases, int most)
@@ -57,7 +61,8 @@ static void check_golden(const char *precision)
                 assert_refused(1, "layer", "trunc"); /* a recurrence has no end */
                 continue;
             }
-            if (tool.code) fail_msg("%s, %s, %s: %s%s", cases[i], precision, algorithm, tool.out, tool.err);
+            if (tool.code)
+                fail_msg("%s, %s, %s: %s%s", cases[i], precision, algorithm, tool.out, tool.err);
             assert_int_equal(lines_with(tool.out, "  ok\n"), expected_arrays(folder));
             assert_int_equal(lines_with(tool.out, "\n"), expected_arrays(folder));
         }
@@ -83,21 +88,25 @@ static void test_out(void **state)
     ssm2d_context *context;
     ssm2d_error error;
     npy_array got, expected;
-    TOOL("layer", GOLDEN "/24_cplx_7x7_d2_layernorm", "--out", in_folder("new/folder"), "--precision=float");
+    TOOL("layer", GOLDEN "/24_cplx_7x7_d2_layernorm", "--out", in_folder("new/folder"),
+         "--precision=float");
     assert_done();
     assert_string_equal(tool.out, "");
-    assert_int_equal(count_files(in_folder("new/folder")), expected_arrays(GOLDEN "/24_cplx_7x7_d2_layernorm"));
+    assert_int_equal(count_files(in_folder("new/folder")),
+                     expected_arrays(GOLDEN "/24_cplx_7x7_d2_layernorm"));
     assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
     static const char *const names[] = {"y", "dK", "domega", "dA_angle"};
     for (int i = 0; i < 4; i++) {
         char path[512];
         snprintf(path, sizeof path, GOLDEN "/24_cplx_7x7_d2_layernorm/%s.npy", names[i]);
         assert_int_equal(npy_read(context, path, &expected, &error), SSM2D_OK);
-        if (npy_read(context, in_folder("new/folder/%s.npy", names[i]), &got, &error)) fail_msg("%s", error.line);
+        if (npy_read(context, in_folder("new/folder/%s.npy", names[i]), &got, &error))
+            fail_msg("%s", error.line);
         assert_int_equal(got.type, NPY_FLOAT32);
         assert_int_equal(got.rank, expected.rank);
         assert_memory_equal(got.shape, expected.shape, (size_t)got.rank * sizeof *got.shape);
-        for (size_t k = 0; k < got.count; k++) assert_true(fabs(((float *)got.data)[k] - ((double *)expected.data)[k]) < 1e-3);
+        for (size_t k = 0; k < got.count; k++)
+            assert_true(fabs(((float *)got.data)[k] - ((double *)expected.data)[k]) < 1e-3);
         npy_free(context, &got);
         npy_free(context, &expected);
     }
@@ -105,7 +114,8 @@ static void test_out(void **state)
     /* A second run over the first one. */
     TOOL("layer", GOLDEN "/24_cplx_7x7_d2_layernorm", "--out", in_folder("new/folder"), "--check");
     assert_done();
-    assert_int_equal(count_files(in_folder("new/folder")), expected_arrays(GOLDEN "/24_cplx_7x7_d2_layernorm"));
+    assert_int_equal(count_files(in_folder("new/folder")),
+                     expected_arrays(GOLDEN "/24_cplx_7x7_d2_layernorm"));
 }
 
 /* A copy of a case in the test's folder, to be spoiled. */
@@ -162,8 +172,10 @@ static void test_bad_config(void **state)
         {"\"batch\": 2", "\"batch\": \"two\"", "batch"},
         {"\"norm\": \"half\"", "\"norm\": \"hlaf\"", "half"},
         {"\"n_ssm\"", "\"n_sms\"", "n_ssm"},
-        {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"", "\"kind\" is \"s4nd\", which is not supported yet"},
-        {"\"kind\": \"ssm2d\"", "\"kind\": \"ema\"", "\"kind\" is \"ema\", which is not supported yet"},
+        {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"",
+         "\"kind\" is \"s4nd\", which is not supported yet"},
+        {"\"kind\": \"ssm2d\"", "\"kind\": \"ema\"",
+         "\"kind\" is \"ema\", which is not supported yet"},
         {"\"kind\": \"ssm2d\"", "\"kind\": \"conv\"", "\"kind\" is \"conv\": use ssm2d"},
         {"\"kind\": \"ssm2d\"", "\"kund\": \"ssm2d\"", "\"kind\" is missing"},
         {"\"channels\":", "\"channels\" ", "case.json"},
@@ -268,9 +280,10 @@ static void test_usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden_double), TEST(test_golden_float), TEST(test_out),        TEST(test_check_fails),
-        TEST(test_bad_config),    TEST(test_missing),      TEST(test_short_file), TEST(test_wrong_shape),
-        TEST(test_not_a_number),  TEST(test_unwritable),   TEST(test_usage),
+        TEST(test_golden_double), TEST(test_golden_float), TEST(test_out),
+        TEST(test_check_fails),   TEST(test_bad_config),   TEST(test_missing),
+        TEST(test_short_file),    TEST(test_wrong_shape),  TEST(test_not_a_number),
+        TEST(test_unwritable),    TEST(test_usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* ssm2d run and ssm2d models: the golden models in float, the listing, and every kind of bad input. */
+/* ssm2d run and ssm2d models: the golden models in float, the listing, and every kind of bad
+ * input. */
 #include "tool_run.h"
 
 #include "io/json.h"
@@ -40,7 +41,8 @@ static double *logits_in(const char *path, size_t batch, size_t classes)
 
 static int copies;
 
-/* A copy of a golden case in the test's folder, to run and to spoil; and a file in the last copy. */
+/* A copy of a golden case in the test's folder, to run and to spoil; and a file in the last
+ * copy. */
 static void copy_case(const char *name)
 {
     char from[512];
@@ -52,9 +54,9 @@ static void copy_case(const char *name)
 static const char *in_case(const char *file) { return in_folder("case%d/%s", copies, file); }
 
 /* `ssm2d run` on the copy, with more words. */
-#define RUN(...)                                                                                                               \
-    TOOL("run", "--config", in_case("config.json"), "--weights", in_case("weights.safetensors"), "--input", in_case("x.npy"),  \
-         "--out", in_folder("logits.npy"), __VA_ARGS__)
+#define RUN(...)                                                                                   \
+    TOOL("run", "--config", in_case("config.json"), "--weights", in_case("weights.safetensors"),   \
+         "--input", in_case("x.npy"), "--out", in_folder("logits.npy"), __VA_ARGS__)
 
 static void test_golden(void **state)
 {
@@ -93,7 +95,8 @@ static void test_threads(void **state)
     size_t first_size = 0, size;
     copy_case("07_vit_ssm2d_block");
     for (int i = 0; i < 3; i++) {
-        RUN("--labels", in_case("labels.npy"), "--grads", in_folder("g.safetensors"), "--threads", threads[i]);
+        RUN("--labels", in_case("labels.npy"), "--grads", in_folder("g.safetensors"), "--threads",
+            threads[i]);
         assert_done();
         bytes = get_file(in_folder("g.safetensors"), &size);
         if (!first) {
@@ -119,13 +122,15 @@ static void test_many(void **state)
     double *images = malloc(MANY * c.pixels * sizeof *images);
     for (size_t b = 0; b < MANY; b++)
         memcpy(images + b * c.pixels, c.images + b % c.batch * c.pixels, c.pixels * sizeof *images);
-    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){MANY, 3, 16, 16}, images, &error))
+    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){MANY, 3, 16, 16}, images,
+                  &error))
         fail_msg("%s", error.line);
     RUN("--seed", "1");
     assert_done();
     double *logits = logits_in(in_folder("logits.npy"), MANY, c.classes);
     for (size_t b = 0; b < MANY; b++)
-        assert_close("logits", logits + b * c.classes, c.logits + b % c.batch * c.classes, c.classes, 2e-5);
+        assert_close("logits", logits + b * c.classes, c.logits + b % c.batch * c.classes,
+                     c.classes, 2e-5);
     free(logits);
     free(images);
     model_case_free(&c);
@@ -145,17 +150,19 @@ static void test_other_models(void **state)
     edit_file(in_case("config.json"), "[16, 16]", "[24, 16]");
     double images[2 * 3 * 24 * 16] = {1};
     ssm2d_error error;
-    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){2, 3, 24, 16}, images, &error))
+    if (npy_write(context, in_case("x.npy"), NPY_FLOAT64, 4, (size_t[]){2, 3, 24, 16}, images,
+                  &error))
         fail_msg("%s", error.line);
     RUN("--seed", "3");
     assert_done();
-    assert_non_null(strstr(tool.out, "position embedding interpolated from 4 x 4 to 6 x 4 patches"));
+    assert_non_null(
+        strstr(tool.out, "position embedding interpolated from 4 x 4 to 6 x 4 patches"));
     double *logits = logits_in(in_folder("logits.npy"), 2, 10);
     for (int i = 0; i < 20; i++) assert_true(isfinite(logits[i]));
     free(logits);
 }
 
-/* ---- bad input -------------------------------------------------------------------------------------------------------- */
+/* ---- bad input ------------------------------------------------------------------------------- */
 
 static void assert_run_refused(const char *part)
 {
@@ -194,18 +201,21 @@ static void test_bad_config(void **state)
     } edits[] = {
         {"\"dim\": 48", "\"dim\": 50", "\"heads\" is 3: it must divide \"dim\", which is 50"},
         {"\"dim\": 48", "\"dmi\": 48", "did you mean \"dim\"?"},
-        {"\"dim\": 48", "\"dim\": 96", "weights.safetensors: cls_token has the shape (1, 1, 48), the model needs (1, 1, 96)"},
+        {"\"dim\": 48", "\"dim\": 96",
+         "weights.safetensors: cls_token has the shape (1, 1, 48), the model needs (1, 1, 96)"},
         {"\"depth\": 2", "\"depth\": 3", "the array blocks.2.norm1.weight is missing"},
         {"\"depth\": 2", "\"depth\": 1", "has the array blocks.1."},
         {"\"classes\": 10", "\"classes\": 11", "head.weight is for 10 classes, the model has 11"},
         {"\"patch\": 4", "\"patch\": 5", "\"patch\" is 5"},
         {"\"image\": [16, 16]", "\"image\": [16, 32]",
          "x.npy: the shape is (2, 3, 16, 16), the model needs (batch, 3, 16, 32)"},
-        {"\"pos_embed\": true", "\"pos_embed\": false", "has the array pos_embed, which the model does not have"},
+        {"\"pos_embed\": true", "\"pos_embed\": false",
+         "has the array pos_embed, which the model does not have"},
         {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"", "mixer \"s4nd\" comes later"},
         {"\"model\": \"vit\"", "\"model\": \"swin\"", "model \"swin\" comes later"},
         {"\"model\": \"vit\"", "\"model\": \"vit\" \"x\"", "config.json: line 2"},
-        {"\"n_ssm\": 8", "\"n_ssm\": 4", "blocks.0.mixer.A has the shape (4, 16, 8), the model needs (4, 8, 8)"},
+        {"\"n_ssm\": 8", "\"n_ssm\": 4",
+         "blocks.0.mixer.A has the shape (4, 16, 8), the model needs (4, 8, 8)"},
     };
     copy_case("05_vit_ssm2d_attn");
     size_t size;
@@ -224,10 +234,12 @@ static void test_bad_config(void **state)
     assert_run_refused("mixer \"ema\" comes later");
 }
 
-static void put_npy(const char *name, npy_type type, int rank, const size_t *shape, const void *data)
+static void put_npy(const char *name, npy_type type, int rank, const size_t *shape,
+                    const void *data)
 {
     ssm2d_error error;
-    if (npy_write(context, in_case(name), type, rank, shape, data, &error)) fail_msg("%s", error.line);
+    if (npy_write(context, in_case(name), type, rank, shape, data, &error))
+        fail_msg("%s", error.line);
 }
 
 static void test_bad_arrays(void **state)
@@ -292,7 +304,7 @@ static void test_unwritable(void **state)
     assert_refused(1, "run", "nowhere/g.safetensors");
 }
 
-/* ---- ssm2d models ----------------------------------------------------------------------------------------------------- */
+/* ---- ssm2d models ---------------------------------------------------------------------------- */
 
 static void test_models(void **state)
 {
@@ -300,8 +312,9 @@ static void test_models(void **state)
     TOOL("models");
     assert_done();
     static const char *const parts[] = {
-        "2709796     2.71 M",  "2720740     2.72 M", "2729956     2.73 M", "5532136    5.532 M", "21681064   21.681 M",
-        "85829416   85.829 M", "310186          -",  "vit-mini",           "ssm2d complex"};
+        "2709796     2.71 M",  "2720740     2.72 M",  "2729956     2.73 M", "5532136    5.532 M",
+        "21681064   21.681 M", "85829416   85.829 M", "310186          -",  "vit-mini",
+        "ssm2d complex"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(tool.out, parts[i])) fail_msg("\"%s\" is not in\n%s", parts[i], tool.out);
     TOOL("models", "--keys");
@@ -326,9 +339,11 @@ static void test_models_json(void **state)
         const cJSON *config = cJSON_GetObjectItemCaseSensitive(entry, "config"),
                     *paper = cJSON_GetObjectItemCaseSensitive(entry, "paper_millions");
         const double count = cJSON_GetObjectItemCaseSensitive(entry, "parameters")->valuedouble;
-        if (model_config_from_json("models", config, NULL, &c, &error) || model_config_finish(&c, &error))
+        if (model_config_from_json("models", config, NULL, &c, &error)
+            || model_config_finish(&c, &error))
             fail_msg("%s", error.line);
-        assert_string_equal(cJSON_GetObjectItemCaseSensitive(entry, "mixer")->valuestring, c.mixer.kind->name);
+        assert_string_equal(cJSON_GetObjectItemCaseSensitive(entry, "mixer")->valuestring,
+                            c.mixer.kind->name);
         assert_true(cJSON_IsNull(paper) || fabs(paper->valuedouble - count / 1e6) < 0.01);
     }
     cJSON_Delete(list);
@@ -339,9 +354,10 @@ static void test_models_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden),     TEST(test_threads),    TEST(test_many),        TEST(test_other_models),
-        TEST(test_usage),      TEST(test_bad_config), TEST(test_bad_arrays),  TEST(test_bad_weights),
-        TEST(test_unwritable), TEST(test_models),     TEST(test_models_json),
+        TEST(test_golden),       TEST(test_threads),     TEST(test_many),
+        TEST(test_other_models), TEST(test_usage),       TEST(test_bad_config),
+        TEST(test_bad_arrays),   TEST(test_bad_weights), TEST(test_unwritable),
+        TEST(test_models),       TEST(test_models_json),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

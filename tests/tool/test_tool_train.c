@@ -1,4 +1,5 @@
-/* ssm2d train, eval, predict and kernels RUN: a small run from beginning to end, interrupted, resumed, and used. */
+/* ssm2d train, eval, predict and kernels RUN: a small run from beginning to end, interrupted,
+ * resumed, and used. */
 #include "tool_run.h"
 
 #include "../train/small_data.h"
@@ -11,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SMALL                                                                                                                  \
-    "--batch", "8", "--epochs", "3", "--set", "dim=16", "--set", "depth=2", "--set", "heads=2", "--set", "mixer.d_state=3",    \
-        "--set", "crop_padding=0", "--lr", "0.005"
+#define SMALL                                                                                      \
+    "--batch", "8", "--epochs", "3", "--set", "dim=16", "--set", "depth=2", "--set", "heads=2",    \
+        "--set", "mixer.d_state=3", "--set", "crop_padding=0", "--lr", "0.005"
 
 static int setup(void **state)
 {
@@ -40,26 +41,29 @@ static void assert_same_file(const char *one, const char *two)
 static void test_train(void **state)
 {
     (void)state;
-    static const char *const files[] = {"train.json",        "config.json",      "data.json",     "last.safetensors",
-                                        "model.safetensors", "best.safetensors", "metrics.jsonl", "curves.svg"};
+    static const char *const files[] = {"train.json",       "config.json",       "data.json",
+                                        "last.safetensors", "model.safetensors", "best.safetensors",
+                                        "metrics.jsonl",    "curves.svg"};
     train(in_folder("run"));
     assert_non_null(strstr(tool.out, "vit-mini, mixer ssm2d, "));
     assert_non_null(strstr(tool.out, "images 8 x 8 x 1, 80 to train on, 20 to test"));
     assert_non_null(strstr(tool.out, "epoch 3/3: loss "));
     assert_non_null(strstr(tool.out, "test accuracy "));
     assert_int_equal(count_files(in_folder("run")), 8);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) assert_int_equal(access(in_folder("run/%s", files[i]), F_OK), 0);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        assert_int_equal(access(in_folder("run/%s", files[i]), F_OK), 0);
     /* on other numbers of threads, and from the file of settings */
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("four"), SMALL, "--threads", "4");
     assert_done();
     assert_same_file(in_folder("run/model.safetensors"), in_folder("four/model.safetensors"));
-    TOOL("train", "--config", in_folder("run/train.json"), "--out", in_folder("file"), "--threads", "1");
+    TOOL("train", "--config", in_folder("run/train.json"), "--out", in_folder("file"), "--threads",
+         "1");
     assert_done();
     assert_same_file(in_folder("run/model.safetensors"), in_folder("file/model.safetensors"));
     assert_same_file(in_folder("run/train.json"), in_folder("file/train.json"));
     /* the run's own model and weights are what `run` takes */
-    TOOL("run", "--config", in_folder("run/config.json"), "--weights", in_folder("run/model.safetensors"), "--input",
-         "none.npy", "--out", in_folder("o.npy"));
+    TOOL("run", "--config", in_folder("run/config.json"), "--weights",
+         in_folder("run/model.safetensors"), "--input", "none.npy", "--out", in_folder("o.npy"));
     assert_refused(1, "run", "none.npy");
 }
 
@@ -69,10 +73,11 @@ static void test_folders(void **state)
     train(in_folder("run"));
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL);
     assert_refused(1, "train", "has a run already");
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--overwrite", "--mixer", "none");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--overwrite",
+         "--mixer", "none");
     assert_refused(2, "train", "mixer"); /* mixer.d_state needs one */
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--overwrite", "--mixer", "none", "--set",
-         "dim=16", "--batch", "8", "--epochs", "1");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--overwrite", "--mixer",
+         "none", "--set", "dim=16", "--batch", "8", "--epochs", "1");
     assert_done();
     assert_non_null(strstr(tool.out, "mixer none"));
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"));
@@ -104,19 +109,21 @@ static void test_folders(void **state)
     /* what is wrong with the new run leaves the old one alone; and it may begin with its weights */
     TOOL("train", "--data", in_folder("none"), "--out", in_folder("run"), SMALL, "--overwrite");
     assert_refused(1, "train", "none");
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=24", "--batch", "8", "--overwrite",
-         "--start", in_folder("run/model.safetensors"));
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=24",
+         "--batch", "8", "--overwrite", "--start", in_folder("run/model.safetensors"));
     assert_refused(1, "train", "the model needs");
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=16", "--batch", "8", "--overwrite",
-         "--start", in_folder("run/last.safetensors"));
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=16",
+         "--batch", "8", "--overwrite", "--start", in_folder("run/last.safetensors"));
     assert_refused(1, "train", "is a checkpoint");
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=16", "--batch", "8", "--overwrite",
-         "--epochs", "1", "--start", in_folder("run/model.safetensors"));
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=16",
+         "--batch", "8", "--overwrite", "--epochs", "1", "--start",
+         in_folder("run/model.safetensors"));
     assert_done();
     assert_non_null(strstr(tool.out, "new arrays of mixers"));
     TOOL("train", "--resume", in_folder("data"));
     assert_refused(1, "train", "is not the folder of a run");
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("data/t10k-images-idx3-ubyte"), SMALL);
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("data/t10k-images-idx3-ubyte"),
+         SMALL);
     assert_refused(1, "train", "is a file, not a folder");
 }
 
@@ -154,12 +161,14 @@ static void test_wrong(void **state)
     TOOL("train", "--out", in_folder("x"), "--config", in_folder("nothing.json"));
     assert_refused(1, "train", "nothing.json");
     /* the model's name counts first */
-    TOOL("train", "--out", in_folder("x"), "--data", in_folder("nothing"), "--set", "depth=2", "--set", "model=vit-mni");
+    TOOL("train", "--out", in_folder("x"), "--data", in_folder("nothing"), "--set", "depth=2",
+         "--set", "model=vit-mni");
     assert_refused(2, "train", "did you mean \"vit-mini\"?");
-    put_text(in_folder("c.json"),
-             "{\"model\": \"vit\", \"dim\": 16, \"heads\": 2, \"depth\": 1, \"mixer\": {\"kind\": \"ssm2d\", \"d_state\": 3}}");
-    TOOL("train", "--out", in_folder("z"), "--data", in_folder("data"), "--config", in_folder("c.json"), "--batch", "8",
-         "--epochs", "1", "--set", "depth=2", "--set", "model=vit-mini");
+    put_text(in_folder("c.json"), "{\"model\": \"vit\", \"dim\": 16, \"heads\": 2, \"depth\": 1, "
+                                  "\"mixer\": {\"kind\": \"ssm2d\", \"d_state\": 3}}");
+    TOOL("train", "--out", in_folder("z"), "--data", in_folder("data"), "--config",
+         in_folder("c.json"), "--batch", "8", "--epochs", "1", "--set", "depth=2", "--set",
+         "model=vit-mini");
     assert_done();
     size_t size;
     char *settings = get_file(in_folder("z/config.json"), &size);
@@ -175,18 +184,20 @@ static void test_wrong(void **state)
     assert_refused(1, "train", "batch=100: the data set has only 80 images");
     TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), "--set", "heads=5");
     assert_refused(1, "train", "heads");
-    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), SMALL, "--lr", "900", "--clip", "0", "--schedule",
-         "constant", "--warmup", "0", "--decay", "100");
+    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), SMALL, "--lr", "900",
+         "--clip", "0", "--schedule", "constant", "--warmup", "0", "--decay", "100");
     assert_refused(1, "train", "not finite");
     assert_int_equal(access(in_folder("y"), F_OK), -1);
 }
 
-/* SIGINT: the step is finished, saved, and a message says how to go on; the end is as if nothing had happened. */
+/* SIGINT: the step is finished, saved, and a message says how to go on; the end is as if nothing
+ * had happened. */
 static void test_signals(void **state)
 {
     (void)state;
     static const int signals[] = {SIGINT, SIGTERM};
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("whole"), SMALL, "--epochs", "40");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("whole"), SMALL, "--epochs",
+         "40");
     assert_done();
     for (int i = 0; i < 2; i++) {
         char run[512], data[512];
@@ -198,10 +209,13 @@ static void test_signals(void **state)
         if (child == 0) {
             dup2(fileno(err), STDERR_FILENO);
             if (!freopen("/dev/null", "w", stdout)) _exit(126);
-            execl(TOOL_PATH, "ssm2d", "train", "--data", data, "--out", run, SMALL, "--epochs", "40", (char *)NULL);
+            execl(TOOL_PATH, "ssm2d", "train", "--data", data, "--out", run, SMALL, "--epochs",
+                  "40", (char *)NULL);
             _exit(127);
         }
-        for (int wait = 0; wait < 60000 && access(in_folder("run%d/model.safetensors", i), F_OK); wait++) usleep(1000);
+        for (int wait = 0; wait < 60000 && access(in_folder("run%d/model.safetensors", i), F_OK);
+             wait++)
+            usleep(1000);
         kill(child, signals[i]);
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
@@ -210,13 +224,15 @@ static void test_signals(void **state)
         if (WEXITSTATUS(status)) { /* else it was faster than the signal */
             assert_int_equal(WEXITSTATUS(status), 1);
             assert_non_null(fgets(line, sizeof line, err));
-            if (!strstr(line, "stopped by a signal; step ") || !strstr(line, "--resume")) fail_msg("%s", line);
+            if (!strstr(line, "stopped by a signal; step ") || !strstr(line, "--resume"))
+                fail_msg("%s", line);
             TOOL("train", "--resume", run);
             assert_done();
             assert_non_null(strstr(tool.out, "going on after step "));
         }
         fclose(err);
-        assert_same_file(in_folder("whole/model.safetensors"), in_folder("run%d/model.safetensors", i));
+        assert_same_file(in_folder("whole/model.safetensors"),
+                         in_folder("run%d/model.safetensors", i));
     }
 }
 
@@ -241,7 +257,8 @@ static void test_eval(void **state)
     TOOL("eval", in_folder("run"), "--json");
     assert_done();
     assert_true(accuracy_of(tool.out) > told - 1e-3 && accuracy_of(tool.out) < told + 1e-3);
-    for (int batch = 1; batch <= 20; batch += 6) { /* whatever the size of batches, and the last one */
+    /* whatever the size of batches, and the last one */
+    for (int batch = 1; batch <= 20; batch += 6) {
         char text[16];
         snprintf(text, sizeof text, "%d", batch);
         TOOL("eval", in_folder("run"), "--json", "--batch", text);
@@ -282,10 +299,12 @@ static void put_class(const char *path, int label, int side)
     ssm2d_context *context;
     ssm2d_error error;
     uint8_t row[256];
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
+                     SSM2D_OK);
     if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
     for (int y = 0; y < side; y++) {
-        for (int x = 0; x < side; x++) row[x] = (2 * y / side == label / 2 && 2 * x / side == label % 2) ? 185 : 65;
+        for (int x = 0; x < side; x++)
+            row[x] = (2 * y / side == label / 2 && 2 * x / side == label % 2) ? 185 : 65;
         assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
     }
     assert_int_equal(image_finish(writer, &error), SSM2D_OK);
@@ -296,7 +315,8 @@ static void test_predict(void **state)
 {
     (void)state;
     char files[4][512];
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--epochs", "30", "--set", "flip=false");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--epochs", "30",
+         "--set", "flip=false");
     assert_done();
     assert_int_equal(rename(in_folder("data"), in_folder("gone")), 0); /* the data are not needed */
     for (int i = 0; i < 4; i++) {
@@ -322,7 +342,8 @@ static void test_predict(void **state)
     assert_non_null(root);
     assert_string_equal(cJSON_GetObjectItem(root, "file")->valuestring, files[2]);
     double sum = 0;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(root, "classes")) sum += cJSON_GetObjectItem(item, "probability")->valuedouble;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(root, "classes")) sum +=
+        cJSON_GetObjectItem(item, "probability")->valuedouble;
     assert_true(sum > 0.999999 && sum < 1.000001);
     cJSON_Delete(root);
     TOOL("predict", in_folder("run"), in_folder("run/train.json"));
@@ -355,8 +376,8 @@ static void test_kernels(void **state)
     char *text = get_file(in_folder("k.svg"), &size);
     assert_true(size > 1000);
     free(text);
-    TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--rows", "5", "--cols", "9", "--channels", "3", "--scale",
-         "shared", "--weights", "best");
+    TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--rows", "5", "--cols", "9",
+         "--channels", "3", "--scale", "shared", "--weights", "best");
     assert_done();
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--figure2");
     assert_refused(2, "kernels", "--figure2 does not go with the folder of a run");

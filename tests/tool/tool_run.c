@@ -57,7 +57,8 @@ void assert_refused(int code, const char *name, const char *part)
     snprintf(start, sizeof start, "ssm2d%s%s: ", *name ? " " : "", name);
     const char *newline = strchr(tool.err, '\n');
     if (tool.code != code) fail_msg("exit code %d instead of %d: %s", tool.code, code, tool.err);
-    if (strncmp(tool.err, start, strlen(start))) fail_msg("\"%s\" does not begin with \"%s\"", tool.err, start);
+    if (strncmp(tool.err, start, strlen(start)))
+        fail_msg("\"%s\" does not begin with \"%s\"", tool.err, start);
     if (!newline || newline[1]) fail_msg("\"%s\" is not one line", tool.err);
     if (!strstr(tool.err, part)) fail_msg("\"%s\" does not say \"%s\"", tool.err, part);
 }
@@ -184,13 +185,15 @@ void put_picture(const char *path, size_t rows, size_t cols, int channels)
     ssm2d_error error;
     uint8_t *row = malloc(cols * (size_t)channels);
     assert_non_null(row);
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
+                     SSM2D_OK);
     if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
     for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < cols; j++)
             for (int c = 0; c < channels; c++) {
                 int edge = (i / 9 + j / 7 + (size_t)c) % 3 == 0;
-                row[j * (size_t)channels + (size_t)c] = (uint8_t)(edge ? 250 - 40 * c : (int)((i * 3 + j * 5) % 130) + 30 * c);
+                row[j * (size_t)channels + (size_t)c] =
+                    (uint8_t)(edge ? 250 - 40 * c : (int)((i * 3 + j * 5) % 130) + 30 * c);
             }
         assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
     }

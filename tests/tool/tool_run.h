@@ -26,14 +26,16 @@ extern tool_result tool;
 #define TOOL(...) tool_run((const char *const[]){"ssm2d", __VA_ARGS__, NULL})
 void tool_run(const char *const *words);
 
-/* Fails the test unless the run ended so; err must then be one line that begins `ssm2d NAME: ` and contains part. */
+/* Fails the test unless the run ended so; err must then be one line that begins `ssm2d NAME: ` and
+ * contains part. */
 void assert_refused(int code, const char *name, const char *part);
 void assert_done(void); /* code 0 and nothing on standard error */
 
 /* The test's folder: made before each test, removed after it. */
 int folder_setup(void **state);
 int folder_teardown(void **state);
-const char *in_folder(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a path in it; eight live at a time */
+/* a path in it; eight live at a time */
+const char *in_folder(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int count_files(const char *path); /* in a folder and below; 0 when it is not there */
 
 void put_file(const char *path, const void *bytes, size_t size);

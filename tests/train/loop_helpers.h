@@ -1,4 +1,5 @@
-/* loop_helpers - whole runs of a tiny model on data made by the test, and the state that a run ended with. */
+/* loop_helpers - whole runs of a tiny model on data made by the test, and the state that a run
+ * ended with. */
 #ifndef SSM2D_TESTS_LOOP_HELPERS_H
 #define SSM2D_TESTS_LOOP_HELPERS_H
 
@@ -21,7 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TRAIN = 44, TEST = 19, BATCH = 8, EPOCHS = 4, EPOCH_STEPS = TRAIN / BATCH, STEPS = EPOCHS * EPOCH_STEPS };
+enum {
+    TRAIN = 44,
+    TEST = 19,
+    BATCH = 8,
+    EPOCHS = 4,
+    EPOCH_STEPS = TRAIN / BATCH,
+    STEPS = EPOCHS * EPOCH_STEPS
+};
 
 static char folder[64];
 static ssm2d_error error;
@@ -49,7 +57,10 @@ static inline int setup(void **state)
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.40s/ssm2d-XXXXXX", base ? base : "/tmp");
     memset(&error, 0, sizeof error);
-    return mkdtemp(folder) && !mkdir(path_of("data"), 0777) && small_data(path_of("data"), TRAIN, TEST) ? 0 : -1;
+    return mkdtemp(folder) && !mkdir(path_of("data"), 0777)
+                   && small_data(path_of("data"), TRAIN, TEST)
+               ? 0
+               : -1;
 }
 
 static inline int teardown(void **state)
@@ -58,16 +69,17 @@ static inline int teardown(void **state)
     return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-#define assert_line(part)                                                                                                      \
-    do {                                                                                                                       \
-        if (!strstr(error.line, part)) fail_msg("\"%s\" does not say \"%s\"", error.line, part);                               \
-        if (strchr(error.line, '\n')) fail_msg("\"%s\" is not one line", error.line);                                          \
+#define assert_line(part)                                                                          \
+    do {                                                                                           \
+        if (!strstr(error.line, part)) fail_msg("\"%s\" does not say \"%s\"", error.line, part);   \
+        if (strchr(error.line, '\n')) fail_msg("\"%s\" is not one line", error.line);              \
     } while (0)
 
 static inline ssm2d_context *make(int threads)
 {
     ssm2d_context *context;
-    if (ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, &error)) fail_msg("%s", error.line);
+    if (ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, &error))
+        fail_msg("%s", error.line);
     return context;
 }
 
@@ -75,19 +87,22 @@ static inline ssm2d_context *make(int threads)
 static inline train_settings tiny(void)
 {
     static const char *const keys[][2] = {
-        {"dim", "16"},         {"depth", "2"},          {"heads", "2"},        {"mixer.n_ssm", "1"}, {"mixer.d_state", "3"},
-        {"drop_path", "0.2"},  {"flip", "true"},        {"crop_padding", "1"}, {"ema", "0.9"},       {"clip", "0.5"},
-        {"log_every", "3"},    {"save_every", "2"},     {"batch", "8"},        {"epochs", "4"},      {"seed", "7"},
+        {"dim", "16"},         {"depth", "2"},           {"heads", "2"},
+        {"mixer.n_ssm", "1"},  {"mixer.d_state", "3"},   {"drop_path", "0.2"},
+        {"flip", "true"},      {"crop_padding", "1"},    {"ema", "0.9"},
+        {"clip", "0.5"},       {"log_every", "3"},       {"save_every", "2"},
+        {"batch", "8"},        {"epochs", "4"},          {"seed", "7"},
         {"save_minutes", "0"}, {"mixer.complex", "true"}};
     train_settings s;
     if (train_settings_default(&s, &error)) fail_msg("%s", error.line);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (train_settings_set(&s, "test", keys[i][0], keys[i][1], &error)) fail_msg("%s", error.line);
+        if (train_settings_set(&s, "test", keys[i][0], keys[i][1], &error))
+            fail_msg("%s", error.line);
     if (train_settings_set(&s, "test", "data", path_of("data"), &error)) fail_msg("%s", error.line);
     return s;
 }
 
-/* ---- the state that a run ended with -------------------------------------------------------------------------------- */
+/* ---- the state that a run ended with --------------------------------------------------------- */
 
 typedef struct ending {
     train_state state;

@@ -1,4 +1,5 @@
-/* small_data - idx files made by a test: four classes, a bright square in one of the corners, with noise. */
+/* small_data - idx files made by a test: four classes, a bright square in one of the corners, with
+ * noise. */
 #ifndef SSM2D_TESTS_SMALL_DATA_H
 #define SSM2D_TESTS_SMALL_DATA_H
 

@@ -1,4 +1,5 @@
-/* AdamW, the gradient's norm, the average of weights and the schedule, against plain double code, on 1 to 4 threads. */
+/* AdamW, the gradient's norm, the average of weights and the schedule, against plain double code,
+ * on 1 to 4 threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,14 +18,17 @@
 enum { COUNT = 70001, STEPS = 12 };
 
 static const param_span spans[] = {
-    {0, 7, 1, 1}, {7, 20000, 0, 1}, {20007, 1, 1, 1}, {20008, 40000, 1, 1}, {60008, 100, 0, 0.25}, {60108, COUNT - 60108, 0, 1},
+    {0, 7, 1, 1},         {7, 20000, 0, 1},      {20007, 1, 1, 1},
+    {20008, 40000, 1, 1}, {60008, 100, 0, 0.25}, {60108, COUNT - 60108, 0, 1},
 };
 enum { SPANS = sizeof spans / sizeof *spans };
 
 static ssm2d_context *make(int threads)
 {
     ssm2d_context *context;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, NULL), SSM2D_OK);
+    assert_int_equal(
+        ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, NULL),
+        SSM2D_OK);
     return context;
 }
 
@@ -59,7 +63,8 @@ static float *run_float(int threads, double factor)
 /* As in the paper of Loshchilov and Hutter, one number at a time. */
 static double *run_double(double factor)
 {
-    double *w = malloc(COUNT * sizeof *w), *m = calloc(COUNT, sizeof *m), *v = calloc(COUNT, sizeof *v);
+    double *w = malloc(COUNT * sizeof *w), *m = calloc(COUNT, sizeof *m),
+           *v = calloc(COUNT, sizeof *v);
     float *start = numbers(1, 1);
     for (size_t i = 0; i < COUNT; i++) w[i] = start[i];
     free(start);
@@ -112,8 +117,8 @@ static void test_decay_only(void **state)
     (void)state;
     const adamw how = {0.9, 0.999, 1e-8, 0.5};
     ssm2d_context *context = make(1);
-    float *w = numbers(3, 1), *before = numbers(3, 1), *zero = calloc(COUNT, sizeof *zero), *m = calloc(COUNT, sizeof *m),
-          *v = calloc(COUNT, sizeof *v);
+    float *w = numbers(3, 1), *before = numbers(3, 1), *zero = calloc(COUNT, sizeof *zero),
+          *m = calloc(COUNT, sizeof *m), *v = calloc(COUNT, sizeof *v);
     adamw_update(context, &how, 0.1, 1, 1, COUNT, spans, SPANS, w, zero, m, v);
     for (size_t i = 0; i < COUNT; i++) {
         int decays = i < 7 || (i >= 20007 && i < 60008);
@@ -160,7 +165,8 @@ static void test_average(void **state)
     ssm2d_context *context = make(2);
     float *w = numbers(5, 1), *e = numbers(6, 1), *before = numbers(6, 1);
     average_update(context, 0.75, COUNT, w, e);
-    for (size_t i = 0; i < COUNT; i++) assert_true(fabs(e[i] - (0.75 * before[i] + 0.25 * w[i])) < 1e-6);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_true(fabs(e[i] - (0.75 * before[i] + 0.25 * w[i])) < 1e-6);
     average_update(context, 0, COUNT, w, e);
     for (size_t i = 0; i < COUNT; i++) assert_true(fabsf(e[i] - w[i]) <= 1e-6f);
     free(w);
@@ -184,8 +190,9 @@ static void test_schedule(void **state)
     close_to(schedule_at(&s, 60), (1e-3 + 1e-5) / 2);
     close_to(schedule_at(&s, 110), 1e-5);
     close_to(schedule_at(&s, 1000), 1e-5);
-    for (long i = 1; i < 110; i++) assert_true(i <= 10 ? schedule_at(&s, i) > schedule_at(&s, i - 1)
-                                                       : schedule_at(&s, i) < schedule_at(&s, i - 1));
+    for (long i = 1; i < 110; i++)
+        assert_true(i <= 10 ? schedule_at(&s, i) > schedule_at(&s, i - 1)
+                            : schedule_at(&s, i) < schedule_at(&s, i - 1));
     s.kind = SCHEDULE_CONSTANT;
     close_to(schedule_at(&s, 5), 1e-6 + 0.5 * (1e-3 - 1e-6));
     close_to(schedule_at(&s, 109), 1e-3);
@@ -199,8 +206,12 @@ static void test_schedule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adamw_against_double), cmocka_unit_test(test_adamw_threads), cmocka_unit_test(test_decay_only),
-        cmocka_unit_test(test_norm),                 cmocka_unit_test(test_average),       cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_adamw_against_double),
+        cmocka_unit_test(test_adamw_threads),
+        cmocka_unit_test(test_decay_only),
+        cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_average),
+        cmocka_unit_test(test_schedule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Checkpoints: what is written is read again to the bit; whatever is cut off, changed or missing gives one clear line. */
+/* Checkpoints: what is written is read again to the bit; whatever is cut off, changed or missing
+ * gives one clear line. */
 #include "../io_helpers.h"
 
 #include "train/checkpoint.h"
@@ -10,7 +11,8 @@
 enum { COUNT = 37 };
 
 static float arrays[2][4][COUNT];
-static const train_identity who = {"{\"lr\": 0.1}", "{\"model\": \"vit\"}", "{\"classes\": []}", 0xfedcba9876543210u};
+static const train_identity who = {"{\"lr\": 0.1}", "{\"model\": \"vit\"}", "{\"classes\": []}",
+                                   0xfedcba9876543210u};
 
 static train_state state_of(int which, int average)
 {
@@ -25,7 +27,8 @@ static train_state filled(int average)
 {
     memset(arrays, 0, sizeof arrays);
     for (int i = 0; i < 4; i++)
-        for (int k = 0; k < COUNT; k++) arrays[0][i][k] = sinf((float)(i * COUNT + k)) * powf(10, (float)(k % 60 - 30));
+        for (int k = 0; k < COUNT; k++)
+            arrays[0][i][k] = sinf((float)(i * COUNT + k)) * powf(10, (float)(k % 60 - 30));
     train_state s = state_of(0, average);
     s.step = 123456789012;
     s.epochs = 7;
@@ -62,7 +65,8 @@ static void test_round_trip(void **unused)
         assert_int_equal(checkpoint_write(context, io_path("c"), &s, &who, &error), SSM2D_OK);
         assert_int_equal(load(io_path("c"), &back, &identity), SSM2D_OK);
         assert_int_equal(identity.layout, who.layout);
-        for (int i = 0; i < 3 + average; i++) assert_memory_equal(arrays[0][i], arrays[1][i], sizeof arrays[0][i]);
+        for (int i = 0; i < 3 + average; i++)
+            assert_memory_equal(arrays[0][i], arrays[1][i], sizeof arrays[0][i]);
         back.weights = s.weights;
         back.moment1 = s.moment1;
         back.moment2 = s.moment2;
@@ -82,7 +86,8 @@ static void test_truncation(void **unused)
     for (size_t n = 0; n < size; n++) {
         const char *path = io_put("cut", bytes, n);
         error.line[0] = 0;
-        if (!load(path, &back, &identity)) fail_msg("%zu of %zu bytes were taken for a checkpoint", n, size);
+        if (!load(path, &back, &identity))
+            fail_msg("%zu of %zu bytes were taken for a checkpoint", n, size);
         assert_line("cut");
         assert_null(strchr(error.line, '\n'));
     }
@@ -107,7 +112,8 @@ static void test_damage(void **unused)
         if (!checkpoint_open(context, path, &c, &identity, &error)) {
             if (!checkpoint_read(c, &back, &error)) {
                 assert_memory_equal(arrays[0], arrays[1], sizeof arrays[0]);
-                assert_true(back.step == s.step && back.best == s.best && identity.layout == who.layout);
+                assert_true(back.step == s.step && back.best == s.best
+                            && identity.layout == who.layout);
                 assert_string_equal(identity.options, who.options);
                 assert_string_equal(identity.model, who.model);
                 assert_string_equal(identity.data, who.data);
@@ -188,9 +194,12 @@ static void test_full_disk(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_round_trip, io_begin), cmocka_unit_test_setup(test_truncation, io_begin),
-        cmocka_unit_test_setup(test_damage, io_begin),     cmocka_unit_test_setup(test_refusals, io_begin),
-        cmocka_unit_test_setup(test_memory, io_begin),     cmocka_unit_test_setup(test_full_disk, io_begin),
+        cmocka_unit_test_setup(test_round_trip, io_begin),
+        cmocka_unit_test_setup(test_truncation, io_begin),
+        cmocka_unit_test_setup(test_damage, io_begin),
+        cmocka_unit_test_setup(test_refusals, io_begin),
+        cmocka_unit_test_setup(test_memory, io_begin),
+        cmocka_unit_test_setup(test_full_disk, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

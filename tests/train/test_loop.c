@@ -1,4 +1,5 @@
-/* Whole runs of a tiny model: the same bits on every run and any number of threads, settings that act, weights to begin with. */
+/* Whole runs of a tiny model: the same bits on every run and any number of threads, settings that
+ * act, weights to begin with. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -39,16 +40,19 @@ static void test_learns(void **state)
     if (result.test_accuracy < 0.9) fail_msg("accuracy %g", result.test_accuracy);
     /* what was saved evaluates to the same */
     run_model m;
-    if (run_model_open(context, path_of("run"), RUN_MODEL, NULL, &m, &error)) fail_msg("%s", error.line);
+    if (run_model_open(context, path_of("run"), RUN_MODEL, NULL, &m, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(m.data.classes, SMALL_CLASSES);
     assert_string_equal(m.data.names[2], "2");
     assert_true(m.data.norm.std[0] > 0);
     run_model_close(context, &m);
     /* and at another size, too */
-    if (run_model_open(context, path_of("run"), RUN_BEST, (int[]){16, 16}, &m, &error)) fail_msg("%s", error.line);
+    if (run_model_open(context, path_of("run"), RUN_BEST, (int[]){16, 16}, &m, &error))
+        fail_msg("%s", error.line);
     assert_true(m.resized);
     run_model_close(context, &m);
-    assert_int_not_equal(run_model_open(context, path_of("run"), RUN_BEST, (int[]){15, 16}, &m, &error), SSM2D_OK);
+    assert_int_not_equal(
+        run_model_open(context, path_of("run"), RUN_BEST, (int[]){15, 16}, &m, &error), SSM2D_OK);
     assert_line("cannot be cut into such patches");
     ssm2d_context_destroy(context);
 }
@@ -85,12 +89,15 @@ static void test_settings_act(void **state)
         train_result result;
         char name[32];
         snprintf(name, sizeof name, "run%zu", i);
-        if (train_settings_set(&s, "test", changes[i][0], changes[i][1], &error)) fail_msg("%s", error.line);
-        if (train_begin(context, path_of(name), &s, NULL, &result, &error)) fail_msg("%s", error.line);
+        if (train_settings_set(&s, "test", changes[i][0], changes[i][1], &error))
+            fail_msg("%s", error.line);
+        if (train_begin(context, path_of(name), &s, NULL, &result, &error))
+            fail_msg("%s", error.line);
         ssm2d_context_destroy(context);
         ending other = load(path_of(name));
         if (other.state.count == e.state.count
-            && !memcmp(e.memory + 4 * e.state.count, other.memory + 4 * e.state.count, e.state.count * sizeof(float)))
+            && !memcmp(e.memory + 4 * e.state.count, other.memory + 4 * e.state.count,
+                       e.state.count * sizeof(float)))
             fail_msg("%s=%s changes nothing", changes[i][0], changes[i][1]);
         free(other.memory);
     }
@@ -114,18 +121,22 @@ static void test_start(void **state)
     char path[RUN_PATH];
     train_hooks hooks = {.user = &report, .start = keep_report};
     if (train_settings_set(&s, "test", "mixer", "none", &error)) fail_msg("%s", error.line);
-    if (train_begin(context, path_of("plain"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("plain"), &s, &hooks, &result, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 0);
     assert_int_equal(run_path(path_of("plain"), RUN_MODEL, path, &error), SSM2D_OK);
 
     s = tiny();
-    s.options.lr = s.options.lr_start = s.options.lr_final = s.options.decay = 0; /* it stays where it begins */
+    /* it stays where it begins */
+    s.options.lr = s.options.lr_start = s.options.lr_final = s.options.decay = 0;
     s.options.epochs = 1;
     if (train_settings_set(&s, "test", "start", path, &error)) fail_msg("%s", error.line);
-    if (train_begin(context, path_of("same"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("same"), &s, &hooks, &result, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 0);
     assert_int_equal(report.new_mixer_arrays, 2 * 7);
-    if (run_model_open(context, path_of("same"), RUN_MODEL, NULL, &m, &error)) fail_msg("%s", error.line);
+    if (run_model_open(context, path_of("same"), RUN_MODEL, NULL, &m, &error))
+        fail_msg("%s", error.line);
     weights *given;
     model_config plain = m.settings.model;
     plain.mixer.kind = &mixer_none;
@@ -149,12 +160,14 @@ static void test_start(void **state)
     free(first);
     weights_destroy(given);
     run_model_close(context, &m);
-    if (train_begin(context, path_of("more"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("more"), &s, &hooks, &result, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 1);
     assert_int_equal(report.new_mixer_arrays, 0);
     remove(path); /* a run goes on without it */
     if (train_resume(context, path_of("more"), NULL, &result, &error)) fail_msg("%s", error.line);
-    assert_int_not_equal(train_begin(context, path_of("none"), &s, NULL, &result, &error), SSM2D_OK);
+    assert_int_not_equal(train_begin(context, path_of("none"), &s, NULL, &result, &error),
+                         SSM2D_OK);
     assert_line("model.safetensors");
     assert_int_equal(access(path_of("none"), F_OK), -1);
     ssm2d_context_destroy(context);

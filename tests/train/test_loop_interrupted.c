@@ -1,4 +1,5 @@
-/* Runs that are killed at random moments, stopped or begun twice: they end with the same bits as one that was not. */
+/* Runs that are killed at random moments, stopped or begun twice: they end with the same bits as
+ * one that was not. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -8,7 +9,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-/* ---- crashes -------------------------------------------------------------------------------------------------------- */
+/* ---- crashes --------------------------------------------------------------------------------- */
 
 typedef struct killer {
     long at, now; /* steps */
@@ -21,7 +22,8 @@ static void kill_at(void *user, const train_progress *p)
     if (++k->now == k->at) raise(SIGKILL);
 }
 
-/* In a child: goes on with the run, or begins it; killed after so many steps, or by a timer (microseconds; 0: not). */
+/* In a child: goes on with the run, or begins it; killed after so many steps, or by a timer
+ * (microseconds; 0: not). */
 static int attempt(const char *run, int threads, long steps, long microseconds)
 {
     int status;
@@ -35,10 +37,13 @@ static int attempt(const char *run, int threads, long steps, long microseconds)
         ssm2d_context *context;
         train_settings s = tiny();
         struct itimerval timer = {.it_value = {microseconds / 1000000, microseconds % 1000000}};
-        if (microseconds) setitimer(ITIMER_REAL, &timer, NULL); /* SIGALRM ends the process wherever it is */
-        if (ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, &error)) _exit(3);
-        ssm2d_status failed = run_exists(run) ? train_resume(context, run, &hooks, &result, &error)
-                                              : train_begin(context, run, &s, &hooks, &result, &error);
+        /* SIGALRM ends the process wherever it is */
+        if (microseconds) setitimer(ITIMER_REAL, &timer, NULL);
+        if (ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, &error))
+            _exit(3);
+        ssm2d_status failed = run_exists(run)
+                                  ? train_resume(context, run, &hooks, &result, &error)
+                                  : train_begin(context, run, &s, &hooks, &result, &error);
         if (failed) fprintf(stderr, "%s\n", error.line);
         _exit(failed ? 1 : 0);
     }
@@ -58,7 +63,8 @@ static void test_killed_at_steps(void **state)
         char name[32];
         int kills = 0;
         snprintf(name, sizeof name, "killed%d", round);
-        while (!attempt(path_of(name), 1 + kills % 3, 2 + (long)(rng_next(&r) % 7), 0)) assert_true(++kills < 100);
+        while (!attempt(path_of(name), 1 + kills % 3, 2 + (long)(rng_next(&r) % 7), 0))
+            assert_true(++kills < 100);
         assert_true(kills > 0);
         assert_same(&e, path_of(name));
         char *other = metrics_text(path_of(name));
@@ -84,16 +90,18 @@ static void test_killed_at_any_time(void **state)
         int kills = 0;
         snprintf(name, sizeof name, "killed%d", round);
         /* more time with every kill, so that it ends on slow machines */
-        while (!attempt(path_of(name), 2, 0, 1 + (long)(rng_next(&r) % (uint64_t)(whole / 2 + kills * whole / 20))))
+        while (!attempt(path_of(name), 2, 0,
+                        1 + (long)(rng_next(&r) % (uint64_t)(whole / 2 + kills * whole / 20))))
             assert_true(++kills < 300);
         assert_same(&e, path_of(name));
     }
     free(e.memory);
 }
 
-/* ---- stops ---------------------------------------------------------------------------------------------------------- */
+/* ---- stops ----------------------------------------------------------------------------------- */
 
-/* Stopped at each question in turn, between steps and while testing: it is saved, and goes on to the same end. */
+/* Stopped at each question in turn, between steps and while testing: it is saved, and goes on to
+ * the same end. */
 static void test_stopped(void **state)
 {
     (void)state;
@@ -107,7 +115,8 @@ static void test_stopped(void **state)
         train_hooks hooks = {.user = &stop, .stop = stop_at};
         char name[32];
         snprintf(name, sizeof name, "stopped%ld", at);
-        if (train_begin(context, path_of(name), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+        if (train_begin(context, path_of(name), &s, &hooks, &result, &error))
+            fail_msg("%s", error.line);
         assert_int_equal(result.stopped, 1);
         assert_true(result.step < STEPS);
         if (train_resume(context, path_of(name), NULL, &result, &error)) fail_msg("%s", error.line);
@@ -156,7 +165,8 @@ static void test_one_at_a_time(void **state)
     train_settings s = tiny();
     train_result result;
     train_hooks hooks = {.user = other, .step = try_another};
-    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(result.step, STEPS);
     ssm2d_context_destroy(other);
     ssm2d_context_destroy(context);

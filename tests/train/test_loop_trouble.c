@@ -1,11 +1,12 @@
-/* Runs for which something is missing, full, damaged or not finite: one clear line, and nothing leaks. */
+/* Runs for which something is missing, full, damaged or not finite: one clear line, and nothing
+ * leaks. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 
-/* ---- what goes wrong ------------------------------------------------------------------------------------------------ */
+/* ---- what goes wrong ------------------------------------------------------------------------- */
 
 static void test_not_finite(void **state)
 {
@@ -42,7 +43,8 @@ static void test_data(void **state)
     train_result result;
     stopper stop = {3, 0};
     train_hooks hooks = {.user = &stop, .stop = stop_at, .step = remove_later};
-    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(result.stopped, 1);
     assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
     assert_line("t10k-images-idx3-ubyte");
@@ -59,13 +61,22 @@ static void test_same_classes(void **state)
 {
     (void)state;
     const char *names[] = {"cat", "dog"};
-    const char *const same[] = {"cat", "dog"}, *const others[] = {"cat", "cow"}, *const numbers[] = {"0", "1"};
+    const char *const same[] = {"cat", "dog"}, *const others[] = {"cat", "cow"},
+                      *const numbers[] = {"0", "1"};
     const run_data data = {.classes = 2, .names = names};
-    assert_int_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = same}, &error), SSM2D_OK);
-    assert_int_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = numbers}, &error), SSM2D_OK);
-    assert_int_not_equal(run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = others}, &error), SSM2D_OK);
+    assert_int_equal(
+        run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = same}, &error),
+        SSM2D_OK);
+    assert_int_equal(
+        run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = numbers}, &error),
+        SSM2D_OK);
+    assert_int_not_equal(
+        run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = others}, &error),
+        SSM2D_OK);
     assert_line("class 1 of the data is cow, that of the model dog");
-    assert_int_not_equal(run_data_matches(&data, &(dataset_info){.classes = 1, .class_names = same}, &error), SSM2D_OK);
+    assert_int_not_equal(
+        run_data_matches(&data, &(dataset_info){.classes = 1, .class_names = same}, &error),
+        SSM2D_OK);
     assert_line("the data have 1 classes and the model 2");
 }
 
@@ -78,7 +89,9 @@ static void test_bad_folders(void **state)
     char path[RUN_PATH];
     assert_int_not_equal(train_resume(context, path_of("none"), NULL, &result, &error), SSM2D_OK);
     assert_line("is not the folder of a run");
-    assert_int_not_equal(train_begin(context, path_of("data/t10k-images-idx3-ubyte"), &s, NULL, &result, &error), SSM2D_OK);
+    assert_int_not_equal(
+        train_begin(context, path_of("data/t10k-images-idx3-ubyte"), &s, NULL, &result, &error),
+        SSM2D_OK);
     assert_line("is a file, not a folder");
     train(path_of("run"), 1);
     assert_int_equal(run_path(path_of("run"), RUN_LAST, path, &error), SSM2D_OK);
@@ -102,7 +115,8 @@ static void test_full_disk(void **state)
     struct rlimit was, small;
     stopper stop = {4, 0};
     train_hooks hooks = {.user = &stop, .stop = stop_at};
-    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t most = 64; most < 30000; most = most * 3) {
@@ -121,7 +135,7 @@ static void test_full_disk(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 typedef struct meter {
     long calls, fail_at, live;
@@ -141,13 +155,15 @@ static void meter_give(void *memory, void *user)
     free(memory);
 }
 
-/* Some of the allocations of a run fail in turn: always the same kind of answer, and nothing is lost. */
+/* Some of the allocations of a run fail in turn: always the same kind of answer, and nothing is
+ * lost. */
 static void test_no_memory(void **state)
 {
     (void)state;
     meter m = {.fail_at = -1};
     ssm2d_context *context;
-    ssm2d_context_options options = {.threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
+    ssm2d_context_options options = {
+        .threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
     assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
     train_settings s = tiny();
     train_result result;
@@ -162,7 +178,8 @@ static void test_no_memory(void **state)
         m.fail_at = -1;
         if (status && status != SSM2D_ERROR_MEMORY) fail_msg("allocation %ld: %s", n, error.line);
         if (status) assert_line("no memory");
-        /* a batch that could not be made ahead may have been made again: then the run went well all the same */
+        /* a batch that could not be made ahead may have been made again: then the run went well all
+         * the same */
         assert_int_equal(m.live, live);
     }
     ssm2d_context_destroy(context);
@@ -188,7 +205,8 @@ static void test_steps_take_nothing(void **state)
     (void)state;
     meter m = {.fail_at = -1};
     ssm2d_context *context;
-    ssm2d_context_options options = {.threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
+    ssm2d_context_options options = {
+        .threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
     assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
     train_settings s = tiny();
     train_result result;
@@ -196,7 +214,8 @@ static void test_steps_take_nothing(void **state)
     train_hooks hooks = {.user = &w, .step = watch};
     s.options.save_every = 0;
     s.options.log_every = 1000;
-    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error)) fail_msg("%s", error.line);
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error))
+        fail_msg("%s", error.line);
     ssm2d_context_destroy(context);
 }
 

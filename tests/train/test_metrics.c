@@ -8,12 +8,21 @@
 static void add_lines(metrics *m, long first, long last)
 {
     for (long step = first; step <= last; step++) {
-        metric l = {.step = step, .epoch = (double)step / 4, .loss = 2.3 * exp(-0.1 * (double)step), .lr = 0.001, .norm = 1};
+        metric l = {.step = step,
+                    .epoch = (double)step / 4,
+                    .loss = 2.3 * exp(-0.1 * (double)step),
+                    .lr = 0.001,
+                    .norm = 1};
         assert_int_equal(metrics_add(m, &l, &error), SSM2D_OK);
         if (step % 4) continue;
-        metric e = {.is_epoch = 1, .step = step, .epoch = (double)step / 4, .loss = l.loss,
+        metric e = {.is_epoch = 1,
+                    .step = step,
+                    .epoch = (double)step / 4,
+                    .loss = l.loss,
                     .accuracy = 0.5 + 0.01 * (double)step,
-                    .test_loss = l.loss * 0.9, .test_accuracy = 0.55 + 0.009 * (double)step, .seconds = 3};
+                    .test_loss = l.loss * 0.9,
+                    .test_accuracy = 0.55 + 0.009 * (double)step,
+                    .seconds = 3};
         assert_int_equal(metrics_add(m, &e, &error), SSM2D_OK);
     }
     assert_int_equal(metrics_sync(m, &error), SSM2D_OK);
@@ -66,7 +75,8 @@ static void test_draw(void **state)
     add_lines(m, 2, 20);
     assert_int_equal(metrics_draw(m, io_path("c.png"), "all", 5, &error), SSM2D_OK);
     const char *keep = getenv("KEEP_CURVES"); /* a name to look at the picture */
-    if (keep) assert_int_equal(metrics_draw(m, keep, "vit-mini on fashion-mnist", 5, &error), SSM2D_OK);
+    if (keep)
+        assert_int_equal(metrics_draw(m, keep, "vit-mini on fashion-mnist", 5, &error), SSM2D_OK);
     assert_int_not_equal(metrics_draw(m, io_path("c.gif"), "all", 5, &error), SSM2D_OK);
     assert_line(".png or .svg");
     metrics_close(m);

@@ -15,7 +15,8 @@ static void test_table(void **state)
         assert_string_equal(name, f->name);
         train_options o;
         train_options_default(&o);
-        if (train_options_set(&o, f->name, f->standard, &error)) fail_msg("default of %s: %s", f->name, error.line);
+        if (train_options_set(&o, f->name, f->standard, &error))
+            fail_msg("default of %s: %s", f->name, error.line);
         assert_int_equal(train_options_set(&o, f->field, f->standard, &error), SSM2D_OK);
     }
     train_options o;
@@ -39,12 +40,16 @@ static void test_set(void **state)
 
     assert_int_not_equal(train_options_set(&o, "smothing", "1", &error), SSM2D_OK);
     assert_line("there is no setting smothing");
-    static const char *const wrong[][3] = {{"epochs", "0", "from 1 to"},  {"epochs", "2.5", "whole number"},
-                                           {"epochs", "", "whole number"}, {"lr", "fast", "a number from 0"},
-                                           {"lr", "nan", "a number"},      {"lr", "1e-3x", "a number"},
+    static const char *const wrong[][3] = {{"epochs", "0", "from 1 to"},
+                                           {"epochs", "2.5", "whole number"},
+                                           {"epochs", "", "whole number"},
+                                           {"lr", "fast", "a number from 0"},
+                                           {"lr", "nan", "a number"},
+                                           {"lr", "1e-3x", "a number"},
                                            {"schedule", "linear", "one of cosine, constant"},
                                            {"loss", "mse", "one of cross-entropy, bce"},
-                                           {"data", "", "not empty"},      {"ema", "1", "from 0 to 0.999999999"}};
+                                           {"data", "", "not empty"},
+                                           {"ema", "1", "from 0 to 0.999999999"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_not_equal(train_options_set(&o, wrong[i][0], wrong[i][1], &error), SSM2D_OK);
         assert_line(wrong[i][2]);
@@ -77,8 +82,10 @@ static void test_json_and_back(void **state)
     o.augment.flip = !o.augment.flip;
     o.augment.crop_padding = 3;
     dataset_info data = {.count = 10, .classes = 7, .channels = 3, .rows = 20, .cols = 28};
-    if (train_settings_set(&o, "--set", "model", "deit-t", &error) || train_settings_set(&o, "--set", "patch", "2", &error)
-        || train_settings_set(&o, "--set", "mixer", "none", &error) || train_settings_fit(&o, &data, &error))
+    if (train_settings_set(&o, "--set", "model", "deit-t", &error)
+        || train_settings_set(&o, "--set", "patch", "2", &error)
+        || train_settings_set(&o, "--set", "mixer", "none", &error)
+        || train_settings_fit(&o, &data, &error))
         fail_msg("%s", error.line);
     assert_int_equal(o.model.image[0], 20);
     assert_int_equal(o.model.image[1], 28);
@@ -89,7 +96,8 @@ static void test_json_and_back(void **state)
     io_put("o.json", text, strlen(text));
     cJSON_free(text);
     cJSON_Delete(json);
-    if (train_settings_read(context, io_path("o.json"), 0, &back, &error)) fail_msg("%s", error.line);
+    if (train_settings_read(context, io_path("o.json"), 0, &back, &error))
+        fail_msg("%s", error.line);
     assert_memory_equal(&o.options, &back.options, sizeof o.options);
     assert_memory_equal(&o.augment, &back.augment, sizeof o.augment);
     assert_memory_equal(&o.model, &back.model, sizeof o.model);
@@ -111,17 +119,19 @@ static void test_keys(void **state)
     assert_int_equal(train_settings_set(&s, "--model", "model", "vit", &error), SSM2D_OK);
     assert_int_equal(s.model.mixer.layer.directions, 4);
     assert_int_equal(s.options.log_every, 9);
-    static const char *const wrong[][3] = {{"smothing", "1", "did you mean smoothing?"},
-                                           {"crop_paddin", "1", "did you mean crop_padding?"},
-                                           {"mixer.direction", "1", "did you mean mixer.directions?"},
-                                           {"xyzzyplugh", "1", "see ssm2d train --help"},
-                                           {"flip", "maybe", "\"flip\" is \"maybe\": use true or false"},
-                                           {"crop_padding", "-1", "\"crop_padding\" is -1: use a whole number"},
-                                           {"dim", "0", "\"dim\" is 0"},
-                                           {"model", "vit-mni", "did you mean \"vit-mini\"?"},
-                                           {"mixer", "ssm3d", "use none or ssm2d"}};
+    static const char *const wrong[][3] = {
+        {"smothing", "1", "did you mean smoothing?"},
+        {"crop_paddin", "1", "did you mean crop_padding?"},
+        {"mixer.direction", "1", "did you mean mixer.directions?"},
+        {"xyzzyplugh", "1", "see ssm2d train --help"},
+        {"flip", "maybe", "\"flip\" is \"maybe\": use true or false"},
+        {"crop_padding", "-1", "\"crop_padding\" is -1: use a whole number"},
+        {"dim", "0", "\"dim\" is 0"},
+        {"model", "vit-mni", "did you mean \"vit-mini\"?"},
+        {"mixer", "ssm3d", "use none or ssm2d"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_not_equal(train_settings_set(&s, "--set", wrong[i][0], wrong[i][1], &error), SSM2D_OK);
+        assert_int_not_equal(train_settings_set(&s, "--set", wrong[i][0], wrong[i][1], &error),
+                             SSM2D_OK);
         assert_line(wrong[i][2]);
         assert_line("--set");
     }
@@ -164,21 +174,23 @@ static void test_fit(void **state)
 static void test_files(void **state)
 {
     (void)state;
-    static const char *const wrong[][2] = {{"[]", "use an object"},
-                                           {"{\"lr\": \"big\"}", "\"lr\" is \"big\": use a number"},
-                                           {"{\"lr\": null}", "\"lr\" is null"},
-                                           {"{\"epochs\": 2.5}", "\"epochs\" is 2.5: use a whole number"},
-                                           {"{\"epochs\": 1e30}", "\"epochs\" is 1"},
-                                           {"{\"schedule\": \"cosin\"}", "\"schedule\" is cosin: use one of"},
-                                           {"{\"flip\": 1}", "\"flip\" is 1: use true or false"},
-                                           {"{\"epoch\": 1}", "did you mean \"epochs\"?"},
-                                           {"{\"dimm\": 1}", "did you mean \"dim\"?"},
-                                           {"{\"model\": \"vitt\"}", "did you mean"},
-                                           {"{\"lr\": 1", "o.json"}};
+    static const char *const wrong[][2] = {
+        {"[]", "use an object"},
+        {"{\"lr\": \"big\"}", "\"lr\" is \"big\": use a number"},
+        {"{\"lr\": null}", "\"lr\" is null"},
+        {"{\"epochs\": 2.5}", "\"epochs\" is 2.5: use a whole number"},
+        {"{\"epochs\": 1e30}", "\"epochs\" is 1"},
+        {"{\"schedule\": \"cosin\"}", "\"schedule\" is cosin: use one of"},
+        {"{\"flip\": 1}", "\"flip\" is 1: use true or false"},
+        {"{\"epoch\": 1}", "did you mean \"epochs\"?"},
+        {"{\"dimm\": 1}", "did you mean \"dim\"?"},
+        {"{\"model\": \"vitt\"}", "did you mean"},
+        {"{\"lr\": 1", "o.json"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         train_settings s = standard();
         io_put("o.json", wrong[i][0], strlen(wrong[i][0]));
-        assert_int_not_equal(train_settings_read(context, io_path("o.json"), 0, &s, &error), SSM2D_OK);
+        assert_int_not_equal(train_settings_read(context, io_path("o.json"), 0, &s, &error),
+                             SSM2D_OK);
         assert_line(wrong[i][1]);
         assert_line("o.json");
     }
@@ -211,9 +223,12 @@ static void test_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_table, io_begin), cmocka_unit_test_setup(test_set, io_begin),
-        cmocka_unit_test_setup(test_json_and_back, io_begin), cmocka_unit_test_setup(test_files, io_begin),
-        cmocka_unit_test_setup(test_together, io_begin), cmocka_unit_test_setup(test_keys, io_begin),
+        cmocka_unit_test_setup(test_table, io_begin),
+        cmocka_unit_test_setup(test_set, io_begin),
+        cmocka_unit_test_setup(test_json_and_back, io_begin),
+        cmocka_unit_test_setup(test_files, io_begin),
+        cmocka_unit_test_setup(test_together, io_begin),
+        cmocka_unit_test_setup(test_keys, io_begin),
         cmocka_unit_test_setup(test_fit, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);

@@ -1,28 +1,28 @@
 /* activation - functions of single numbers, and softmax of a row. */
 
 /* body(v): a vector in, a vector out, over n numbers of x. */
-#define MAP(y, x, n, body)                                                                    \
-    do {                                                                                      \
-        size_t i = 0;                                                                         \
-        for (; i + LANES <= n; i += LANES) store(y + i, body(load(x + i)));                   \
-        if (i < n) store_part(y + i, body(load_part(x + i, n - i)), n - i);                   \
+#define MAP(y, x, n, body)                                                                         \
+    do {                                                                                           \
+        size_t i = 0;                                                                              \
+        for (; i + LANES <= n; i += LANES) store(y + i, body(load(x + i)));                        \
+        if (i < n) store_part(y + i, body(load_part(x + i, n - i)), n - i);                        \
     } while (0)
 
 /* dx (+)= dy * slope(x) */
-#define MAP_BACK(dx, dy, x, n, adds, slope)                                                   \
-    do {                                                                                      \
-        size_t i = 0;                                                                         \
-        for (; i + LANES <= n; i += LANES) {                                                  \
-            vec d = slope(load(x + i)) * load(dy + i);                                        \
-            store(dx + i, adds ? load(dx + i) + d : d);                                       \
-        }                                                                                     \
-        if (i < n) {                                                                          \
-            vec d = slope(load_part(x + i, n - i)) * load_part(dy + i, n - i);                \
-            store_part(dx + i, adds ? load_part(dx + i, n - i) + d : d, n - i);               \
-        }                                                                                     \
+#define MAP_BACK(dx, dy, x, n, adds, slope)                                                        \
+    do {                                                                                           \
+        size_t i = 0;                                                                              \
+        for (; i + LANES <= n; i += LANES) {                                                       \
+            vec d = slope(load(x + i)) * load(dy + i);                                             \
+            store(dx + i, adds ? load(dx + i) + d : d);                                            \
+        }                                                                                          \
+        if (i < n) {                                                                               \
+            vec d = slope(load_part(x + i, n - i)) * load_part(dy + i, n - i);                     \
+            store_part(dx + i, adds ? load_part(dx + i, n - i) + d : d, n - i);                    \
+        }                                                                                          \
     } while (0)
 
-#define HALF_ROOT ((real)0.70710678118654752440)  /* sqrt(1/2) */
+#define HALF_ROOT  ((real)0.70710678118654752440) /* sqrt(1/2) */
 #define NORMAL_TOP ((real)0.39894228040143267794) /* 1/sqrt(2 pi) */
 
 INLINE vec gelu_of(vec x) { return x * (vec_erf(x * HALF_ROOT) * (real)0.5 + (real)0.5); }
@@ -44,9 +44,15 @@ INLINE vec silu_slope(vec x)
 }
 
 static void gelu(real *y, const real *x, size_t n) { MAP(y, x, n, gelu_of); }
-static void gelu_back(real *dx, const real *dy, const real *x, size_t n, int adds) { MAP_BACK(dx, dy, x, n, adds, gelu_slope); }
+static void gelu_back(real *dx, const real *dy, const real *x, size_t n, int adds)
+{
+    MAP_BACK(dx, dy, x, n, adds, gelu_slope);
+}
 static void silu(real *y, const real *x, size_t n) { MAP(y, x, n, silu_of); }
-static void silu_back(real *dx, const real *dy, const real *x, size_t n, int adds) { MAP_BACK(dx, dy, x, n, adds, silu_slope); }
+static void silu_back(real *dx, const real *dy, const real *x, size_t n, int adds)
+{
+    MAP_BACK(dx, dy, x, n, adds, silu_slope);
+}
 static void sigmoid(real *y, const real *x, size_t n) { MAP(y, x, n, sigmoid_of); }
 static void sigmoid_back(real *dx, const real *dy, const real *y, size_t n, int adds)
 {
@@ -65,7 +71,9 @@ static void softmax(real *y, const real *x, size_t n)
         sum += p;
     }
     if (i < n) {
-        vec p = keep(first_lanes(n - i), vec_exp(keep(first_lanes(n - i), not_below(load_part(x + i, n - i) - top, -FAR))));
+        vec p =
+            keep(first_lanes(n - i),
+                 vec_exp(keep(first_lanes(n - i), not_below(load_part(x + i, n - i) - top, -FAR))));
         store_part(y + i, p, n - i);
         sum += p;
     }

@@ -1,10 +1,11 @@
 /* attend - one head of attention, forward and backward, in tiles of queries.
  *
- * A tile of scores never leaves the cache. Forward keeps only the log of the sum of exponentials of each row, from which
- * backward makes the probabilities again:
+ * A tile of scores never leaves the cache. Forward keeps only the log of the sum of exponentials of
+ * each row, from which backward makes the probabilities again:
  *     S = q k^T / sqrt(width), P = exp(S - lse), dP = dout v^T, dS = P (dP - rowsum(dout out)),
  *     dv = P^T dout, dk = dS^T q / sqrt(width), dq = dS k / sqrt(width).
- * What is read by vectors is copied first, with its last axis padded to whole vectors; k and v transposed for the scores. */
+ * What is read by vectors is copied first, with its last axis padded to whole vectors; k and v
+ * transposed for the scores. */
 #include "ops/simd/gemm_micro.h"
 
 enum { TILE_NUMBERS = 5120, TILE_LEAST = 12 };
@@ -58,16 +59,19 @@ static size_t attend_room(size_t tokens, size_t width, int back)
     return cut(tokens, width, back, nothing).total;
 }
 
-/* to[width][across] = factor * from[tokens][width]^T, padded with 0. A vector's worth of tokens at a time: their rows stay in
- * the cache, which a whole column at this stride would not. */
-static void turn(real *to, size_t across, const real *from, size_t row, size_t tokens, size_t width, real factor)
+/* to[width][across] = factor * from[tokens][width]^T, padded with 0. A vector's worth of tokens at
+ * a time: their rows stay in the cache, which a whole column at this stride would not. */
+static void turn(real *to, size_t across, const real *from, size_t row, size_t tokens, size_t width,
+                 real factor)
 {
     size_t t = 0;
     for (; t + LANES <= tokens; t += LANES)
         for (size_t d = 0; d < width; d++)
-            for (size_t l = 0; l < LANES; l++) to[d * across + t + l] = factor * from[(t + l) * row + d];
+            for (size_t l = 0; l < LANES; l++)
+                to[d * across + t + l] = factor * from[(t + l) * row + d];
     for (size_t d = 0; t < across && d < width; d++)
-        for (size_t l = t; l < across; l++) to[d * across + l] = l < tokens ? factor * from[l * row + d] : 0;
+        for (size_t l = t; l < across; l++)
+            to[d * across + l] = l < tokens ? factor * from[l * row + d] : 0;
 }
 
 /* to[tokens][wide] = from[tokens][width], padded with 0 */
@@ -81,7 +85,8 @@ static void copy(real *to, size_t wide, const real *from, size_t row, size_t tok
 }
 
 /* to[tokens][width] (+)= factor * from[tokens][wide] */
-static void put(real *to, size_t row, const real *from, size_t wide, size_t tokens, size_t width, real factor, int adds)
+static void put(real *to, size_t row, const real *from, size_t wide, size_t tokens, size_t width,
+                real factor, int adds)
 {
     const size_t whole = width / LANES * LANES;
     for (size_t t = 0; t < tokens; t++, to += row, from += wide) {
@@ -124,13 +129,15 @@ static real exponentials(real *s, size_t tokens, real *sum)
     const size_t last = padded(tokens) - LANES;
     const mask there = first_lanes(tokens - last);
     const real most = largest(s, last, there);
-    for (size_t t = 0; t < last; t += LANES) store(s + t, vec_exp(not_below(load(s + t) - most, -FAR)));
+    for (size_t t = 0; t < last; t += LANES)
+        store(s + t, vec_exp(not_below(load(s + t) - most, -FAR)));
     store(s + last, keep(there, vec_exp(not_below(keep(there, load(s + last) - most), -FAR))));
     *sum = total(s, last); /* apart: registers do not live through the calls */
     return most;
 }
 
-/* The next head's numbers stand beside this one's, too far from row to row for the processor to guess. */
+/* The next head's numbers stand beside this one's, too far from row to row for the processor to
+ * guess. */
 INLINE void fetch_ahead(const attend_args *a, size_t token)
 {
     for (size_t d = 0; d < a->width; d += 64 / sizeof(real)) {
@@ -158,7 +165,8 @@ static void attend(const attend_args *a)
         }
         product(s.rows, s.wide, s.p, s.across, 1, s.v, s.wide, m, s.wide, T, 0);
         for (size_t i = 0; i < m; i++)
-            put(a->out + (first + i) * a->out_row, 0, s.rows + i * s.wide, 0, 1, d, 1 / s.sums[i], 0);
+            put(a->out + (first + i) * a->out_row, 0, s.rows + i * s.wide, 0, 1, d, 1 / s.sums[i],
+                0);
     }
 }
 

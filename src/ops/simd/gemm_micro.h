@@ -1,7 +1,8 @@
 /* product - small matrix products whose operands are in the first two caches.
  *
- * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n being whole vectors. A block
- * of rows x vectors of C stays in registers; strips of three vectors are there for odd widths. */
+ * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n
+ * being whole vectors. A block of rows x vectors of C stays in registers; strips of three vectors
+ * are there for odd widths. */
 
 #ifdef MANY_REGISTERS
 enum { ROWS_1 = 8, ROWS_2 = 12, ROWS_3 = 8 };
@@ -9,8 +10,8 @@ enum { ROWS_1 = 8, ROWS_2 = 12, ROWS_3 = 8 };
 enum { ROWS_1 = 8, ROWS_2 = 6, ROWS_3 = 4 };
 #endif
 
-INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b,
-                          size_t ldb, size_t k, int adds)
+INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real *a, size_t a_row,
+                          size_t a_k, const real *b, size_t ldb, size_t k, int adds)
 {
     vec acc[12][3];
     for (int i = 0; i < rows; i++)
@@ -31,26 +32,27 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
 }
 
 /* Blocks of the most rows there are registers for, then of 4, 2 and 1. */
-#define BLOCKS(rows, vectors)                                                                                       \
-    for (; m >= rows; m -= rows, c += rows * ldc, a += rows * a_row)                                                \
+#define BLOCKS(rows, vectors)                                                                      \
+    for (; m >= rows; m -= rows, c += rows * ldc, a += rows * a_row)                               \
         product_block(rows, vectors, c, ldc, a, a_row, a_k, b, ldb, k, adds);
 
-#define STRIP(vectors, most)                                                                                        \
-    static void product_strip_##vectors(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b, \
-                                        size_t ldb, size_t m, size_t k, int adds)                                   \
-    {                                                                                                               \
-        BLOCKS(most, vectors)                                                                                       \
-        BLOCKS(4, vectors)                                                                                          \
-        BLOCKS(2, vectors)                                                                                          \
-        BLOCKS(1, vectors)                                                                                          \
+#define STRIP(vectors, most)                                                                       \
+    static void product_strip_##vectors(real *c, size_t ldc, const real *a, size_t a_row,          \
+                                        size_t a_k, const real *b, size_t ldb, size_t m, size_t k, \
+                                        int adds)                                                  \
+    {                                                                                              \
+        BLOCKS(most, vectors)                                                                      \
+        BLOCKS(4, vectors)                                                                         \
+        BLOCKS(2, vectors)                                                                         \
+        BLOCKS(1, vectors)                                                                         \
     }
 
 STRIP(1, ROWS_1)
 STRIP(2, ROWS_2)
 STRIP(3, ROWS_3)
 
-static void product(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b, size_t ldb, size_t m, size_t n,
-                    size_t k, int adds)
+static void product(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b,
+                    size_t ldb, size_t m, size_t n, size_t k, int adds)
 {
     size_t j = 0;
     if (n == LANES) {

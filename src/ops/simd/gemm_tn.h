@@ -1,13 +1,16 @@
-/* turned - dW += dy^T x and db += the rows of dy, for some rows of dW: a sum over very many rows of x and dy.
+/* turned - dW += dy^T x and db += the rows of dy, for some rows of dW: a sum over very many rows of
+ * x and dy.
  *
- * In blocks of rows that stay in the first-level cache: what is needed of dy is copied together, x is read where it stands. */
+ * In blocks of rows that stay in the first-level cache: what is needed of dy is copied together, x
+ * is read where it stands. */
 
 enum { TURNED_DEPTH = 128 };
 
 static size_t turned_room(size_t cols) { return TURNED_DEPTH * (cols + STRIP) + cols * STRIP; }
 
 /* The last columns of x, which are no whole strip: padded with 0. */
-static void turned_rest(real *dw, size_t row, size_t rest, const real *x, const real *dy, size_t cols, size_t rows, real *room)
+static void turned_rest(real *dw, size_t row, size_t rest, const real *x, const real *dy,
+                        size_t cols, size_t rows, real *room)
 {
     real *padded_x = room, *sums = room + TURNED_DEPTH * STRIP;
     for (size_t i = 0; i < rows; i++)
@@ -30,7 +33,8 @@ static void turned_product(const gemm_tn_args *p, size_t first, size_t end, real
             for (size_t c = 0; p->db && c < cols; c++) p->db[first + c] += from[c];
         }
         size_t j = 0;
-        for (; p->dw && j + STRIP <= p->k; j += STRIP) product_strip_2(dw + j, p->k, dy, 1, cols, x + j, p->k, cols, rows, 1);
+        for (; p->dw && j + STRIP <= p->k; j += STRIP)
+            product_strip_2(dw + j, p->k, dy, 1, cols, x + j, p->k, cols, rows, 1);
         if (p->dw && j < p->k) turned_rest(dw + j, p->k, p->k - j, x + j, dy, cols, rows, more);
     }
 }

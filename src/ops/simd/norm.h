@@ -1,6 +1,8 @@
-/* norm - layer norm of one row; the moments in two passes over numbers that are in the first-level cache by then. */
+/* norm - layer norm of one row; the moments in two passes over numbers that are in the first-level
+ * cache by then. */
 
-static void norm(real *y, real *stats, const real *x, const real *gamma, const real *beta, size_t n, real eps)
+static void norm(real *y, real *stats, const real *x, const real *gamma, const real *beta, size_t n,
+                 real eps)
 {
     const size_t whole = n / LANES * LANES, rest = n - whole;
     const mask there = first_lanes(rest);
@@ -25,7 +27,8 @@ static void norm(real *y, real *stats, const real *x, const real *gamma, const r
         more += a * a;
     }
     const real scale = 1 / real_sqrt(sum_lanes(sum + more) / (real)n + eps);
-    for (i = 0; i < whole; i += LANES) store(y + i, (load(x + i) - mean) * scale * load(gamma + i) + load(beta + i));
+    for (i = 0; i < whole; i += LANES)
+        store(y + i, (load(x + i) - mean) * scale * load(gamma + i) + load(beta + i));
     for (; i < n; i++) y[i] = (x[i] - mean) * scale * gamma[i] + beta[i];
     if (!stats) return;
     stats[0] = mean;
@@ -33,8 +36,8 @@ static void norm(real *y, real *stats, const real *x, const real *gamma, const r
 }
 
 /* dx = scale * (d - mean(d) - z mean(d z)) with z = (x - mean) scale and d = dy gamma */
-static void norm_back(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x, const real *stats, const real *gamma,
-                      size_t n, int adds)
+static void norm_back(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x,
+                      const real *stats, const real *gamma, size_t n, int adds)
 {
     const size_t whole = n / LANES * LANES;
     const real mean = stats[0], scale = stats[1];

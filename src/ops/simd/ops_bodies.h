@@ -1,4 +1,5 @@
-/* ops_bodies - every SIMD body of the operators, compiled for the instruction set of the including file. */
+/* ops_bodies - every SIMD body of the operators, compiled for the instruction set of the including
+ * file. */
 #include "ops/simd/simd_ops.h"
 
 #include "simd/vector.h"

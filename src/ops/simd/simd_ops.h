@@ -1,7 +1,8 @@
-/* simd_ops - the table of SIMD bodies that operators use, for one instruction set and one number type.
+/* simd_ops - the table of SIMD bodies that operators use, for one instruction set and one number
+ * type.
  *
- * It is apart from simd/simd_table.h because the layer library needs none of it (nor libmvec). Results come first. `adds`: the
- * gradient is added to instead of overwritten. */
+ * It is apart from simd/simd_table.h because the layer library needs none of it (nor libmvec).
+ * Results come first. `adds`: the gradient is added to instead of overwritten. */
 #ifndef SSM2D_OPS_SIMD_OPS_H
 #define SSM2D_OPS_SIMD_OPS_H
 
@@ -10,14 +11,16 @@
 
 #include <stddef.h>
 
-/* One head of one image: softmax(q k^T / sqrt(width)) v. q, k, v (and their gradients) are [tokens][width] with `row` numbers
- * from token to token, out and dout with `out_row`. */
+/* One head of one image: softmax(q k^T / sqrt(width)) v. q, k, v (and their gradients) are
+ * [tokens][width] with `row` numbers from token to token, out and dout with `out_row`. */
 typedef struct attend_args {
     size_t tokens, width, row, out_row;
     size_t first, end; /* the queries to answer; backward always does all */
     const real *q, *k, *v;
     real *out;
-    real *lse; /* [tokens], log of the sum of exponentials of a row of scores: forward gives it unless NULL, for backward */
+    /* [tokens], log of the sum of exponentials of a row of scores: forward gives it unless NULL,
+     * for backward */
+    real *lse;
     const real *dout;
     real *dq, *dk, *dv;
     int adds;
@@ -40,7 +43,8 @@ typedef struct gemm_pack_args {
     real *packed; /* packed_room(n, k) numbers */
 } gemm_pack_args;
 
-/* dW += dy^T x, db += the sum of the rows of dy. x: [m][k], dy: [m][n], dW: [n][k]; dW and db may be NULL. */
+/* dW += dy^T x, db += the sum of the rows of dy. x: [m][k], dy: [m][n], dW: [n][k]; dW and db may
+ * be NULL. */
 typedef struct gemm_tn_args {
     size_t m, n, k;
     const real *x, *dy;
@@ -57,10 +61,11 @@ typedef struct simd_ops {
     void (*softmax)(real *y, const real *x, size_t n); /* one row */
     void (*softmax_back)(real *dx, const real *dy, const real *y, size_t n, int adds);
     /* One row; stats (unless NULL) gets mean and 1/sqrt(variance + eps). */
-    void (*norm)(real *y, real *stats, const real *x, const real *gamma, const real *beta, size_t n, real eps);
+    void (*norm)(real *y, real *stats, const real *x, const real *gamma, const real *beta, size_t n,
+                 real eps);
     /* One row; dx may be NULL; dgamma and dbeta are added to. */
-    void (*norm_back)(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x, const real *stats, const real *gamma,
-                      size_t n, int adds);
+    void (*norm_back)(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x,
+                      const real *stats, const real *gamma, size_t n, int adds);
     size_t (*attend_room)(size_t tokens, size_t width, int back);
     void (*attend)(const attend_args *a);
     void (*attend_back)(const attend_args *a);

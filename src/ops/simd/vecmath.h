@@ -1,7 +1,7 @@
 /* vecmath - exp and erf of a vector, masks, and vectors that are not full.
  *
- * erf, and exp of doubles, are those of glibc's libmvec where there is one. exp of floats is our own: it is the inner loop of
- * attention, and unlike a call it leaves the registers alone. */
+ * erf, and exp of doubles, are those of glibc's libmvec where there is one. exp of floats is our
+ * own: it is the inner loop of attention, and unlike a call it leaves the registers alone. */
 #include <math.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -10,22 +10,22 @@
 typedef __typeof__((vec){0} < (vec){0}) mask;
 
 #if LANE_BYTES == 16 && !defined(REAL_IS_DOUBLE)
-#define X86(name) _mm_##name##_ps
+#define X86(name)  _mm_##name##_ps
 #define MVEC(name) _ZGVbN4v_##name##f
 #elif LANE_BYTES == 16
-#define X86(name) _mm_##name##_pd
+#define X86(name)  _mm_##name##_pd
 #define MVEC(name) _ZGVbN2v_##name
 #elif LANE_BYTES == 32 && !defined(REAL_IS_DOUBLE)
-#define X86(name) _mm256_##name##_ps
+#define X86(name)  _mm256_##name##_ps
 #define MVEC(name) _ZGVdN8v_##name##f
 #elif LANE_BYTES == 32
-#define X86(name) _mm256_##name##_pd
+#define X86(name)  _mm256_##name##_pd
 #define MVEC(name) _ZGVdN4v_##name
 #elif !defined(REAL_IS_DOUBLE)
-#define X86(name) _mm512_##name##_ps
+#define X86(name)  _mm512_##name##_ps
 #define MVEC(name) _ZGVeN16v_##name##f
 #else
-#define X86(name) _mm512_##name##_pd
+#define X86(name)  _mm512_##name##_pd
 #define MVEC(name) _ZGVeN8v_##name
 #endif
 
@@ -38,7 +38,8 @@ INLINE vec vec_erf(vec x) { return MVEC(erf)(x); }
 
 INLINE vec vec_erf(vec x)
 {
-    for (int l = 0; l < LANES; l++) x[l] = (real)(sizeof(real) == sizeof(float) ? erff((float)x[l]) : erf((double)x[l]));
+    for (int l = 0; l < LANES; l++)
+        x[l] = (real)(sizeof(real) == sizeof(float) ? erff((float)x[l]) : erf((double)x[l]));
     return x;
 }
 
@@ -47,13 +48,15 @@ INLINE vec vec_erf(vec x)
 /* For |x| up to FAR, which callers see to. */
 #if !defined(REAL_IS_DOUBLE)
 
-/* exp(x) = 2^n exp(r), n whole, |r| <= log(2)/2: exp(r) by its series, whose last terms are bent to spread the error; within
- * 1.5 units in the last place. Adding 1.5 * 2^23 rounds to whole numbers, and leaves n in the lowest bits. NaN stays NaN. */
+/* exp(x) = 2^n exp(r), n whole, |r| <= log(2)/2: exp(r) by its series, whose last terms are bent to
+ * spread the error; within 1.5 units in the last place. Adding 1.5 * 2^23 rounds to whole numbers,
+ * and leaves n in the lowest bits. NaN stays NaN. */
 INLINE vec vec_exp(vec x)
 {
     const real rounder = 0x1.8p23f;
     vec shifted = x * 0x1.715476p0f + rounder, n = shifted - rounder;
-    vec r = x - n * 0x1.62e4p-1f - n * 0x1.7f7d1cp-20f; /* log(2) in two parts: n times the first is exact */
+    /* log(2) in two parts: n times the first is exact */
+    vec r = x - n * 0x1.62e4p-1f - n * 0x1.7f7d1cp-20f;
     vec p = r * 0x1.6b6e1ap-10f + 0x1.122fc2p-7f;
     p = p * r + 0x1.555688p-5f;
     p = p * r + 0x1.5554a4p-3f;
@@ -77,9 +80,15 @@ INLINE vec vec_exp(vec x)
 
 #endif
 
-INLINE real real_sqrt(real x) { return sizeof(real) == sizeof(float) ? (real)sqrtf((float)x) : (real)sqrt((double)x); }
+INLINE real real_sqrt(real x)
+{
+    return sizeof(real) == sizeof(float) ? (real)sqrtf((float)x) : (real)sqrt((double)x);
+}
 
-INLINE real real_log(real x) { return sizeof(real) == sizeof(float) ? (real)logf((float)x) : (real)log((double)x); }
+INLINE real real_log(real x)
+{
+    return sizeof(real) == sizeof(float) ? (real)logf((float)x) : (real)log((double)x);
+}
 
 INLINE vec choose(mask m, vec a, vec b) { return (vec)(((mask)a & m) | ((mask)b & ~m)); }
 INLINE vec keep(mask m, vec a) { return (vec)((mask)a & m); } /* 0 elsewhere */
@@ -125,7 +134,8 @@ INLINE real largest_lane(vec v)
     return out[0];
 }
 
-/* exp(-FAR) is as good as 0 beside 1, yet no subnormal number, for which libmvec would take a slow way. NaN stays NaN. */
+/* exp(-FAR) is as good as 0 beside 1, yet no subnormal number, for which libmvec would take a slow
+ * way. NaN stays NaN. */
 #define FAR ((real)(sizeof(real) == sizeof(float) ? 80 : 700))
 
 INLINE vec not_below(vec x, real low) { return larger(all(low), x); }
