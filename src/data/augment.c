@@ -17,8 +17,8 @@ static const ssm2d_field fields[] = {
      "crops training images at random out of themselves with this many black pixels around; "
      "0: no crop",
      SSM2D_KIND_INT, offsetof(augment_options, crop_padding), 0, PADDING_MOST, "4", NULL, NULL},
-};
-enum { FIELDS = sizeof fields / sizeof *fields };
+    {0}};
+enum { FIELDS = sizeof fields / sizeof *fields - 1 };
 
 const ssm2d_field *augment_options_fields(size_t *count)
 {
