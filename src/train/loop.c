@@ -265,12 +265,12 @@ static ssm2d_status go(trainer *t, const char *folder, const beginning *how,
              metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error)))
         return status;
     s.saved_at = now();
-    if (how->is_new) status = run_write(t->context, config, t->model_text, error);
-    if (how->is_new && !status) status = run_write(t->context, data, t->data_text, error);
+    if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
+    if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
     /* of a new run the last, which makes it one */
     if ((how->is_new || how->changed || how->restored) && !status)
-        status = run_write(t->context, train, t->settings_text, error);
+        status = file_write_text(t->context, train, t->settings_text, error);
     if (!status) status = trainer_seek(t, error);
     if (!status) tell_start(&s, how);
     if (!status) status = run_epochs(&s, error);
