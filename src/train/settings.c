@@ -159,6 +159,15 @@ cJSON *train_settings_to_json(const train_settings *s)
     return NULL;
 }
 
+int train_settings_same(const train_settings *a, const train_settings *b)
+{
+    cJSON *one = train_settings_to_json(a), *two = train_settings_to_json(b);
+    const int same = one && two && cJSON_Compare(one, two, 1);
+    cJSON_Delete(one);
+    cJSON_Delete(two);
+    return same;
+}
+
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error)
 {
     model_config *m = &s->model;

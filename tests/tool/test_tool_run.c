@@ -230,7 +230,7 @@ static void test_bad_config(void **state)
     remove(in_case("config.json"));
     assert_run_refused("/config.json");
     copy_case("09_vit_s4nd");
-    assert_run_refused("\"mixer.kind\" is \"s4nd\": use none or ssm2d: use none or ssm2d");
+    assert_run_refused("\"mixer.kind\" is \"s4nd\": use none or ssm2d");
     copy_case("10_vit_ema");
     assert_run_refused("\"mixer.kind\" is \"ema\": use none or ssm2d");
 }
