@@ -6,6 +6,7 @@
  * median over the rounds. */
 #include "bench.h"
 
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/rng.h"
 #include "core/status.h"
@@ -13,16 +14,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_ROUNDS = 200, LEAST_ROUNDS = 3, RUNS = 3, COPY_BLOCK = 1 << 18 };
 
-double bench_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+double bench_now(void) { return 1e3 * clock_seconds(); }
 
 double bench_time(bench_work work, void *arg, int times)
 {

@@ -1,23 +1,18 @@
 #include "train_view.h"
 
+#include "core/clock.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BAR = 20 };
 static const double terminal_pause = 0.2, plain_pause = 60; /* seconds between two showings */
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void train_view_open(train_view *v, int threads)
 {
-    *v = (train_view){.terminal = isatty(STDERR_FILENO), .threads = threads, .shown_at = seconds()};
+    *v = (train_view){
+        .terminal = isatty(STDERR_FILENO), .threads = threads, .shown_at = clock_seconds()};
 }
 
 static void remove_bar(train_view *v)
@@ -69,7 +64,7 @@ void train_view_start(void *user, const train_start *start)
 
 static int time_to_show(train_view *v)
 {
-    double now = seconds();
+    double now = clock_seconds();
     if (now - v->shown_at < (v->terminal ? terminal_pause : plain_pause)) return 0;
     v->shown_at = now;
     return 1;

@@ -1,5 +1,6 @@
 #include "train/loop.h"
 
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
@@ -11,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct training {
     trainer *t;
@@ -26,13 +26,6 @@ typedef struct training {
     long images, epoch_images;           /* trained on in them */
     double speed;                        /* images per second, of late */
 } training;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int told_to_stop(const training *s)
 {
@@ -57,7 +50,7 @@ static ssm2d_status save(training *s, ssm2d_error *error)
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
     if (status) return status;
     s->saved_step = t->state.step;
-    s->saved_at = now();
+    s->saved_at = clock_seconds();
     return SSM2D_OK;
 }
 
@@ -65,7 +58,7 @@ static int time_to_save(const training *s)
 {
     const train_options *o = &s->t->settings.options;
     if (o->save_every && s->t->state.step % o->save_every == 0) return 1;
-    return o->save_minutes > 0 && now() - s->saved_at > 60 * o->save_minutes;
+    return o->save_minutes > 0 && clock_seconds() - s->saved_at > 60 * o->save_minutes;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -115,9 +108,9 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
     ssm2d_status status = SSM2D_OK;
     while (state->step < end && !status && !s->result->stopped) {
         step_result r;
-        const double start = now();
+        const double start = clock_seconds();
         if ((status = trainer_step(s->t, s->last, s->saved_step, &r, error))) break;
-        const double seconds = now() - start;
+        const double seconds = clock_seconds() - start;
         state->loss_sum += r.loss;
         state->log_sum += r.loss;
         state->log_steps++;
@@ -145,11 +138,11 @@ static ssm2d_status test(training *s, evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
     evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing};
-    const double start = now();
+    const double start = clock_seconds();
     evaluator_weights(t->evaluator, trainer_weights(t));
     ssm2d_status status = evaluate(t->evaluator, t->test_loader,
                                    (train_loss)t->settings.options.loss, &hooks, e, error);
-    s->test_seconds = now() - start;
+    s->test_seconds = clock_seconds() - start;
     t->state.seconds += s->test_seconds;
     if (status) return status;
     s->result->stopped = e->stopped;
@@ -264,7 +257,7 @@ static ssm2d_status go(trainer *t, const char *folder, const beginning *how,
     if ((status =
              metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error)))
         return status;
-    s.saved_at = now();
+    s.saved_at = clock_seconds();
     if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
     if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
