@@ -13,7 +13,7 @@ struct evaluator {
     tensor *images, *logits;
     size_t batch, image; /* numbers in an image */
     int classes;
-    float *part; /* a batch that is not full is moved here: the graph always runs whole ones */
+    float *part; /* a batch that is not full is copied here, as the graph always runs full ones */
 };
 
 ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
@@ -53,7 +53,7 @@ void evaluator_destroy(evaluator *e)
 void evaluator_weights(evaluator *e, float *weights)
 {
     graph_bind(e->graph, weights, NULL);
-    e->graph->step++; /* kernels are made anew */
+    e->graph->step++; /* kernels are computed again */
 }
 
 const float *evaluator_run(evaluator *e, const float *images, size_t count)
@@ -75,6 +75,7 @@ int largest_class(const float *logits, int classes)
     return best;
 }
 
+/* log(sum(exp(x))), without overflow. */
 static double log_sum(const float *x, int classes)
 {
     double top = (double)x[largest_class(x, classes)], sum = 0;

@@ -1,4 +1,4 @@
-/* trainer - what a run has in memory, and its step. Internal to src/train. */
+/* trainer - the model, data and optimiser of a run, and its step. Internal to src/train. */
 #ifndef SSM2D_TRAIN_TRAINER_H
 #define SSM2D_TRAIN_TRAINER_H
 
@@ -31,14 +31,14 @@ typedef struct trainer {
     train_identity identity;
 } trainer;
 
-/* Opens the data, settles what the settings leave open, builds everything, and sets the state to
- * the beginning. On failure trainer_destroy must still be called. */
+/* Opens the data, completes the settings from them, builds the graph and sets the state to step 0
+ * with random weights. trainer_destroy must be called after a failure as well. */
 ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t,
                             ssm2d_error *error);
 void trainer_destroy(trainer *t);
-/* For a run that begins: the weights that its settings name, if they do. */
+/* Reads the initial weights of a new run, if its settings name a file. */
 ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *error);
-/* Sets the loader to where the state is. */
+/* Sets the loader of training images to the state's step. */
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
 typedef struct step_result {
@@ -46,11 +46,11 @@ typedef struct step_result {
     long correct;
 } step_result;
 
-/* One step: batch, forward, backward, update. The good checkpoint is named when numbers are no
- * longer finite. */
+/* Makes one step: batch, forward, backward, update. good, good_step: the last checkpoint, for the
+ * message when loss or gradient are not finite. */
 ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_result *result,
                           ssm2d_error *error);
-/* The weights that are evaluated and exported: the average with EMA. */
+/* Returns the weights that are evaluated and exported: with EMA the average. */
 float *trainer_weights(trainer *t);
 
 #endif
