@@ -1,16 +1,18 @@
-/* bench_compare - a model beside the plain one and the machine's peak, timed in turns; the options
- * and the tables of results that `bench train` and `bench infer` share. */
+/* bench_compare - times a model, the same model without its mixer, and the machine's peak of matrix
+ * products in alternation; the options and tables that `bench train` and `bench infer` share. */
 #include "bench_model.h"
 
 #include "core/status.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-enum { MOST_ROUNDS = 200, LEAST_ROUNDS = 3, MOST_RUNS = 50, PEAK_RUNS = 3 };
-/* milliseconds that a turn takes at least, if MOST_RUNS do: caches are warm for most of it */
-static const double turn = 250;
+enum { MAX_ROUNDS = 200, MIN_ROUNDS = 3, MAX_RUNS = 50, PEAK_RUNS = 3 };
+/* Milliseconds that each model runs in a round, as far as MAX_RUNS allow: long enough for the
+ * caches to be warm most of the time. */
+static const double round_time = 250;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -80,17 +82,18 @@ ssm2d_status bench_model_check(const void *values, ssm2d_error *error)
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-static double most_memory(void)
+/* The highest memory use of the process so far, in MB of 10^6 bytes. */
+static double peak_memory(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return (double)usage.ru_maxrss * 1024 / 1e6;
 }
 
-/* The median of so many runs, one after the other, as they would be in earnest. */
-static double take_turn(bench_work work, void *arg, int runs)
+/* The median of `runs` runs, one directly after the other, as in training. */
+static double time_runs(bench_work work, void *arg, int runs)
 {
-    double samples[MOST_RUNS];
+    double samples[MAX_RUNS];
     for (int i = 0; i < runs; i++) samples[i] = bench_time(work, arg, 1);
     return bench_median(samples, runs);
 }
@@ -98,16 +101,16 @@ static double take_turn(bench_work work, void *arg, int runs)
 static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak, double seconds,
                        bench_outcome *r)
 {
-    double step[MOST_ROUNDS], other[MOST_ROUNDS], rate[MOST_ROUNDS], ratio[MOST_ROUNDS],
-        share[MOST_ROUNDS];
+    double step[MAX_ROUNDS], other[MAX_ROUNDS], rate[MAX_ROUNDS], ratio[MAX_ROUNDS],
+        share[MAX_ROUNDS];
     const double products = bench_model_products(mixed);
     double start = bench_now(), once = bench_time(bench_model_run, mixed, 1);
-    const int runs = once * MOST_RUNS < turn ? MOST_RUNS : once > turn ? 1 : (int)(turn / once);
+    const int runs = (int)fmin(fmax(round_time / once, 1), MAX_RUNS);
     int n = 0;
     bench_peak_run(peak);
-    for (; n < LEAST_ROUNDS || (n < MOST_ROUNDS && bench_now() - start < seconds * 1e3); n++) {
-        step[n] = take_turn(bench_model_run, mixed, runs);
-        other[n] = plain ? take_turn(bench_model_run, plain, runs) : step[n];
+    for (; n < MIN_ROUNDS || (n < MAX_ROUNDS && bench_now() - start < seconds * 1e3); n++) {
+        step[n] = time_runs(bench_model_run, mixed, runs);
+        other[n] = plain ? time_runs(bench_model_run, plain, runs) : step[n];
         rate[n] = bench_peak_products(peak) / bench_time(bench_peak_run, peak, PEAK_RUNS);
         ratio[n] = step[n] / other[n];
         share[n] = products / step[n] / rate[n];
@@ -118,7 +121,7 @@ static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak,
     r->ratio = bench_median(ratio, n);
     r->peak = bench_median(rate, n);
     r->share = bench_median(share, n);
-    r->spread = r->step / step[0]; /* sorted by now */
+    r->spread = r->step / step[0]; /* the shortest: bench_median has sorted them */
 }
 
 ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, size_t batch,
@@ -131,7 +134,7 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
     *outcome = (bench_outcome){.batch = batch};
     bench_match_cpu(context);
     ssm2d_status status = bench_model_create(context, config, batch, training, &mixed, error);
-    outcome->rss = most_memory();
+    outcome->rss = peak_memory();
     if (!status && config->mixer.kind != &mixer_none)
         status = bench_model_create(context, &without, batch, training, &plain, error);
     if (!status) status = bench_peak_create(context, &peak, error);

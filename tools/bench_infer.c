@@ -1,6 +1,7 @@
 /* bench infer - running a model: many images at a time, and one. */
 #include "bench_model.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -30,7 +31,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         bench_outcome_table(&r, 0);
         if (both) bench_outcome_table(&one, 0);
     }
-    bench_warn(r.spread > one.spread ? r.spread : one.spread);
+    bench_warn(fmax(r.spread, one.spread));
     return SSM2D_OK;
 }
 

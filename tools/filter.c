@@ -69,13 +69,14 @@ typedef struct job {
     image_reader *reader;
     image_writer *writer;
     ssm2d_config config;
-    /* the layer has one more channel, which is 1 everywhere; the others are divided by it */
+    /* the layer has one more channel, whose input is 1 everywhere; the output of the others is
+     * divided by its output, which is the weight that lies inside the picture */
     int coverage;
     double *params;
     uint8_t *bytes; /* one row of the picture */
 } job;
 
-/* The next row of the picture into u[cols][channels], 0 to 1. */
+/* Reads the next row of the picture into u[cols][channels], from 0 to 1. */
 static ssm2d_status read_row(const job *j, double *u, ssm2d_error *error)
 {
     ssm2d_status status = image_read_row(j->reader, j->bytes, error);
@@ -128,7 +129,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* ---- the two ways ---------------------------------------------------------------------------- */
+/* ---- row by row, or the whole picture at once ------------------------------------------------ */
 
 static ssm2d_status run_stream(job *j, ssm2d_error *error)
 {
@@ -183,7 +184,7 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
     ssm2d_status status;
     plan_options.rows = j->info.rows;
     plan_options.cols = j->info.cols;
-    plan_options.type = SSM2D_DOUBLE; /* in double, both ways round to the same bytes */
+    plan_options.type = SSM2D_DOUBLE; /* so that both ways round to the same bytes */
     plan_options.inference = 1;
     if ((status = ssm2d_plan_create(j->context, &j->config, &plan_options, &plan, error)))
         goto done;

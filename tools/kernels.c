@@ -1,6 +1,7 @@
 /* ssm2d kernels - pictures of kernels: the paper's Figure 2, and the kernels and the receptive
  * field of a layer. */
 #include "command.h"
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "draw/canvas.h"
@@ -20,7 +21,7 @@ typedef struct values {
     int figure2;
 } values;
 
-enum { MOST_PANELS = 32, MOST_DIRECTIONS = 4, TITLE = 48, STANDARD_SIDE = 20 };
+enum { MAX_PANELS = 32, MAX_DIRECTIONS = 4, TITLE = 48, DEFAULT_SIDE = 20 };
 
 static const char *scale_at(int i)
 {
@@ -36,13 +37,13 @@ static const option options[] = {
     {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
     {"draws", OPTION_INT, offsetof(values, draws),
      "Figure 2: how many draws of parameters, one column each (5 when not given)", .low = 1,
-     .high = MOST_PANELS},
+     .high = MAX_PANELS},
     {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file",
      .value = "FILE"},
     {"channels", OPTION_INT, offsetof(values, channels),
      "how many channels to show (when not given the first 4; of a run one for each system, 8 at "
      "most)",
-     .low = 1, .high = MOST_PANELS},
+     .low = 1, .high = MAX_PANELS},
     {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters",
      .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed),
@@ -80,7 +81,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* kernel[directions][channels][rows][cols] of a layer with these parameters. */
+/* Computes kernel[directions][channels][rows][cols] of a layer with these parameters. */
 static ssm2d_status kernels_of(ssm2d_context *context, const ssm2d_config *config, const values *o,
                                const double *params, double *kernel, ssm2d_error *error)
 {
@@ -119,9 +120,9 @@ static const char *scale_note(const values *o)
 
 /* ---- Figure 2 -------------------------------------------------------------------------------- */
 
-/* Freshly initialised a are near 1/2, and every kernel a dot in the corner. Those of the figure
- * reach across the grid: raw A is spread from N(0, 0.2^2) to N(3, 1.5^2), a mostly between 0.8 and
- * 1. */
+/* Makes kernels that reach across the grid, as in the figure. With initial parameters the
+ * coefficients a = sigmoid(A) are near 1/2, and a kernel is a dot in the corner. So the raw A are
+ * spread from N(0, 0.2^2) to N(3, 1.5^2), which puts a mostly between 0.8 and 1. */
 static void spread_a(const ssm2d_config *config, double *params)
 {
     ssm2d_param a;
@@ -135,9 +136,9 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     static const char *const row_titles[2] = {"before: half", "after: paper"};
     int draws = o->draws == OPTION_UNSET ? 5 : (int)o->draws;
     size_t cells = (size_t)o->rows * (size_t)o->cols;
-    heat_panel panels[2 * MOST_PANELS];
-    char titles[MOST_PANELS][TITLE], note[512];
-    const char *col_titles[MOST_PANELS];
+    heat_panel panels[2 * MAX_PANELS];
+    char titles[MAX_PANELS][TITLE], note[512];
+    const char *col_titles[MAX_PANELS];
     double *params = NULL;
 
     layer_setup setup = layer_setup_default();
@@ -183,8 +184,8 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
 
 /* ---- a layer --------------------------------------------------------------------------------- */
 
-/* field[2*rows-1][2*cols-1]: |dy[centre]/du| by offset from the centre, averaged over channels;
- * without the LayerNorm. */
+/* Computes field[2*rows-1][2*cols-1]: |dy[centre]/du| by offset from the centre, averaged over
+ * channels, before the LayerNorm. */
 static void receptive_field(const ssm2d_config *c, const values *o, const double *params,
                             const double *kernel, double *field)
 {
@@ -201,8 +202,8 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
             for (int h = 0; h < c->channels; h++) {
                 double tap = skip && !di && !dj ? skip[h] : 0;
                 for (int r = 0; r < c->directions; r++) {
-                    /* A direction sees what lies above and to the left; flipped, below or to the
-                     * right. */
+                    /* a direction sees what is above and to the left; flipped, below or to the
+                     * right */
                     flip f = config_flip(c, r);
                     int p = f.rows ? di : -di, q = f.cols ? dj : -dj;
                     if (p >= 0 && q >= 0)
@@ -233,15 +234,15 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
 
 static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
-    /* by whether rows, columns are */
+    /* by whether rows and columns are flipped */
     static const char *const flip_titles[2][2] = {{"not flipped", "cols flipped"},
                                                   {"rows flipped", "both flipped"}};
     layer_setup setup = layer_setup_default();
     size_t cells = (size_t)o->rows * (size_t)o->cols;
     size_t field_cells = (2 * (size_t)o->rows - 1) * (2 * (size_t)o->cols - 1);
-    heat_panel panels[MOST_DIRECTIONS * MOST_PANELS];
-    char titles[MOST_PANELS][TITLE], note[512];
-    const char *col_titles[MOST_PANELS], *row_titles[MOST_DIRECTIONS];
+    heat_panel panels[MAX_DIRECTIONS * MAX_PANELS];
+    char titles[MAX_PANELS][TITLE], note[512];
+    const char *col_titles[MAX_PANELS], *row_titles[MAX_DIRECTIONS];
     double *params = NULL, *kernel = NULL, *field = NULL;
     ssm2d_status status = SSM2D_OK;
 
@@ -252,7 +253,7 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     if ((status = layer_setup_params(context, &setup, &params, error))) return status;
     int channels = setup.config.channels, directions = setup.config.directions;
     int shown = o->channels != OPTION_UNSET ? (int)o->channels : 4;
-    if (shown > channels) shown = channels;
+    shown = min_int(shown, channels);
     kernel = mem_alloc(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
     field = mem_alloc(context, field_cells * sizeof *field);
     if (!kernel || !field) {
@@ -317,8 +318,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 {
     values o = *(const values *)v;
     if (o.run) return draw_run(context, &o, error);
-    if (o.rows == OPTION_UNSET) o.rows = STANDARD_SIDE;
-    if (o.cols == OPTION_UNSET) o.cols = STANDARD_SIDE;
+    if (o.rows == OPTION_UNSET) o.rows = DEFAULT_SIDE;
+    if (o.cols == OPTION_UNSET) o.cols = DEFAULT_SIDE;
     return o.figure2 ? draw_figure2(context, &o, error) : draw_layer(context, &o, error);
 }
 

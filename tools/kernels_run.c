@@ -11,7 +11,7 @@
 
 enum { TITLE = 48, DEFAULT_SHOWN = 8 };
 
-/* The kernels of one mixer of a model: so many of its channels. */
+/* The kernels of one mixer of a model, for the first `shown` channels. */
 typedef struct block_kernels {
     const param_block *block;
     int rows, cols; /* of a causal kernel */
@@ -82,7 +82,8 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     return status;
 }
 
-/* As many channels as were asked for, or have kernels of their own, in the block with the fewest. */
+/* The number of channels to show: as many as asked for, or as have kernels of their own, but no
+ * more than the block with the fewest has. */
 static int channels_shown(const kernels_run *what, const run_model *m)
 {
     const mixer_config *mixed = &m->settings.model.mixer;

@@ -37,7 +37,7 @@ static const option options[] = {
      .help = "compare with the expected arrays in CASE_DIR"},
     {0}};
 
-/* One result: what it is called, its shape, its numbers. */
+/* An array of results, of the job's type. */
 typedef struct result {
     char name[32];
     int rank;
@@ -45,20 +45,21 @@ typedef struct result {
     void *data;
 } result;
 
-enum { MOST_RESULTS = 16 };
+enum { MAX_RESULTS = 16 };
 
 typedef struct job {
     ssm2d_context *context;
     const values *options;
     layer_case input;
     ssm2d_type type;
-    size_t number; /* bytes of one */
+    size_t number; /* bytes of one number of this type */
     void *params, *u, *dy, *dparams;
-    result results[MOST_RESULTS];
+    result results[MAX_RESULTS];
     int count;
 } job;
 
-/* A copy of n doubles in the type of the job, or zeros when from is NULL. */
+/* Returns a copy of n doubles in the job's type, or zeros when from is NULL; NULL without
+ * memory. */
 static void *typed(const job *j, const double *from, size_t n)
 {
     void *copy = mem_alloc(j->context, n * j->number);
@@ -167,7 +168,7 @@ static ssm2d_status write_results(const job *j, ssm2d_error *error)
     return status;
 }
 
-/* One line for one array; *beyond counts those that are wrong. */
+/* Compares one array with the expected one and prints a line; *beyond counts failures. */
 static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm2d_error *error)
 {
     double tolerance = j->type == SSM2D_DOUBLE ? 1e-11 : 3e-5, largest = 0, difference = 0;
@@ -187,11 +188,11 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     for (size_t i = 0; i < r->count; i++) {
         double d = fabs(number_at(j, r->data, i) - reference[i]);
         largest = fmax(largest, fabs(reference[i]));
-        if (!(d <= difference)) difference = d; /* keeps what is not a number */
+        if (!(d <= difference)) difference = d; /* true for NaN too, which then stays */
         if (isnan(difference)) break;
     }
     mem_free(j->context, reference);
-    /* What should be zero everywhere has no scale: the difference itself counts. */
+    /* an array of zeros has no scale: the difference itself counts */
     double relative = largest > 0 ? difference / largest : difference;
     int good = relative <= tolerance;
     *beyond += !good;
@@ -224,7 +225,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && beyond)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance",
                       text_path(j.options->folder), beyond, j.count);
-    /* the others are parts of dparams */
+    /* the first four own their data; the others are parts of dparams */
     for (int i = 0; i < j.count && i < 4; i++) mem_free(context, j.results[i].data);
     mem_free(context, j.params);
     mem_free(context, j.u);

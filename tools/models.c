@@ -17,7 +17,7 @@ static const option options[] = {
      .help = "print the keys of a configuration instead"},
     {0}};
 
-/* The mixers of a model that the paper does not have, with settings on top of the model's. */
+/* The rows for a model that is not in the paper: mixers, and their settings. */
 static const paper_count our_rows[] = {
     {"none", "", 0}, {"ssm2d", "", 0}, {"ssm2d", "values=polar", 0}, {0}};
 

@@ -42,7 +42,7 @@ typedef struct job {
     double *probabilities;
 } job;
 
-/* The class that is likeliest of those not shown yet; what was shown has probability -1. */
+/* The likeliest class that was not shown yet; those shown have been set to probability -1. */
 static int next_class(const job *j)
 {
     int best = -1;
@@ -97,7 +97,8 @@ static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* A bad file is told of, and the others are classified all the same. */
+/* Classifies all images; a file that cannot be read is reported, and the others still
+ * classified. */
 static ssm2d_status classify_all(job *j, ssm2d_error *error)
 {
     const word_list *images = &j->options->images;

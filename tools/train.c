@@ -1,4 +1,4 @@
-/* ssm2d train - trains a model on a data set, or goes on with a run; the settings are those of
+/* ssm2d train - trains a model on a data set, or resumes a run; the settings are those of
  * src/train/options.def. */
 #include "command.h"
 #include "core/status.h"
@@ -19,9 +19,9 @@ typedef struct values {
 #undef OPTION
 } values;
 
-_Static_assert(sizeof(values) <= COMMAND_VALUES, "the frame has too little room for the values");
+_Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small for the values");
 
-/* What a value is called in --help. */
+/* Names of values in --help. */
 #define TEXT   "TEXT"
 #define INT    "N"
 #define REAL   "X"
@@ -71,8 +71,7 @@ static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_er
     return status;
 }
 
-/* What the command line says, on top of s. */
-/* The model's name comes first, as it says what all other keys of a model begin with. */
+/* Sets the model, which comes before all other settings, as it resets the keys of a model. */
 static ssm2d_status set_model(const values *o, train_settings *s, int *is_set, ssm2d_error *error)
 {
     const char *name = o->model, *where = "--model", *value;
@@ -86,6 +85,7 @@ static ssm2d_status set_model(const values *o, train_settings *s, int *is_set, s
     return name ? train_settings_set(s, where, "model", name, error) : SSM2D_OK;
 }
 
+/* Sets what the command line gives, but for the model. */
 static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
@@ -99,7 +99,7 @@ static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error
     return status;
 }
 
-/* Of a run that goes on. */
+/* Whether an option may be given with --resume. */
 static int may_change(const char *field)
 {
     return !strcmp(field, "data") || !strcmp(field, "epochs");
@@ -142,7 +142,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (!o->out)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--out is missing: say where the run goes, or --resume RUN");
-    if (o->config) return SSM2D_OK; /* depends on what is in it */
+    if (o->config) return SSM2D_OK; /* can be checked only with the settings in that file */
     ssm2d_status status = train_settings_default(&s, error);
     if (!status) status = set_model(o, &s, &model_set, error);
     if (!status) status = apply(o, &s, error);
@@ -159,24 +159,24 @@ static void on_signal(int number)
     signalled = 1;
 }
 
-static int stop_asked(void *user)
+static int stop_requested(void *user)
 {
     (void)user;
     return signalled;
 }
 
-/* The first signal is noted; a second one ends the program at once. */
+/* The first signal requests a stop; a second one ends the program at once. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* nobody reads the progress any more: no reason to stop */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is reported as a full disk is */
+    signal(SIGPIPE, SIG_IGN); /* when nobody reads the progress any more, training continues */
+    signal(SIGXFSZ, SIG_IGN); /* so that a limit on the file size is an error, as a full disk is */
 }
 
-static ssm2d_status begin(ssm2d_context *context, const values *o, const train_hooks *hooks,
+static ssm2d_status start(ssm2d_context *context, const values *o, const train_hooks *hooks,
                           train_result *result, ssm2d_error *error)
 {
     train_settings s;
@@ -212,11 +212,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     train_view view;
     train_result result;
     train_view_open(&view, ssm2d_context_threads(context));
-    train_hooks hooks = {&view,           stop_asked,         train_view_start,
+    train_hooks hooks = {&view,           stop_requested,     train_view_start,
                          train_view_step, train_view_testing, train_view_epoch};
     catch_signals();
     ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error)
-                                    : begin(context, o, &hooks, &result, error);
+                                    : start(context, o, &hooks, &result, error);
     train_view_close(&view);
     if (status) return status;
     if (result.stopped)

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 enum { BAR = 20 };
-static const double terminal_pause = 0.2, plain_pause = 60; /* seconds between two showings */
+/* Seconds between two updates of the bar, and between two lines without a terminal. */
+static const double terminal_pause = 0.2, plain_pause = 60;
 
 void train_view_open(train_view *v, int threads)
 {
@@ -23,7 +24,7 @@ static void remove_bar(train_view *v)
 
 void train_view_close(train_view *v) { remove_bar(v); }
 
-/* 1:05 or 2:03:04 */
+/* Writes a duration in seconds as 1:05 or 2:03:04 to text and returns text. */
 static const char *clock_text(double time, char *text, size_t size)
 {
     long s = time > 0 && time < 1e9 ? (long)(time + 0.5) : 0;
