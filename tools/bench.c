@@ -36,22 +36,21 @@ static const char *algo_name(int i)
 
 static const option options[] = {
     {"json", OPTION_FLAG, offsetof(values, json), "print JSON instead of a table"},
-    {"quick", OPTION_FLAG, offsetof(values, quick), "some ten seconds in all, less steady"},
+    {"quick", OPTION_FLAG, offsetof(values, quick), "about ten seconds in all, less accurate"},
     {"rows", OPTION_INT, offsetof(values, rows), "a case of your own: rows of the grid", .low = 1,
      .high = 1e5},
     {"cols", OPTION_INT, offsetof(values, cols), "columns of the grid", .low = 1, .high = 1e5},
     {"channels", OPTION_INT, offsetof(values, channels), "channels", .low = 1, .high = 1e5},
-    {"batch", OPTION_INT, offsetof(values, batch), "images at a time; 1 when not given", .low = 1,
+    {"batch", OPTION_INT, offsetof(values, batch), "images per batch; 1 when not given", .low = 1,
      .high = 1e6},
-    {"directions", OPTION_INT, offsetof(values, directions), "1, 2 or 4", .low = 1, .high = 4,
-     .default_value = "2"},
+    {"directions", OPTION_INT, offsetof(values, directions), "number of directions: 1, 2 or 4",
+     .low = 1, .high = 4, .default_value = "2"},
     {"complex", OPTION_FLAG, offsetof(values, complex), "complex (polar) instead of real systems"},
-    {"algo", OPTION_CHOICE, offsetof(values, algo),
-     "how to compute; all of them, one after the other", .choice = algo_name,
-     .default_value = "auto"},
+    {"algo", OPTION_CHOICE, offsetof(values, algo), "algorithm; with all, each of them in turn",
+     .choice = algo_name, .default_value = "auto"},
     {"precision", OPTION_CHOICE, offsetof(values, precision),
-     "of the numbers; double has no Linear to compare with", .choice = precision_name,
-     .default_value = "float"},
+     "type of the numbers; in double there is no Linear layer to compare with",
+     .choice = precision_name, .default_value = "float"},
     {0}};
 
 static int given(long value) { return value != OPTION_UNSET; }
@@ -64,7 +63,7 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
     if ((given(o->rows) || given(o->cols) || given(o->channels) || given(o->batch))
         && !(given(o->rows) && given(o->cols) && given(o->channels)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "a case of your own takes all of --rows, --cols and --channels");
+                    "a case of your own needs all of --rows, --cols and --channels");
     return SSM2D_OK;
 }
 
@@ -83,8 +82,8 @@ void bench_warn(double spread)
     static const double max_spread = 1.3; /* of a machine that does nothing else */
     if (spread > max_spread)
         fprintf(stderr,
-                "ssm2d bench: this machine is busy (times vary by a factor of %.1f); do not trust "
-                "the ratios.\n",
+                "ssm2d bench: this machine is busy (times vary by a factor of %.1f); the ratios "
+                "are not reliable.\n",
                 spread);
 }
 
@@ -192,9 +191,8 @@ static void print_growth(const bench_growth *g, double share, int json)
         printf("]");
         return;
     }
-    printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with "
-           "the power %.2f (goal: %g) "
-           "of the number of cells:\n",
+    printf("\nKernels with their adjoint take %.1f %% of the first case (goal: 5 %%); their time "
+           "grows with the power %.2f (goal: %g) of the number of cells:\n",
            100 * share, g->exponent, exponent_goal);
     for (int i = 0; i < BENCH_SIDES; i++)
         printf("%s%zux%zu %.3g", i ? ", " : "", g->side[i], g->side[i], g->time[i]);
@@ -265,12 +263,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 static const command command_layer_part = {
     "bench layer",
     "the layer against a Linear layer",
-    "Measures the layer, forward and forward with backward, beside one Linear layer of as many "
-    "channels on the same tokens "
-    "(oneDNN, same threads and instruction set), beside copying the input, and the generation of "
-    "the kernels alone. Ratios are "
-    "what to look at: both are timed in turns, so that the speed of the machine cancels out.\n"
-    "Without --rows, --cols and --channels, five standard cases are measured, in about a minute.\n",
+    "Times the layer, forward and forward with backward, beside one Linear layer of as many "
+    "channels on the same tokens (oneDNN, same threads and instruction set), beside a copy of "
+    "the input, and the generation of the kernels alone. Look at the ratios: what is compared "
+    "is timed in alternation, so that the speed of the machine cancels out.\n"
+    "Without --rows, --cols and --channels, five default cases are timed, in about a minute.\n",
     options,
     check,
     run,
@@ -282,9 +279,9 @@ static const command *const parts[] = {&command_layer_part, &command_bench_train
 
 const command command_bench = {
     "bench",
-    "measure the layer, and training and running models",
-    "Measures, in ratios: what is compared is timed in turns, so that the speed of the machine "
-    "cancels out.",
+    "time the layer, and training and inference of models",
+    "Compares times: what is compared is timed in alternation, so that the speed of the "
+    "machine cancels out of the ratios.",
     NULL,
     NULL,
     NULL,

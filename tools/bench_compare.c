@@ -23,19 +23,20 @@ static const char *mixer_name(int i) { return mixer_at(i) ? mixer_at(i)->name : 
 
 const option bench_model_options[] = {
     {"json", OPTION_FLAG, AT(json), "print JSON instead of a table"},
-    {"quick", OPTION_FLAG, AT(quick), "a few seconds, less steady"},
-    {"model", OPTION_CHOICE, AT(model), "see ssm2d models", .choice = model_name,
+    {"quick", OPTION_FLAG, AT(quick), "a few seconds, less accurate"},
+    {"model", OPTION_CHOICE, AT(model), "a model, see ssm2d models", .choice = model_name,
      .default_value = "vit"},
-    {"mixer", OPTION_CHOICE, AT(mixer), "what mixes patches inside a block", .choice = mixer_name,
+    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block", .choice = mixer_name,
      .default_value = "ssm2d"},
-    {"batch", OPTION_INT, AT(batch), "images at a time; 128 when not given (infer: 128, and 1)",
+    {"batch", OPTION_INT, AT(batch), "images per batch; 128 when not given (infer: 128, and 1)",
      .low = 1, .high = 65536},
     {"image", OPTION_INT, AT(image), "side of the images in pixels; the model's own when not given",
      .low = 1, .high = 16384},
-    {"directions", OPTION_INT, AT(directions), "of the mixer; 4 when not given", .low = 1,
-     .high = 4},
-    {"n-ssm", OPTION_INT, AT(n_ssm), "systems of the mixer", .low = 1, .high = 1e5},
-    {"d-state", OPTION_INT, AT(d_state), "states of a system of the mixer", .low = 1, .high = 1e5},
+    {"directions", OPTION_INT, AT(directions), "directions of the mixer; 4 when not given",
+     .low = 1, .high = 4},
+    {"n-ssm", OPTION_INT, AT(n_ssm), "systems per direction of the mixer", .low = 1, .high = 1e5},
+    {"d-state", OPTION_INT, AT(d_state), "state dimension of the mixer's systems", .low = 1,
+     .high = 1e5},
     {"complex", OPTION_FLAG, AT(complex), "complex instead of real systems"},
     {"set", OPTION_LIST, AT(set),
      "any key of a model, such as mixer.place=ffn or depth=2; may be repeated",
@@ -198,7 +199,7 @@ void bench_outcome_table(const bench_outcome *r, int training)
     printf("\nbatch %zu: %.1f images/s, %.4g ms; without the mixer %.4g ms, ratio %.3f (medians of "
            "%d rounds)\n",
            r->batch, (double)r->batch * 1e3 / r->step, r->step, r->plain, r->ratio, r->rounds);
-    printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; most "
+    printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; peak "
            "memory %.0f MB\n",
            100 * r->share, 2 * r->peak * 1e-6, r->rss);
     printf("%-14s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",

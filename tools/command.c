@@ -298,7 +298,7 @@ static int run_part(const command *c, int argc, char **argv)
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", part_word(c->parts[i]));
     }
-    fail(&error, SSM2D_ERROR_ARGUMENT, "%s: use one of %s first", say(argv[0], said), list);
+    fail(&error, SSM2D_ERROR_ARGUMENT, "unknown part %s: use one of %s", say(argv[0], said), list);
     return complain(c->name, &error, EXIT_USAGE);
 }
 

@@ -191,7 +191,7 @@ void help_parts(FILE *out, const command *c)
 void help_overall(FILE *out, const command *const *commands)
 {
     fprintf(out,
-            "ssm2d %s: the 2-D state-space layer on ordinary processors\n\n"
+            "ssm2d %s: the 2-D state-space layer and vision transformers on CPUs\n\n"
             "usage: ssm2d COMMAND [options]\n"
             "       ssm2d COMMAND --help\n"
             "       ssm2d --help | --version\n\ncommands:\n",
@@ -200,8 +200,8 @@ void help_overall(FILE *out, const command *const *commands)
         fprintf(out, "  %-14s%s\n", (*commands)->name, (*commands)->summary);
     fputs("\noptions of every command:\n", out);
     option_table(out, common_options, 0);
-    fputs("\nOptions are written --name value or --name=value; -- ends them.\n"
-          "Exit codes: 0 done, 1 failed, 2 wrong usage.\n\n"
+    fputs("\nOptions are written --name value or --name=value; -- ends the options.\n"
+          "Exit codes: 0 success, 1 failure, 2 wrong usage.\n\n"
           "environment:\n"
           "  SSM2D_CPU     the instruction set to use: baseline, avx2 or avx512\n"
           "                (default: the best the machine has)\n",

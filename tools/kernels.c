@@ -30,32 +30,33 @@ static const char *scale_at(int i)
 }
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, whose model is drawn",
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run: draw the kernels of its model",
      .positional = 1, .optional = 1},
-    {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png or .svg",
+    {"output", OPTION_STRING, offsetof(values, output), "picture to write, .png or .svg",
      .value = "FILE", .letter = 'o', .required = 1},
     {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
     {"draws", OPTION_INT, offsetof(values, draws),
-     "Figure 2: how many draws of parameters, one column each (5 when not given)", .low = 1,
+     "Figure 2: number of random draws of parameters, one column each (5 when not given)", .low = 1,
      .high = MAX_PANELS},
     {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file",
      .value = "FILE"},
     {"channels", OPTION_INT, offsetof(values, channels),
-     "how many channels to show (when not given the first 4; of a run one for each system, 8 at "
-     "most)",
+     "number of channels to show (when not given: 4; for a run one per system, at most 8)",
      .low = 1, .high = MAX_PANELS},
     {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters",
      .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed),
-     "of the parameters; instead of the one in FILE, else 0", .low = 0, .high = INT_MAX},
+     "random seed of the parameters, instead of the one in FILE (default: 0)", .low = 0,
+     .high = INT_MAX},
     {"rows", OPTION_INT, offsetof(values, rows),
-     "of a kernel (20 when not given; of a run its grid)", .low = 1, .high = 1024},
-    {"cols", OPTION_INT, offsetof(values, cols), "of a kernel, likewise", .low = 1, .high = 1024},
+     "rows of a kernel (when not given: 20; for a run those of its grid)", .low = 1, .high = 1024},
+    {"cols", OPTION_INT, offsetof(values, cols), "columns of a kernel, likewise", .low = 1,
+     .high = 1024},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "run: those after the latest epoch, or the best", .default_value = "last",
+     "run: weights of the latest or the best epoch", .default_value = "last",
      .choice = run_weights_at},
     {"scale", OPTION_CHOICE, offsetof(values, scale),
-     "of the colours: each panel its own, or one for all kernels", .default_value = "panel",
+     "colour scale: one for each panel, or one shared by all kernels", .default_value = "panel",
      .choice = scale_at},
     {0}};
 
@@ -65,19 +66,19 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     ssm2d_status status = canvas_check(o->output, error);
     if (status) return status;
     if (o->run && (o->figure2 || o->config || o->init || o->seed != OPTION_UNSET))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s does not go with the folder of a run",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s cannot be combined with the folder of a run",
                     o->figure2  ? "figure2"
                     : o->config ? "config"
                     : o->init   ? "init"
                                 : "seed");
     if (o->figure2 && (o->config || o->init || o->channels != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--%s is about a layer and does not go with --figure2",
+                    "--%s is for drawing a layer and cannot be combined with --figure2",
                     o->config ? "config"
                     : o->init ? "init"
                               : "channels");
     if (!o->figure2 && o->draws != OPTION_UNSET)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--draws goes only with --figure2");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--draws needs --figure2");
     return SSM2D_OK;
 }
 
@@ -223,7 +224,7 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
     snprintf(note, size,
              "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] "
              "is at the bottom left.\n%s\n"
-             "Receptive field: |dy/du| by offset from the output's place, averaged over "
+             "Receptive field: |dy/du| by offset from the output's position, averaged over "
              "channels%s; logarithmic scale.",
              s->config.channels, s->config.channels == 1 ? "" : "s",
              layer_field_text(&s->config, "norm", norm, sizeof norm),
@@ -324,21 +325,18 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Draws the kernels of a layer, one row per direction and one column per channel, and beside "
-    "them its effective "
-    "receptive field: how much each place of the input moves an output. The layer is the library's "
-    "default, or the "
-    "one in --config: a JSON object with any of the fields below, init and seed, such as\n"
+    "Draws the kernels of a layer, one row per direction and one column per channel, and "
+    "beside them its effective receptive field: how strongly an output depends on each "
+    "position of the input. The layer is the library's default, or the one in --config: a "
+    "JSON object with any of the fields below, init and seed, such as\n"
     "\n"
     "  {\"channels\": 8, \"directions\": 4, \"norm\": \"relaxed\", \"seed\": 1}\n"
     "\n"
-    "With the folder of a run it draws what its model has learned: one row per block and one "
-    "column per channel, all "
-    "directions together.\n"
+    "With the folder of a run, draws the kernels that its model has learned: one row per "
+    "block and one column per channel, all directions together.\n"
     "\n"
     "--figure2 draws kernels of the same random parameters before the relaxation (norm half, "
-    "above) and after it "
-    "(norm paper, below).";
+    "above) and after it (norm paper, below).";
 
 const command command_kernels = {"kernels",
                                  "draw kernels and receptive fields as heat maps",

@@ -28,10 +28,10 @@ static const option options[] = {
     {"CASE_DIR", OPTION_STRING, offsetof(values, folder), "folder with case.json and the arrays",
      .positional = 1},
     {"out", OPTION_STRING, offsetof(values, out),
-     "folder to write the results to; made when it is not there", .value = "DIR", .letter = 'o'},
-    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .default_value = "auto",
+     "folder to write the results to; created if it does not exist", .value = "DIR", .letter = 'o'},
+    {"algo", OPTION_CHOICE, offsetof(values, algo), "algorithm", .default_value = "auto",
      .choice = algorithm_at},
-    {"precision", OPTION_CHOICE, offsetof(values, precision), "numbers to compute in",
+    {"precision", OPTION_CHOICE, offsetof(values, precision), "type of the numbers",
      .default_value = "double", .value = "TYPE", .choice = precision_at},
     {"check", OPTION_FLAG, offsetof(values, check),
      .help = "compare with the expected arrays in CASE_DIR"},
@@ -235,18 +235,16 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     return status;
 }
 
-static const char about[] = "Runs one case of the layer: CASE_DIR/case.json is the configuration, "
-                            "one .npy per parameter (D is omega.npy), "
-                            "u.npy the input and dy.npy the loss's gradient for the output, both "
-                            "(batch, channels, rows, columns).\n"
-                            "\n"
-                            "Writes to DIR: K, the kernels (directions, channels, rows, columns); "
-                            "y, the output; and the gradients dK, du and "
-                            "d<name> for every parameter.\n"
-                            "\n"
-                            "--check prints one line per array and fails when one is farther from "
-                            "the expected array in CASE_DIR than 1e-11 "
-                            "(double) or 3e-5 (float) of its largest value.";
+static const char about[] =
+    "Runs one case of the layer: CASE_DIR/case.json is the configuration; there is one .npy "
+    "file per parameter (D is omega.npy); u.npy is the input and dy.npy the gradient of the "
+    "loss with respect to the output, both (batch, channels, rows, columns).\n"
+    "\n"
+    "Writes to DIR: K, the kernels (directions, channels, rows, columns); y, the output; and "
+    "the gradients dK, du and d<name> for every parameter.\n"
+    "\n"
+    "--check prints one line per array, and fails when an array differs from the expected one "
+    "in CASE_DIR by more than 1e-11 (double) or 3e-5 (float) of its largest value.";
 
 const command command_layer = {"layer",
                                "run the bare layer on arrays in files: results, gradients",

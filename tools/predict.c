@@ -21,13 +21,13 @@ typedef struct values {
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images), "PNG or JPEG files", .positional = 1},
-    {"top", OPTION_INT, offsetof(values, top), "how many classes to print for each", .low = 1,
-     .high = 1000, .default_value = "3"},
+    {"top", OPTION_INT, offsetof(values, top), "number of classes to print for each image",
+     .low = 1, .high = 1000, .default_value = "3"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
-     "side in pixels, or ROWSxCOLS, when not that of training", .value = "SIZE"},
-    {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "those after the latest epoch, or the best", .choice = run_weights_at,
-     .default_value = "last"},
+     "resize images to this side in pixels, or to ROWSxCOLS; the size of training when not given",
+     .value = "SIZE"},
+    {"weights", OPTION_CHOICE, offsetof(values, weights), "weights of the latest or the best epoch",
+     .choice = run_weights_at, .default_value = "last"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON, one object per line"},
     {0}};
 
@@ -158,9 +158,9 @@ done:
 }
 
 static const char about[] =
-    "Classifies images with the model of a run: resizes each to what the model takes, and prints "
-    "the likeliest classes with "
-    "their probabilities. The data that the model was trained on need not be there.";
+    "Classifies images with the model of a run: resizes each image to the model's image size, "
+    "and prints the most likely classes with their probabilities. The data that the model was "
+    "trained on are not needed.";
 
 const command command_predict = {
     "predict", "classify images with a trained model", about, options, check_values, run, 0};

@@ -22,20 +22,21 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"config", OPTION_STRING, offsetof(values, config), "the model, as JSON", .value = "FILE",
-     .required = 1},
-    {"weights", OPTION_STRING, offsetof(values, weights), "its weights, safetensors",
+    {"config", OPTION_STRING, offsetof(values, config), "configuration of the model, JSON",
+     .value = "FILE", .required = 1},
+    {"weights", OPTION_STRING, offsetof(values, weights), "weights of the model, safetensors",
      .value = "FILE", .required = 1},
     {"input", OPTION_STRING, offsetof(values, input),
      "images, .npy (batch, channels, rows, columns)", .value = "FILE", .required = 1},
     {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, classes)",
      .value = "FILE", .required = 1, .letter = 'o'},
     {"labels", OPTION_STRING, offsetof(values, labels),
-     "classes, .npy (batch): the loss is printed", .value = "FILE"},
+     "class of each image, .npy (batch): prints the loss", .value = "FILE"},
     {"grads", OPTION_STRING, offsetof(values, grads),
      "gradients of the loss to write, safetensors; needs --labels", .value = "FILE"},
-    {"seed", OPTION_INT, offsetof(values, seed), "of mixers that the weights do not have", .low = 0,
-     .high = 2147483647, .default_value = "0"},
+    {"seed", OPTION_INT, offsetof(values, seed),
+     "random seed of mixers that the weights do not have", .low = 0, .high = 2147483647,
+     .default_value = "0"},
     {0}};
 
 typedef struct job {
@@ -197,8 +198,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     if (o->grads && !o->labels) return fail(error, SSM2D_ERROR_ARGUMENT, "--grads needs --labels");
     if (o->grads && !strcmp(o->grads, o->out))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--grads and --out are one file, %s: give two",
-                    text_path(o->out));
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--grads and --out are the same file, %s: give two", text_path(o->out));
     return SSM2D_OK;
 }
 
@@ -236,22 +237,19 @@ done:
 }
 
 static const char about[] =
-    "Runs a model on images in a file and writes what comes out for each class. The "
-    "configuration's keys are listed by `ssm2d "
-    "models --keys`; weights have timm's names, so that a published DeiT file will do.\n"
+    "Runs a model on images in a file and writes the logits. The keys of a configuration are "
+    "listed by `ssm2d models --keys`. Weights have timm's names, so that a published DeiT "
+    "file can be used.\n"
     "\n"
-    "Weights without mixers may be used for a model with mixers, which then start from --seed; "
-    "weights made for another image "
-    "size get their position embedding interpolated. Both are said.\n"
+    "Weights without mixers can be used for a model with mixers, which are then initialised "
+    "from --seed. The position embedding of weights for another image size is interpolated. "
+    "Both are reported.\n"
     "\n"
-    "Numbers are taken as they are: images must be normalised as those the model was trained on "
-    "(data.json of a run has mean "
-    "and "
-    "deviation of pixels from 0 to 1).\n"
+    "Images must be normalised already, as those that the model was trained on (data.json of "
+    "a run has the mean and standard deviation of pixels from 0 to 1).\n"
     "\n"
-    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient for every "
-    "parameter, under the names of "
-    "the weights. Nothing random acts: no stochastic depth.";
+    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient with "
+    "respect to every parameter, under the names of the weights. Stochastic depth is off.";
 
 const command command_run = {"run",
                              "run a model on arrays in files: logits, loss, gradients",

@@ -31,17 +31,17 @@ static const option options[] = {
     {"out", OPTION_STRING, offsetof(values, out),
      "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN", .letter = 'o'},
     {"resume", OPTION_STRING, offsetof(values, resume),
-     "go on with this run, with its own settings; --data says where its images are now, --epochs "
-     "makes it longer",
+     "resume this run, with its own settings; --data may say where its images are now, --epochs "
+     "may make it longer",
      .value = "RUN"},
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
-     .help = "replace a run that is in --out already"},
-    {"model", OPTION_STRING, offsetof(values, model), "see ssm2d models (default: vit-mini)",
-     .value = "NAME"},
+     .help = "replace the run in --out, if there is one"},
+    {"model", OPTION_STRING, offsetof(values, model),
+     "a model, see ssm2d models (default: vit-mini)", .value = "NAME"},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "what mixes patches inside a block: ssm2d or none (default: ssm2d)", .value = "NAME"},
+     "the mixer inside a block: ssm2d or none (default: ssm2d)", .value = "NAME"},
     {"config", OPTION_STRING, offsetof(values, config),
-     "settings from a JSON file, before all others", .value = "FILE"},
+     "JSON file of settings, which the options replace", .value = "FILE"},
     {"set", OPTION_LIST, offsetof(values, set),
      "any setting, such as mixer.directions=2; may be repeated", .value = "KEY=VALUE"},
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
@@ -135,13 +135,13 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 #undef OPTION
     if (o->resume)
         return other ? fail(error, SSM2D_ERROR_ARGUMENT,
-                            "%s does not go with --resume: a run keeps its settings, but for "
+                            "%s cannot be combined with --resume: a run keeps its settings, except "
                             "--data and --epochs",
                             other)
                      : changes_of(o, &changes, error);
     if (!o->out)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--out is missing: say where the run goes, or --resume RUN");
+                    "--out is missing: give the folder of the new run, or --resume RUN");
     if (o->config) return SSM2D_OK; /* can be checked only with the settings in that file */
     ssm2d_status status = train_settings_default(&s, error);
     if (!status) status = set_model(o, &s, &model_set, error);
@@ -191,7 +191,7 @@ static ssm2d_status start(ssm2d_context *context, const values *o, const train_h
     if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
     if (run_exists(o->out))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has a run already: --resume %s goes on with it, --overwrite replaces it",
+                    "%s: has a run already: --resume %s continues it, --overwrite replaces it",
                     text_path(o->out), text_path(o->out));
     return train_begin(context, o->out, &s, hooks, result, error);
 }
@@ -221,43 +221,40 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (status) return status;
     if (result.stopped)
         return fail(error, SSM2D_ERROR_SYSTEM,
-                    "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
+                    "stopped by a signal; step %ld is saved: continue with ssm2d train --resume %s",
                     result.step, text_path(folder));
     train_view_end(&view, folder, &result);
     return SSM2D_OK;
 }
 
 static const char about[] =
-    "Trains a vision transformer on a data set and writes everything into the folder of the run:\n"
+    "Trains a vision transformer on a data set and writes everything into the folder of the "
+    "run:\n"
     "\n"
     "  train.json, config.json, data.json   settings, model, classes\n"
-    "  last.safetensors                     checkpoint, to go on with --resume\n"
-    "  model.safetensors, best.safetensors  weights after the latest, best epoch\n"
-    "  metrics.jsonl, curves.svg            how it went\n"
+    "  last.safetensors                     latest checkpoint, for --resume\n"
+    "  model.safetensors, best.safetensors  weights of the latest and the best epoch\n"
+    "  metrics.jsonl, curves.svg            losses and accuracies, and their curves\n"
     "\n"
-    "A run that was interrupted, whatever way, goes on from its last checkpoint and ends as if it "
-    "had not been: the "
-    "same seed gives the same weights to the bit, on any number of threads. Ctrl-C saves before it "
-    "leaves. The settings "
-    "that count are those in last.safetensors; train.json shows them.\n"
+    "A run that was interrupted, even killed, resumes from its last checkpoint and ends with "
+    "the weights that it would have had without the interruption: the same seed gives the "
+    "same weights to the bit, on any number of threads. Ctrl-C writes a checkpoint before it "
+    "exits. A resumed run uses the settings in last.safetensors; train.json shows them.\n"
     "\n"
-    "Settings are the options below; flip (default: false) and crop_padding (default: 0), which "
-    "change the training images "
-    "at random and pay in longer runs, such as flip=true, crop_padding=4; and the keys of a model "
-    "(dim, depth, pos_embed, "
-    "drop_path, mixer.init, mixer.complex ..: see ssm2d models --keys). A file for --config has "
-    "them as keys of one JSON "
-    "object, with _ for -, those of the mixer in an object \"mixer\". Later ones replace earlier "
-    "ones: --config, --model, "
-    "--mixer, --set, other options; the model's name counts first, wherever it is said.\n"
+    "Settings are the options below; flip (default: false) and crop_padding (default: 0), "
+    "which augment the training images at random and help in longer runs, such as flip=true, "
+    "crop_padding=4; and the keys of a model (dim, depth, pos_embed, drop_path, mixer.init, "
+    "mixer.values ..: see ssm2d models --keys). A file for --config has them as keys of one "
+    "JSON object, with _ in place of -, and those of the mixer in an object \"mixer\". Later "
+    "settings replace earlier ones: --config, --model, --mixer, --set, other options. The "
+    "model is chosen first, wherever its name is given.\n"
     "\n"
-    "Images are resized to the model's image size (image=32, or image=[24,40]): when it is not "
-    "given, the data's if all are "
-    "of one size that can be cut into patches, else the model's own. Image folders have 3 channels "
-    "unless channels=1 is given, "
-    "and ImageNet's mean and deviation; other data their own. Images that do not fill a last batch "
-    "are left out of an epoch, "
-    "others each time.";
+    "Images are resized to the model's image size (image=32, or image=[24,40]). When it is "
+    "not given, it is the size of the data's images if all have the same size and it can be "
+    "cut into patches, otherwise the model's own. Image folders have 3 channels unless "
+    "channels=1 is given, and are normalised with ImageNet's mean and standard deviation; "
+    "other data with their own. Images that do not fill the last batch of an epoch are left "
+    "out of it; these are different images in each epoch.";
 
 const command command_train = {
-    "train", "train a model on images, or go on with a run", about, options, check_values, run, 0};
+    "train", "train a model on images, or resume a run", about, options, check_values, run, 0};

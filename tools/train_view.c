@@ -47,19 +47,19 @@ void train_view_start(void *user, const train_start *start)
            m->image[0], m->image[1], m->channels, start->train_images, start->test_images,
            v->threads, v->threads == 1 ? "" : "s");
     if (start->read) {
-        printf("begins with %s", s->options.start);
+        printf("initial weights from %s", s->options.start);
         if (start->read->new_head) printf("; a new head for %d classes", m->classes);
         if (start->read->new_mixer_arrays)
             printf("; %d new arrays of mixers", start->read->new_mixer_arrays);
         if (start->read->resized)
-            printf("; position embedding from %d x %d patches", start->read->old_grid[0],
-                   start->read->old_grid[1]);
+            printf("; position embedding interpolated from %d x %d patches",
+                   start->read->old_grid[0], start->read->old_grid[1]);
         printf("\n");
     }
     if (start->restored)
-        printf("train.json was changed: a run keeps the settings of its checkpoint, and they are "
-               "written there again\n");
-    if (start->step) printf("going on after step %ld of %ld\n", start->step, start->steps);
+        printf("train.json was changed: a run keeps the settings of its checkpoint, which are "
+               "written to it again\n");
+    if (start->step) printf("resuming after step %ld of %ld\n", start->step, start->steps);
     fflush(stdout);
 }
 
