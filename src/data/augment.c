@@ -101,11 +101,11 @@ ssm2d_status augment_create(const ssm2d_context *context, const augment_options 
                             augment **out, ssm2d_error *error)
 {
     *out = NULL;
-    if (rows < 1 || rows > RESIZE_MOST || cols < 1 || cols > RESIZE_MOST
+    if (rows < 1 || rows > MAX_IMAGE_SIDE || cols < 1 || cols > MAX_IMAGE_SIDE
         || (channels != 1 && channels != 3))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "images of %zu x %zu x %d: use 1 to %d rows and columns, and 1 or 3 channels",
-                    rows, cols, channels, RESIZE_MOST);
+                    rows, cols, channels, MAX_IMAGE_SIDE);
     ssm2d_status status = augment_options_check(options, error);
     for (int c = 0; c < channels && !status; c++)
         if (!(norm->std[c] > 0) || !isfinite(norm->std[c]) || !isfinite(norm->mean[c]))

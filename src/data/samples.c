@@ -20,7 +20,7 @@ ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixe
     ssm2d_status status = resize_start(to, d->kind->name, rows, cols, (int)channels, pixels, error);
     if (status) return status;
     for (size_t y = 0; y < rows; y++, from += cols) {
-        uint8_t *row = resize_space(to);
+        uint8_t *row = resize_row_buffer(to);
         for (size_t c = 0; c < channels && channels > 1; c++)
             for (size_t x = 0; x < cols; x++) row[x * channels + c] = from[c * rows * cols + x];
         resize_row(to, channels > 1 ? row : from);
