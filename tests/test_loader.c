@@ -30,6 +30,9 @@ static loader_options options_for(const dataset *d, int train, size_t batch)
     o.batch = batch;
     o.seed = 5;
     o.norm = (normalisation){{0}, {1, 1, 1}};
+    if (augment_options_set(&o.augment, "flip", "true", &error)
+        || augment_options_set(&o.augment, "crop_padding", "4", &error))
+        fail_msg("%s", error.line);
     return o;
 }
 
@@ -98,7 +101,7 @@ static void order_of(const dataset *d, uint64_t seed, uint64_t epoch, size_t bat
 {
     loader_options o = options_for(d, 1, batch);
     o.seed = seed;
-    o.augment = (augment_options){0, 0};
+    o.augment = augment_options_default();
     loader *l = create(d, &o);
     assert_int_equal(loader_batches(l), COUNT / batch);
     assert_int_equal(loader_seek(l, epoch, 0, &error), SSM2D_OK);
@@ -358,8 +361,8 @@ static void refuses_odd_options(void **state)
     REFUSED("images of 0 x 4 x 1");
     o.ahead = 0;
     REFUSED("ahead=0: use 1 to 64");
-    o.augment.flip = 2;
-    REFUSED("flip=2: use true or false");
+    memset(o.augment.bytes, 0xff, sizeof o.augment.bytes);
+    REFUSED("flip=-1: use true or false");
     o.norm.std[0] = -1;
     REFUSED("std=-1");
     dataset_close(d);

@@ -1,5 +1,6 @@
 #include "data/loader.h"
 
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data/keyed_rng.h"
@@ -9,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { AHEAD_MOST = 64 };
+enum { MAX_AHEAD = 64 };
 
 typedef struct slot {
     float *images;
@@ -30,7 +31,6 @@ struct loader {
     size_t slot_count;
 
     /* the thread's */
-    resize *resize;
     augment *augment;
     uint32_t *order; /* of the images in order_epoch */
     uint64_t order_epoch;
@@ -72,20 +72,18 @@ static void make_batch(loader *l, slot *s, uint64_t epoch, size_t number)
     const loader_options *o = &l->options;
     size_t first = number * o->batch, left = l->count - first,
            size = o->rows * o->cols * (size_t)o->channels;
-    s->batch =
-        (loader_batch){s->images, s->labels, left < o->batch ? left : o->batch, epoch, number};
+    s->batch = (loader_batch){s->images, s->labels, min_size(left, o->batch), epoch, number};
     s->status = SSM2D_OK;
     if (o->train) shuffle(l, epoch);
     for (size_t i = 0; i < s->batch.count && !s->status; i++) {
         size_t image = o->train ? l->order[first + i] : first + i;
         if (atomic_load(&l->hurry)) return;
-        s->status = dataset_fetch(l->data, image, l->resize, augment_pixels(l->augment), &s->error);
+        augment_begin(l->augment, epoch, image);
+        s->status = dataset_fetch(l->data, image, augment_resize(l->augment),
+                                  augment_pixels(l->augment), &s->error);
         if (s->status) return;
         s->labels[i] = dataset_label(l->data, image);
-        if (o->train)
-            augment_train(l->augment, o->seed, epoch, image, s->images + i * size);
-        else
-            augment_plain(l->augment, s->images + i * size);
+        augment_end(l->augment, s->images + i * size);
     }
 }
 
@@ -143,8 +141,8 @@ static ssm2d_status check(const loader_options *o, size_t count, ssm2d_error *er
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "batch=%zu: the data set has only %zu images to train on: use a smaller batch",
                     o->batch, count);
-    if (o->ahead < 1 || o->ahead > AHEAD_MOST)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "ahead=%d: use 1 to %d", o->ahead, AHEAD_MOST);
+    if (o->ahead < 1 || o->ahead > MAX_AHEAD)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "ahead=%d: use 1 to %d", o->ahead, MAX_AHEAD);
     return SSM2D_OK;
 }
 
@@ -196,15 +194,19 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     l->data = d;
     l->options = *o;
     l->count = count;
-    l->batches = o->train ? count / o->batch : (count + o->batch - 1) / o->batch;
+    l->batches = o->train ? count / o->batch : div_up_size(count, o->batch);
     l->slot_count = (size_t)o->ahead + 1;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->made_one, NULL);
     pthread_cond_init(&l->gave_one, NULL);
-    status = resize_create(context, o->rows, o->cols, o->channels, &l->resize, error);
-    if (!status)
-        status = augment_create(context, &o->augment, &o->norm, o->rows, o->cols, o->channels,
-                                &l->augment, error);
+    const augment_setup setup = {.options = &o->augment,
+                                 .when = o->train ? AUGMENT_TRAINING : AUGMENT_EVALUATION,
+                                 .seed = o->seed,
+                                 .norm = o->norm,
+                                 .rows = o->rows,
+                                 .cols = o->cols,
+                                 .channels = o->channels};
+    status = augment_create(context, &setup, &l->augment, error);
     if (!status) status = take_memory(l, error);
     if (!status) status = start(l, error);
     if (status) {
@@ -236,7 +238,6 @@ void loader_destroy(loader *l)
     mem_free(l->context, l->slots);
     mem_free(l->context, l->order);
     augment_destroy(l->augment);
-    resize_destroy(l->resize);
     mem_free(l->context, l);
 }
 

@@ -1,9 +1,9 @@
 /* loader - batches of a data set, made ahead by a thread of its own.
  *
- * Training: the order of an epoch is a permutation that depends on (seed, epoch) only, images are
- * augmented, and what does not fill a batch at the end of an epoch is left out. Else: images in
- * their order, not augmented, the last batch is smaller. Either way epoch follows epoch without
- * end. After creation the loader takes no memory; decoding image files does. */
+ * Training: the order of an epoch is a permutation that depends on (seed, epoch) only, images go
+ * through the augmentations of training, and what does not fill a batch at the end of an epoch is
+ * left out. Else: images in their order, through the augmentations of evaluation, the last batch is
+ * smaller. Either way epoch follows epoch without end. After creation the loader takes no memory; decoding image files does. */
 #ifndef SSM2D_DATA_LOADER_H
 #define SSM2D_DATA_LOADER_H
 
@@ -16,7 +16,7 @@ typedef struct loader_options {
     int channels;
     int train;
     uint64_t seed;
-    augment_options augment; /* read when train is set */
+    augment_options augment;
     normalisation norm;
     int ahead; /* batches made while the caller works on one */
 } loader_options;
@@ -32,7 +32,7 @@ typedef struct loader_batch {
 typedef struct loader loader;
 
 /* For evaluation: batch 128, the data set's size, channels and normalisation (size 0 x 0 when it
- * varies), seed 0, 2 ahead. */
+ * varies), no augmentation, seed 0, 2 ahead. */
 loader_options loader_options_default(const dataset *d);
 /* The data set must outlive the loader. */
 ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,

@@ -25,7 +25,7 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
 {
     memset(s, 0, sizeof *s);
     train_options_default(&s->options);
-    s->augment = (augment_options){0}; /* short runs end sooner with the images as they are */
+    s->augment = augment_options_default(); /* short runs end sooner with the images as they are */
     ssm2d_status status = model_config_named(default_model, &s->model, error);
     leave_open(&s->model, 1, 1, 1);
     s->model.mixer.kind = &mixer_ssm2d;
@@ -34,17 +34,15 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
 
 /* All settings but the model's, as they stand in train_settings. */
 typedef struct setting_groups {
-    field_group list[3];
+    field_group list[1 + MAX_AUGMENTATIONS + 1];
 } setting_groups;
 
 static setting_groups groups(void)
 {
-    size_t count;
-    const ssm2d_field *changes = augment_options_fields(&count);
-    return (setting_groups){
-        {{train_fields, (size_t)train_field_count, offsetof(train_settings, options)},
-         {changes, count, offsetof(train_settings, augment)},
-         {NULL, 0, 0}}};
+    setting_groups g = {
+        {{train_fields, (size_t)train_field_count, offsetof(train_settings, options)}}};
+    augment_options_groups(offsetof(train_settings, augment), g.list + 1);
+    return g;
 }
 
 /* Their names, into a list of MAX_KEYS; returns how many. */
@@ -53,7 +51,8 @@ static size_t setting_names(const char **names)
     const setting_groups g = groups();
     size_t n = 0;
     for (const field_group *one = g.list; one->fields; one++)
-        for (size_t i = 0; i < one->count; i++) names[n++] = one->fields[i].name;
+        for (size_t i = 0; i < one->count && n < MAX_KEYS - 1; i++)
+            names[n++] = one->fields[i].name;
     return n;
 }
 

@@ -1,8 +1,8 @@
 /* settings - all that decides a run: its options, how images are changed, and the model; flat keys
  * in one JSON object.
  *
- * A key is one of options.def (epochs, lr ..), of augmentation (flip, crop_padding), or of the
- * model (model, dim, mixer, mixer.directions ..). */
+ * A key is one of options.def (epochs, lr ..), of an augmentation (flip, crop_padding ..), or of
+ * the model (model, dim, mixer, mixer.directions ..). */
 #ifndef SSM2D_TRAIN_SETTINGS_H
 #define SSM2D_TRAIN_SETTINGS_H
 

@@ -78,8 +78,9 @@ static void test_json_and_back(void **state)
     o.options.epochs = 999999;
     strcpy(o.options.data, "a \"strange\"\nname");
     o.options.loss = TRAIN_LOSS_BCE;
-    o.augment.flip = !o.augment.flip;
-    o.augment.crop_padding = 3;
+    if (augment_options_set(&o.augment, "flip", "true", &error)
+        || augment_options_set(&o.augment, "crop_padding", "3", &error))
+        fail_msg("%s", error.line);
     dataset_info data = {.count = 10, .classes = 7, .channels = 3, .rows = 20, .cols = 28};
     if (train_settings_set(&o, "--set", "model", "deit-t", &error)
         || train_settings_set(&o, "--set", "patch", "2", &error)
@@ -110,8 +111,11 @@ static void test_keys(void **state)
     assert_int_equal(s.model.classes, 0);
     assert_int_equal(train_settings_set(&s, "--set", "mixer.directions", "2", &error), SSM2D_OK);
     assert_int_equal(s.model.mixer.layer.directions, 2);
-    assert_int_equal(train_settings_set(&s, "--set", "flip", "false", &error), SSM2D_OK);
-    assert_int_equal(s.augment.flip, 0);
+    assert_int_equal(train_settings_set(&s, "--set", "flip", "true", &error), SSM2D_OK);
+    augment_options flipped = augment_options_default();
+    assert_memory_not_equal(&s.augment, &flipped, sizeof flipped);
+    assert_int_equal(augment_options_set(&flipped, "flip", "true", &error), SSM2D_OK);
+    assert_memory_equal(&s.augment, &flipped, sizeof flipped);
     assert_int_equal(train_settings_set(&s, "--set", "log-every", "9", &error), SSM2D_OK);
     assert_int_equal(s.options.log_every, 9);
     /* another model forgets what was said about the one before, but not the rest */
