@@ -1,5 +1,6 @@
 /* idx - the files of MNIST and its kin: big-endian header (0, 0, type 8, rank, sizes), then bytes;
  * plain or gzipped. */
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data/samples.h"
@@ -14,10 +15,10 @@
 #include <zlib.h>
 
 enum {
-    SIDE_MOST = 4096,
-    READ_MOST = 1 << 26,
+    MAX_SIDE = 4096,
+    MAX_READ = 1 << 26,
     BUFFER = 1 << 17,
-    DEFLATE_MOST = 1032 /* times smaller, at the very best */
+    MAX_DEFLATE = 1032 /* no file is compressed to less than this fraction of its size */
 };
 
 typedef enum part { IMAGES, LABELS } part;
@@ -55,7 +56,7 @@ static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size
                                ssm2d_error *error)
 {
     for (size_t have = 0; have < size;) {
-        size_t ask = size - have < READ_MOST ? size - have : READ_MOST;
+        size_t ask = min_size(size - have, MAX_READ);
         int got = gzread(file, out + have, (unsigned)ask), code;
         if (got > 0) {
             have += (size_t)got;
@@ -105,7 +106,7 @@ static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t 
     for (int i = 0; i < rank; i++) {
         const uint8_t *b = bytes + 4 + 4 * i;
         sizes[i] = (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
-        if (!sizes[i] || (i && sizes[i] > SIDE_MOST))
+        if (!sizes[i] || (i && sizes[i] > MAX_SIDE))
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its header says %s=%zu: use 1 %s",
                         text_path(path),
                         i == 0   ? "count"
@@ -137,7 +138,7 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     if (status) goto done;
     for (int i = 0; i < rank; i++) bytes *= sizes[i];
     /* no memory for what cannot be in the file */
-    held = (size_t)info.st_size * (gzdirect(file) ? 1 : DEFLATE_MOST);
+    held = (size_t)info.st_size * (gzdirect(file) ? 1 : MAX_DEFLATE);
     if (bytes > held) {
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: is cut off: its header says %zu bytes, it has %zu", text_path(path),
@@ -164,9 +165,9 @@ done:
 /* One more than the largest label. */
 static int count_classes(const uint8_t *labels, size_t count)
 {
-    int most = 0;
-    for (size_t i = 0; i < count; i++) most = labels[i] > most ? labels[i] : most;
-    return most + 1;
+    int largest = 0;
+    for (size_t i = 0; i < count; i++) largest = max_int(largest, labels[i]);
+    return largest + 1;
 }
 
 /* The classes are those of the training labels, when these are there. */
@@ -215,8 +216,13 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
     return status;
 }
 
-const dataset_kind dataset_idx = {
-    "idx",         "idx:FOLDER: MNIST's format, train-images-idx3-ubyte[.gz] .. and t10k-..",
-    NULL,          idx_found,
-    idx_open,      samples_fetch,
-    samples_label, samples_close};
+const dataset_impl dataset_idx = {
+    .name = "idx",
+    .help = "idx:FOLDER: MNIST's format, train-images-idx3-ubyte[.gz] .. and t10k-..",
+    .contents = "idx files",
+    .found = idx_found,
+    .open = idx_open,
+    .fetch = samples_fetch,
+    .label = samples_label,
+    .close = samples_close,
+};
