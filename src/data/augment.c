@@ -72,10 +72,12 @@ static ssm2d_status take_memory(augment *a, ssm2d_error *error)
     a->memory = mem_alloc(a->context, 2 * size);
     int good = a->memory != NULL;
     if (good && s->batch && has_stage(a, AUGMENT_BATCH)) {
-        a->scratch_images = mem_alloc(a->context, s->batch * size * sizeof *a->scratch_images);
-        a->scratch_targets =
-            mem_alloc(a->context, s->batch * (size_t)s->classes * sizeof *a->scratch_targets);
-        good = a->scratch_images && a->scratch_targets;
+        const size_t row = s->batch * sizeof(float);
+        size_t image_bytes, target_bytes;
+        good = !__builtin_mul_overflow(row, size, &image_bytes)
+               && !__builtin_mul_overflow(row, (size_t)s->classes, &target_bytes)
+               && (a->scratch_images = mem_alloc(a->context, image_bytes))
+               && (a->scratch_targets = mem_alloc(a->context, target_bytes));
     }
     if (!good)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for images of %zu x %zu x %d", s->rows,

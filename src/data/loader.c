@@ -4,6 +4,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "data/keyed_rng.h"
+#include "data/targets.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +14,7 @@
 enum { MAX_AHEAD = 64 };
 
 typedef struct slot {
-    float *images;
+    float *images, *targets;
     int *labels;
     loader_batch batch;
     ssm2d_status status;
@@ -27,6 +28,8 @@ struct loader {
     const dataset *data;
     loader_options options;
     size_t batches, count;
+    label_kind labels;
+    int classes;
     slot *slots;
     size_t slot_count;
 
@@ -72,7 +75,13 @@ static void make_batch(loader *l, slot *s, uint64_t epoch, size_t number)
     const loader_options *o = &l->options;
     size_t first = number * o->batch, left = l->count - first,
            size = o->rows * o->cols * (size_t)o->channels;
-    s->batch = (loader_batch){s->images, s->labels, min_size(left, o->batch), epoch, number};
+    const double smoothing = o->train ? o->smoothing : 0;
+    s->batch = (loader_batch){.images = s->images,
+                              .targets = s->targets,
+                              .labels = s->labels,
+                              .count = min_size(left, o->batch),
+                              .epoch = epoch,
+                              .number = number};
     s->status = SSM2D_OK;
     if (o->train) shuffle(l, epoch);
     for (size_t i = 0; i < s->batch.count && !s->status; i++) {
@@ -82,9 +91,13 @@ static void make_batch(loader *l, slot *s, uint64_t epoch, size_t number)
         s->status = dataset_fetch(l->data, image, augment_resize(l->augment),
                                   augment_pixels(l->augment), &s->error);
         if (s->status) return;
-        s->labels[i] = dataset_label(l->data, image);
         augment_end(l->augment, s->images + i * size);
+        float *target = s->targets + i * (size_t)l->classes;
+        if (s->labels) s->labels[i] = dataset_label(l->data, image);
+        dataset_target(l->data, image, target);
+        target_smooth(l->labels, l->classes, smoothing, target);
     }
+    augment_batch(l->augment, epoch, number, s->batch.count, s->images, s->targets);
 }
 
 static void *run(void *arg)
@@ -141,6 +154,9 @@ static ssm2d_status check(const loader_options *o, size_t count, ssm2d_error *er
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "batch=%zu: the data set has only %zu images to train on: use a smaller batch",
                     o->batch, count);
+    if (!(o->smoothing >= 0 && o->smoothing < 1))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "smoothing=%g: use a number from 0 to below 1",
+                    o->smoothing);
     if (o->ahead < 1 || o->ahead > MAX_AHEAD)
         return fail(error, SSM2D_ERROR_ARGUMENT, "ahead=%d: use 1 to %d", o->ahead, MAX_AHEAD);
     return SSM2D_OK;
@@ -149,15 +165,21 @@ static ssm2d_status check(const loader_options *o, size_t count, ssm2d_error *er
 static ssm2d_status take_memory(loader *l, ssm2d_error *error)
 {
     const loader_options *o = &l->options;
-    size_t size = o->rows * o->cols * (size_t)o->channels, bytes;
-    int good = !__builtin_mul_overflow(o->batch * sizeof(float), size, &bytes);
+    const size_t size = o->rows * o->cols * (size_t)o->channels, row = o->batch * sizeof(float);
+    size_t image_bytes, target_bytes;
+    int good = !__builtin_mul_overflow(row, size, &image_bytes)
+               && !__builtin_mul_overflow(row, (size_t)l->classes, &target_bytes);
     l->slots = mem_alloc(l->context, l->slot_count * sizeof *l->slots);
     l->order = o->train ? mem_alloc(l->context, l->count * sizeof *l->order) : NULL;
     good = good && l->slots && (l->order || !o->train);
     for (size_t i = 0; good && i < l->slot_count; i++) {
-        l->slots[i].images = mem_alloc(l->context, bytes);
-        l->slots[i].labels = mem_alloc(l->context, o->batch * sizeof(int));
-        good = l->slots[i].images && l->slots[i].labels;
+        slot *s = &l->slots[i];
+        s->images = mem_alloc(l->context, image_bytes);
+        s->targets = mem_alloc(l->context, target_bytes);
+        good = s->images && s->targets;
+        if (l->labels != LABEL_CLASS) continue;
+        s->labels = mem_alloc(l->context, o->batch * sizeof *s->labels);
+        good = good && s->labels;
     }
     if (good) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_MEMORY,
@@ -184,7 +206,8 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
                            const loader_options *options, loader **out, ssm2d_error *error)
 {
     const loader_options *o = options;
-    size_t count = dataset_about(d)->count;
+    const dataset_info *info = dataset_about(d);
+    const size_t count = info->count;
     *out = NULL;
     ssm2d_status status = check(o, count, error);
     if (status) return status;
@@ -194,6 +217,8 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     l->data = d;
     l->options = *o;
     l->count = count;
+    l->labels = info->labels;
+    l->classes = info->classes;
     l->batches = o->train ? count / o->batch : div_up_size(count, o->batch);
     l->slot_count = (size_t)o->ahead + 1;
     pthread_mutex_init(&l->lock, NULL);
@@ -205,7 +230,9 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
                                  .norm = o->norm,
                                  .rows = o->rows,
                                  .cols = o->cols,
-                                 .channels = o->channels};
+                                 .channels = o->channels,
+                                 .batch = o->batch,
+                                 .classes = info->classes};
     status = augment_create(context, &setup, &l->augment, error);
     if (!status) status = take_memory(l, error);
     if (!status) status = start(l, error);
@@ -233,6 +260,7 @@ void loader_destroy(loader *l)
     pthread_mutex_destroy(&l->lock);
     for (size_t i = 0; l->slots && i < l->slot_count; i++) {
         mem_free(l->context, l->slots[i].images);
+        mem_free(l->context, l->slots[i].targets);
         mem_free(l->context, l->slots[i].labels);
     }
     mem_free(l->context, l->slots);
@@ -242,6 +270,7 @@ void loader_destroy(loader *l)
 }
 
 size_t loader_batches(const loader *l) { return l->batches; }
+label_kind loader_labels(const loader *l) { return l->labels; }
 
 ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error)
 {

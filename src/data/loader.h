@@ -17,13 +17,15 @@ typedef struct loader_options {
     int train;
     uint64_t seed;
     augment_options augment;
+    double smoothing; /* of targets; only when train is set */
     normalisation norm;
     int ahead; /* batches made while the caller works on one */
 } loader_options;
 
 typedef struct loader_batch {
-    const float *images; /* [count][channels][rows][cols] */
-    const int *labels;   /* [count] */
+    const float *images;  /* [count][channels][rows][cols] */
+    const float *targets; /* [count][classes]: 0 and 1, then smoothed, then augmented */
+    const int *labels;    /* [count], the classes of the images; NULL with LABEL_BINARY */
     size_t count;
     uint64_t epoch; /* from 0 */
     size_t number;  /* of the batch in its epoch, from 0 */
@@ -32,13 +34,14 @@ typedef struct loader_batch {
 typedef struct loader loader;
 
 /* For evaluation: batch 128, the data set's size, channels and normalisation (size 0 x 0 when it
- * varies), no augmentation, seed 0, 2 ahead. */
+ * varies), no augmentation, no smoothing, seed 0, 2 ahead. */
 loader_options loader_options_default(const dataset *d);
 /* The data set must outlive the loader. */
 ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
                            const loader_options *options, loader **out, ssm2d_error *error);
 void loader_destroy(loader *l);         /* does not wait for more than one image */
 size_t loader_batches(const loader *l); /* in an epoch */
+label_kind loader_labels(const loader *l);
 
 /* The next batch, which is valid until the next call of next, seek or destroy. When an image cannot
  * be read, the batches before it are given first; the failure is then returned by every call until
