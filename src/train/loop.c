@@ -244,6 +244,7 @@ static void tell_start(const training *s, const beginning *how)
                          .epoch_steps = t->epoch_steps,
                          .bytes = t->graph->bytes,
                          .read = how->read,
+                         .loss_changed = t->loss_changed,
                          .restored = how->restored};
     s->hooks->start(s->hooks->user, &start);
 }

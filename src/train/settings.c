@@ -171,6 +171,7 @@ cJSON *train_settings_to_json(const train_settings *s)
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error)
 {
     model_config *m = &s->model;
+    if (data->labels == LABEL_BINARY) s->options.loss = TRAIN_LOSS_BCE;
     ssm2d_status status = train_options_check(&s->options, error);
     if (!status) status = augment_options_check(&s->augment, error);
     if (status) return status;

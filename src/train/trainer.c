@@ -27,7 +27,11 @@ static ssm2d_status open_data(trainer *t, ssm2d_error *error)
     const char *where = t->settings.options.data;
     ssm2d_status status = dataset_open(t->context, where, DATASET_TRAIN, &t->train_data, error);
     if (!status) status = dataset_open(t->context, where, DATASET_TEST, &t->test_data, error);
-    return status ? status : train_settings_fit(&t->settings, dataset_about(t->train_data), error);
+    if (status) return status;
+    const int loss = t->settings.options.loss;
+    status = train_settings_fit(&t->settings, dataset_about(t->train_data), error);
+    t->loss_changed = t->settings.options.loss != loss;
+    return status;
 }
 
 static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)

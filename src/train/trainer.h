@@ -13,6 +13,7 @@
 typedef struct trainer {
     ssm2d_context *context;
     train_settings settings;
+    int loss_changed; /* to bce, as the labels are binary */
     dataset *train_data, *test_data;
     loader *train_loader, *test_loader;
     weights *weights;
