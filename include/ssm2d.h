@@ -152,6 +152,7 @@ typedef struct ssm2d_field {
     const int *allowed; /* when not every integer in between will do: ended by 0; else NULL */
 } ssm2d_field;
 
+/* The table ends with a field whose name is NULL; *count, unless NULL, gets how many there are. */
 SSM2D_API const ssm2d_field *ssm2d_config_fields(size_t *count);
 
 /* ---- parameters ------------------------------------------------------------------------------ */

@@ -80,8 +80,7 @@ ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup 
 
 const char *layer_field_text(const ssm2d_config *config, const char *field, char *text, size_t size)
 {
-    size_t count;
-    const ssm2d_field *fields = ssm2d_config_fields(&count), *f = field_find(fields, count, field);
+    const ssm2d_field *f = field_find(ssm2d_config_fields(NULL), field);
     text[0] = 0;
     return f ? field_print(f, config, text, size) : text;
 }

@@ -258,17 +258,17 @@ static int same_name(const char *field, const char *name)
     return !*field && !*name;
 }
 
-const ssm2d_field *field_find(const ssm2d_field *fields, size_t count, const char *name)
+const ssm2d_field *field_find(const ssm2d_field *fields, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (same_name(fields[i].name, name)) return &fields[i];
+    for (; fields->name; fields++)
+        if (same_name(fields->name, name)) return fields;
     return NULL;
 }
 
 const ssm2d_field *field_find_in(const field_group *groups, const char *name, void **config)
 {
     for (; groups->fields; groups++) {
-        const ssm2d_field *f = field_find(groups->fields, groups->count, name);
+        const ssm2d_field *f = field_find(groups->fields, name);
         if (!f) continue;
         *config = (char *)*config + groups->offset;
         return f;

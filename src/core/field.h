@@ -6,11 +6,11 @@
 
 #include "ssm2d.h"
 
-/* The fields of one struct that stands `offset` bytes into a larger one. A list of groups ends with
- * one without fields. */
+/* A table of fields ends with one that has no name. A group is the table of a struct that stands
+ * `offset` bytes into a larger one; a list of groups ends with one that has no fields. */
 typedef struct field_group {
     const ssm2d_field *fields;
-    size_t count, offset;
+    size_t offset;
 } field_group;
 
 /* Where a value comes from, for messages.
@@ -44,7 +44,7 @@ ssm2d_status field_refuse(field_source from, const ssm2d_field *f, const char *s
 int field_takes(const ssm2d_field *f, double number);
 
 /* By its name, as in files (lr_start) or as on the command line (lr-start); NULL: there is none. */
-const ssm2d_field *field_find(const ssm2d_field *fields, size_t count, const char *name);
+const ssm2d_field *field_find(const ssm2d_field *fields, const char *name);
 /* In a list of groups; *config, the larger struct before, becomes what the offset counts from. */
 const ssm2d_field *field_find_in(const field_group *groups, const char *name, void **config);
 

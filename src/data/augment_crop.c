@@ -15,7 +15,7 @@ static const ssm2d_field fields[] = {
      "crops training images at random out of themselves with this many black pixels around; "
      "0: no crop",
      SSM2D_KIND_INT, offsetof(crop_options, crop_padding), 0, MAX_PADDING, "0", NULL, NULL},
-};
+    {0}};
 
 static int is_on(const void *options) { return ((const crop_options *)options)->crop_padding > 0; }
 
@@ -45,7 +45,6 @@ const augmentation augmentation_crop = {
     .name = "crop",
     .help = "shifts images, black pixels coming in from the sides",
     .fields = fields,
-    .field_count = sizeof fields / sizeof *fields,
     .options_size = sizeof(crop_options),
     .purpose = RNG_CROP,
     .when = AUGMENT_TRAINING,

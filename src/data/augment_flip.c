@@ -5,10 +5,10 @@ typedef struct flip_options {
     int flip;
 } flip_options;
 
-static const ssm2d_field fields[] = {
-    {"flip", "mirrors every second training image, on average", SSM2D_KIND_FLAG,
-     offsetof(flip_options, flip), 0, 1, "false", NULL, NULL},
-};
+static const ssm2d_field fields[] = {{"flip", "mirrors every second training image, on average",
+                                      SSM2D_KIND_FLAG, offsetof(flip_options, flip), 0, 1, "false",
+                                      NULL, NULL},
+                                     {0}};
 
 static int is_on(const void *options) { return ((const flip_options *)options)->flip; }
 
@@ -33,7 +33,6 @@ const augmentation augmentation_flip = {
     .name = "flip",
     .help = "mirrors images",
     .fields = fields,
-    .field_count = sizeof fields / sizeof *fields,
     .options_size = sizeof(flip_options),
     .purpose = RNG_FLIP,
     .when = AUGMENT_TRAINING,

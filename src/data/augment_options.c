@@ -47,8 +47,7 @@ size_t augment_options_groups(size_t offset, field_group *groups)
     const augmentation *a;
     size_t count = 0;
     for (int i = 0; (a = augmentation_at(i)); i++)
-        if (a->field_count)
-            groups[count++] = (field_group){a->fields, a->field_count, offset + offset_of(i)};
+        groups[count++] = (field_group){a->fields, offset + offset_of(i)};
     return count;
 }
 
@@ -59,8 +58,8 @@ augment_options augment_options_default(void)
     augment_options options = {{0}};
     const augmentation *a;
     for (int i = 0; (a = augmentation_at(i)); i++)
-        for (size_t f = 0; f < a->field_count; f++)
-            field_set_default(&a->fields[f], options.bytes + offset_of(i));
+        for (const ssm2d_field *f = a->fields; f->name; f++)
+            field_set_default(f, options.bytes + offset_of(i));
     return options;
 }
 
@@ -81,8 +80,8 @@ ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; (a = augmentation_at(i)) && !status; i++) {
         const void *own = augment_options_at(options, i);
-        for (size_t f = 0; f < a->field_count && !status; f++)
-            status = field_check((field_source){0}, &a->fields[f], own, error);
+        for (const ssm2d_field *f = a->fields; f->name && !status; f++)
+            status = field_check((field_source){0}, f, own, error);
         if (!status && a->check) status = a->check(own, error);
     }
     return status;
@@ -95,8 +94,8 @@ static const char *clash(const augmentation *a, const augmentation *b)
 {
     if (!strcmp(a->name, b->name)) return a->name;
     if (a->purpose == b->purpose) return "its purpose of random numbers";
-    for (size_t i = 0; i < a->field_count; i++)
-        if (field_find(b->fields, b->field_count, a->fields[i].name)) return a->fields[i].name;
+    for (const ssm2d_field *f = a->fields; f->name; f++)
+        if (field_find(b->fields, f->name)) return f->name;
     return NULL;
 }
 

@@ -53,10 +53,10 @@ typedef struct float_batch {
 
 typedef struct augmentation {
     const char *name, *help;
-    /* Its options, in a struct of its own; their names are settings and differ from all others.
-     * Defaults must switch it off. */
+    /* Its options, in a struct of its own of options_size bytes: the table ends with a field without
+     * a name. The names are settings and differ from all others; the defaults switch it off. */
     const ssm2d_field *fields;
-    size_t field_count, options_size;
+    size_t options_size;
     rng_purpose purpose;
     int when; /* AUGMENT_TRAINING, AUGMENT_EVALUATION or their sum; a BATCH only in training */
     /* Whether these options let it do anything. When they do not, it is never called. */

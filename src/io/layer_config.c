@@ -11,9 +11,7 @@ enum { MAX_NAMES = 64, SHOWN = 64 };
 
 static const ssm2d_field *layer_field(const char *name)
 {
-    size_t count;
-    const ssm2d_field *fields = ssm2d_config_fields(&count);
-    return field_find(fields, count, name);
+    return field_find(ssm2d_config_fields(NULL), name);
 }
 
 /* ---- older keys ----------------------------------------------------------------------------- */

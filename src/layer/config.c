@@ -28,7 +28,7 @@ static const int directions_allowed[] = {1, 2, 4, 0};
 #name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, value, NULL, NULL                         \
     }
 
-static const ssm2d_field fields[] = {
+const ssm2d_field layer_fields[] = {
     NUMBER(channels, 1, MAX_CHANNELS, NULL, "channels of the input, each filtered by itself"),
     NUMBER(d_state, 1, MAX_STATE, "16", "coordinates of a system's state"),
     NUMBER(n_ssm, 1, MAX_SYSTEMS, "8", "systems per direction; channels take turns"),
@@ -46,21 +46,21 @@ static const ssm2d_field fields[] = {
     FLAG(layer_norm, "false", "LayerNorm over channels at the end"),
     NUMBER(trunc_rows, 0, MAX_TRUNC, "0", "cuts the kernel to this many rows; 0: all"),
     NUMBER(trunc_cols, 0, MAX_TRUNC, "0", "cuts the kernel to this many columns; 0: all"),
-};
+    {0}};
 
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum { FIELDS = sizeof layer_fields / sizeof *layer_fields - 1 };
 
 const ssm2d_field *ssm2d_config_fields(size_t *count)
 {
     if (count) *count = FIELDS;
-    return fields;
+    return layer_fields;
 }
 
 ssm2d_config ssm2d_config_default(void)
 {
     ssm2d_config config;
     memset(&config, 0, sizeof config);
-    for (int i = 0; i < FIELDS; i++) field_set_default(&fields[i], &config);
+    for (int i = 0; i < FIELDS; i++) field_set_default(&layer_fields[i], &config);
     return config;
 }
 
@@ -69,7 +69,7 @@ ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error)
     if (!config) return fail(error, SSM2D_ERROR_ARGUMENT, "config=NULL: a configuration is needed");
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < FIELDS && !status; i++)
-        status = field_check((field_source){0}, &fields[i], config, error);
+        status = field_check((field_source){0}, &layer_fields[i], config, error);
     return status;
 }
 

@@ -13,19 +13,18 @@ const ssm2d_field train_fields[] = {
      names,  NULL},
 #include "train/options.def"
 #undef OPTION
-};
-const int train_field_count = (int)(sizeof train_fields / sizeof *train_fields);
+    {0}};
 
 void train_options_default(train_options *options)
 {
     memset(options, 0, sizeof *options);
-    for (int i = 0; i < train_field_count; i++) field_set_default(&train_fields[i], options);
+    for (const ssm2d_field *f = train_fields; f->name; f++) field_set_default(f, options);
 }
 
 ssm2d_status train_options_set(train_options *options, const char *field, const char *text,
                                ssm2d_error *error)
 {
-    const ssm2d_field *f = field_find(train_fields, (size_t)train_field_count, field);
+    const ssm2d_field *f = field_find(train_fields, field);
     if (!f) return fail(error, SSM2D_ERROR_ARGUMENT, "there is no setting %.40s", field);
     return field_parse((field_source){.where = FIELD_OPTION}, f, text, options, error);
 }

@@ -20,8 +20,7 @@ typedef struct train_options {
 
 typedef enum train_loss { TRAIN_LOSS_CROSS_ENTROPY, TRAIN_LOSS_BCE } train_loss;
 
-extern const ssm2d_field train_fields[]; /* in the order of options.def */
-extern const int train_field_count;
+extern const ssm2d_field train_fields[]; /* in the order of options.def; ends without a name */
 
 void train_options_default(train_options *options);
 /* One option from the text of the command line; messages call it --NAME. */

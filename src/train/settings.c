@@ -39,8 +39,7 @@ typedef struct setting_groups {
 
 static setting_groups groups(void)
 {
-    setting_groups g = {
-        {{train_fields, (size_t)train_field_count, offsetof(train_settings, options)}}};
+    setting_groups g = {{{train_fields, offsetof(train_settings, options)}}};
     augment_options_groups(offsetof(train_settings, augment), g.list + 1);
     return g;
 }
@@ -51,8 +50,8 @@ static size_t setting_names(const char **names)
     const setting_groups g = groups();
     size_t n = 0;
     for (const field_group *one = g.list; one->fields; one++)
-        for (size_t i = 0; i < one->count && n < MAX_KEYS - 1; i++)
-            names[n++] = one->fields[i].name;
+        for (const ssm2d_field *f = one->fields; f->name && n < MAX_KEYS - 1; f++)
+            names[n++] = f->name;
     return n;
 }
 
@@ -155,8 +154,8 @@ cJSON *train_settings_to_json(const train_settings *s)
     cJSON *root = cJSON_CreateObject(), *keys = root ? model_config_to_json(&s->model) : NULL;
     int good = keys != NULL;
     for (const field_group *one = g.list; one->fields; one++)
-        for (size_t i = 0; i < one->count && good; i++)
-            good = field_add_to_json(root, &one->fields[i], (const char *)s + one->offset);
+        for (const ssm2d_field *f = one->fields; f->name && good; f++)
+            good = field_add_to_json(root, f, (const char *)s + one->offset);
     while (good && keys->child) {
         cJSON *item = cJSON_DetachItemViaPointer(keys, keys->child);
         good = cJSON_AddItemToObject(root, item->string, item);

@@ -6,8 +6,7 @@
 static void test_table(void **state)
 {
     (void)state;
-    for (int i = 0; i < train_field_count; i++) {
-        const ssm2d_field *f = &train_fields[i];
+    for (const ssm2d_field *f = train_fields; f->name; f++) {
         char name[64]; /* as on the command line */
         snprintf(name, sizeof name, "%s", f->name);
         for (char *c = name; *c; c++)
