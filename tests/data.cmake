@@ -1,6 +1,6 @@
 # The tests of src/data.
 find_package(ZLIB REQUIRED)
-foreach(name resize dataset folder augment loader stages)
+foreach(name resize dataset folder augment loader stages targets)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name} PRIVATE ssm2d_data ssm2d_io ssm2d_objects PkgConfig::CMOCKA PkgConfig::JPEG ZLIB::ZLIB)
   add_test(NAME data_${name} COMMAND test_${name})
