@@ -5,8 +5,8 @@
  * (augment_flip.c is the shortest), a line in augmentations.def, and the file's name in
  * CMakeLists.txt. Its options are then settings of a run: on the command line, in files, in help.
  *
- * What it draws depends on (seed, its purpose, epoch, image) and on nothing else; in the BATCH stage
- * on (seed, its purpose, epoch, number of the batch). */
+ * What it draws depends on (seed, its purpose, epoch, image) and on nothing else; in the BATCH
+ * stage on (seed, its purpose, epoch, number of the batch). */
 #ifndef SSM2D_DATA_AUGMENTATION_H
 #define SSM2D_DATA_AUGMENTATION_H
 
@@ -53,8 +53,9 @@ typedef struct float_batch {
 
 typedef struct augmentation {
     const char *name, *help;
-    /* Its options, in a struct of its own of options_size bytes: the table ends with a field without
-     * a name. The names are settings and differ from all others; the defaults switch it off. */
+    /* Its options, in a struct of its own of options_size bytes: the table ends with a field
+     * without a name. The names are settings and differ from all others; the defaults switch it
+     * off. */
     const ssm2d_field *fields;
     size_t options_size;
     rng_purpose purpose;

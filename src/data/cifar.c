@@ -16,10 +16,9 @@ enum { SIDE = 32, PIXELS = 3 * SIDE * SIDE, FILES = 5, MAX_NAMES = 1 << 16 };
 
 typedef struct variant {
     int classes;
-    size_t labels;                   /* label bytes of a record, the last of which counts */
+    size_t labels;                   /* label bytes of a record; the last is the class */
     const char *files[2][FILES + 1]; /* by split, ended by NULL */
-    /* the file with the names of the classes, a line each; it need not be there */
-    const char *names;
+    const char *names; /* a file with the name of a class on each line, which may be missing */
     normalisation norm;
 } variant;
 
@@ -73,7 +72,7 @@ static ssm2d_status read_records(const char *path, uint8_t *out, size_t size, ss
     return status;
 }
 
-/* Names from the file beside the data, CIFAR-10's own, or numbers. */
+/* The names are those of the file beside the data; without it CIFAR-10's own, or numbers. */
 static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *error)
 {
     const variant *v = variant_of(d);
@@ -127,7 +126,7 @@ static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split spl
     for (int i = 0; !status && files[i]; i++) {
         dataset_path(path, sizeof path, folder, files[i]);
         status = read_records(path, at, counts[i] * record, error);
-        /* so that a bad label is counted from the file's own beginning */
+        /* one file at a time, so that the message about a bad label counts from its beginning */
         s->label = at + v->labels - 1;
         d->info.count = counts[i];
         if (!status) status = samples_check(d, path, error);

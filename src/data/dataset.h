@@ -7,7 +7,8 @@
 
 typedef enum dataset_split { DATASET_TRAIN, DATASET_TEST } dataset_split;
 
-/* Of pixels scaled to [0, 1], per channel. Of a grey data set all three are the same. */
+/* Mean and standard deviation of pixels scaled to [0, 1], per channel. All three are the same for
+ * grey images. */
 typedef struct normalisation {
     float mean[3], std[3];
 } normalisation;
@@ -25,8 +26,9 @@ typedef struct dataset_info {
     const char *const *class_names;
     int channels;       /* 1 grey or 3 RGB */
     size_t rows, cols;  /* 0: every image has its own */
-    normalisation norm; /* that of the whole training split, or what is customary */
-    /* of image files: a number that differs when their names or order do; else 0 */
+    normalisation norm; /* of the training split, or the values that are customary */
+    /* Of image files a hash of their names in their order, which shows that a folder has changed;
+     * else 0. */
     uint64_t names;
 } dataset_info;
 

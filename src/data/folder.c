@@ -23,14 +23,14 @@
 
 enum { MAX_CLASSES = 1 << 20 };
 
-/* An array that grows. */
+/* An array that grows by doubling. */
 typedef struct growing {
     void *items;
     size_t count, capacity;
 } growing;
 
 typedef struct entry {
-    size_t name; /* where in the text, which is names one after another, each ended by a zero */
+    size_t name; /* offset in the text, which holds the names one after another, each ended by 0 */
     int label;
 } entry;
 
@@ -180,7 +180,8 @@ done:
     return status;
 }
 
-/* A class of this split that is not one of training would get a wrong number, or none. */
+/* Refuses a class of this split that training does not have: it would get the number of another
+ * class, or none. */
 static ssm2d_status check_classes(dataset *d, const char *root, ssm2d_error *error)
 {
     listing here = {.context = d->context};
@@ -198,8 +199,8 @@ static ssm2d_status check_classes(dataset *d, const char *root, ssm2d_error *err
     return status;
 }
 
-/* Over labels and names. */
-static uint64_t names_number(const listing *l)
+/* The hash of all labels and names. */
+static uint64_t names_hash(const listing *l)
 {
     uint64_t hash = HASH_START;
     for (size_t i = 0; i < l->entries.count; i++) {
@@ -237,7 +238,7 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
                           "%s: has no images: expected *.png, *.jpg or *.jpeg", text_path(path));
     }
     d->info.count = l->entries.count;
-    d->info.names = names_number(l);
+    d->info.names = names_hash(l);
     d->info.channels = 3;
     d->info.norm = (normalisation){{.485f, .456f, .406f}, {.229f, .224f, .225f}};
     return status;

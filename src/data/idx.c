@@ -77,7 +77,7 @@ static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size
     return SSM2D_OK;
 }
 
-/* Nothing may follow; the check sum of a compressed file is compared here. */
+/* Refuses bytes after the last. Reading to the end also makes zlib compare the check sum. */
 static ssm2d_status read_end(gzFile file, const char *path, ssm2d_error *error)
 {
     char beyond;
@@ -91,7 +91,7 @@ static ssm2d_status read_end(gzFile file, const char *path, ssm2d_error *error)
                 code == Z_BUF_ERROR ? "cut off at its end" : "damaged: its check sum is wrong");
 }
 
-/* The header into sizes[rank]. */
+/* Reads and checks the header; sizes[rank] gets what it says. */
 static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t *sizes,
                                 ssm2d_error *error)
 {
@@ -137,7 +137,7 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     if (!status) status = read_header(file, path, rank, sizes, error);
     if (status) goto done;
     for (int i = 0; i < rank; i++) bytes *= sizes[i];
-    /* no memory for what cannot be in the file */
+    /* a header may claim anything: no memory is taken for more than the file can hold */
     held = (size_t)info.st_size * (gzdirect(file) ? 1 : MAX_DEFLATE);
     if (bytes > held) {
         status = fail(error, SSM2D_ERROR_ARGUMENT,
@@ -170,7 +170,8 @@ static int count_classes(const uint8_t *labels, size_t count)
     return largest + 1;
 }
 
-/* The classes are those of the training labels, when these are there. */
+/* For the test split *classes becomes the number of classes of the training labels, if there are
+ * any: the test labels need not have all of them. */
 static ssm2d_status find_classes(dataset *d, const char *folder, dataset_split split, int *classes,
                                  ssm2d_error *error)
 {
@@ -193,7 +194,7 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
     samples *s;
     ssm2d_status status = samples_create(d, &s, error);
     if (status) return status;
-    /* when it is not there, reading says so */
+    /* a file that is not there is reported when it is read */
     find_file(folder, split, IMAGES, images, sizeof images);
     find_file(folder, split, LABELS, labels, sizeof labels);
     status = read_file(d->context, images, 3, sizes, &s->blocks[0], error);

@@ -21,8 +21,9 @@ typedef struct slot {
     ssm2d_error error;
 } slot;
 
-/* Batches are numbered from the last seek on; batch t is in slot t % slots. The thread makes them,
- * the caller takes them and gives back the one before. */
+/* A ring of slots between two threads: the loader's thread makes batches, the caller takes them,
+ * and gives a slot back by taking the next. Batches are counted from the last seek on; batch t is
+ * in slot t % slot_count. */
 struct loader {
     const ssm2d_context *context;
     const dataset *data;
@@ -33,28 +34,29 @@ struct loader {
     slot *slots;
     size_t slot_count;
 
-    /* the thread's */
+    /* used by the loader's thread alone */
     augment *augment;
-    uint32_t *order; /* of the images in order_epoch */
+    uint32_t *order; /* [count], the images as they come in order_epoch */
     uint64_t order_epoch;
     int order_known;
 
     pthread_t thread;
     int started;
     pthread_mutex_t lock;
-    pthread_cond_t made_one, gave_one;
-    atomic_int hurry; /* what is being made is no longer wanted */
-    /* under the lock */
-    uint64_t made, taken, given;
-    uint64_t epoch; /* of the batch that is made next */
-    size_t number;
-    uint64_t seeks;
-    int failed, stop;
+    pthread_cond_t batch_made, slot_free;
+    atomic_int abandon; /* the batch that is being made is no longer wanted */
+    /* The rest is read and written under the lock. */
+    uint64_t made, taken, given_back; /* numbers of batches */
+    uint64_t epoch;                   /* of the batch that is made next */
+    size_t number;                    /* of that batch in its epoch */
+    uint64_t seeks;                   /* how many there were */
+    int failed;                       /* the batch made last is an error: nothing follows it */
+    int stop;                         /* the thread is to end */
 };
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Fisher-Yates. */
+/* The order of an epoch, a Fisher-Yates shuffle of all images. */
 static void shuffle(loader *l, uint64_t epoch)
 {
     if (l->order_known && l->order_epoch == epoch) return;
@@ -70,6 +72,7 @@ static void shuffle(loader *l, uint64_t epoch)
     l->order_known = 1;
 }
 
+/* Fills a slot. Returns early, with the slot half full, when the batch is abandoned. */
 static void make_batch(loader *l, slot *s, uint64_t epoch, size_t number)
 {
     const loader_options *o = &l->options;
@@ -86,7 +89,7 @@ static void make_batch(loader *l, slot *s, uint64_t epoch, size_t number)
     if (o->train) shuffle(l, epoch);
     for (size_t i = 0; i < s->batch.count && !s->status; i++) {
         size_t image = o->train ? l->order[first + i] : first + i;
-        if (atomic_load(&l->hurry)) return;
+        if (atomic_load(&l->abandon)) return;
         augment_begin(l->augment, epoch, image);
         s->status = dataset_fetch(l->data, image, augment_resize(l->augment),
                                   augment_pixels(l->augment), &s->error);
@@ -105,25 +108,25 @@ static void *run(void *arg)
     loader *l = arg;
     pthread_mutex_lock(&l->lock);
     while (!l->stop) {
-        if (l->failed || l->made - l->given == l->slot_count) {
-            pthread_cond_wait(&l->gave_one, &l->lock);
+        if (l->failed || l->made - l->given_back == l->slot_count) {
+            pthread_cond_wait(&l->slot_free, &l->lock);
             continue;
         }
         slot *s = &l->slots[l->made % l->slot_count];
         uint64_t seeks = l->seeks, epoch = l->epoch;
         size_t number = l->number;
-        atomic_store(&l->hurry, 0);
+        atomic_store(&l->abandon, 0);
         pthread_mutex_unlock(&l->lock);
         make_batch(l, s, epoch, number);
         pthread_mutex_lock(&l->lock);
-        if (seeks != l->seeks) continue;
+        if (seeks != l->seeks) continue; /* it was for the position before the seek */
         l->failed = s->status != SSM2D_OK;
         l->made++;
         if (++l->number == l->batches) {
             l->number = 0;
             l->epoch++;
         }
-        pthread_cond_signal(&l->made_one);
+        pthread_cond_signal(&l->batch_made);
     }
     pthread_mutex_unlock(&l->lock);
     return NULL;
@@ -187,7 +190,7 @@ static ssm2d_status take_memory(loader *l, ssm2d_error *error)
                 o->batch, o->rows, o->cols, o->channels);
 }
 
-/* Signals are for the threads that know of them. */
+/* The thread blocks all signals, so that they are delivered to the threads of the program. */
 static ssm2d_status start(loader *l, ssm2d_error *error)
 {
     sigset_t all, before;
@@ -222,8 +225,8 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     l->batches = o->train ? count / o->batch : div_up_size(count, o->batch);
     l->slot_count = (size_t)o->ahead + 1;
     pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->made_one, NULL);
-    pthread_cond_init(&l->gave_one, NULL);
+    pthread_cond_init(&l->batch_made, NULL);
+    pthread_cond_init(&l->slot_free, NULL);
     const augment_setup setup = {.options = &o->augment,
                                  .when = o->train ? AUGMENT_TRAINING : AUGMENT_EVALUATION,
                                  .seed = o->seed,
@@ -250,13 +253,13 @@ void loader_destroy(loader *l)
     if (l->started) {
         pthread_mutex_lock(&l->lock);
         l->stop = 1;
-        atomic_store(&l->hurry, 1);
-        pthread_cond_signal(&l->gave_one);
+        atomic_store(&l->abandon, 1);
+        pthread_cond_signal(&l->slot_free);
         pthread_mutex_unlock(&l->lock);
         pthread_join(l->thread, NULL);
     }
-    pthread_cond_destroy(&l->made_one);
-    pthread_cond_destroy(&l->gave_one);
+    pthread_cond_destroy(&l->batch_made);
+    pthread_cond_destroy(&l->slot_free);
     pthread_mutex_destroy(&l->lock);
     for (size_t i = 0; l->slots && i < l->slot_count; i++) {
         mem_free(l->context, l->slots[i].images);
@@ -275,11 +278,11 @@ label_kind loader_labels(const loader *l) { return l->labels; }
 ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error)
 {
     pthread_mutex_lock(&l->lock);
-    if (l->given != l->taken) { /* the batch before this one is done with */
-        l->given = l->taken;
-        pthread_cond_signal(&l->gave_one);
+    if (l->given_back != l->taken) { /* the batch before this one is done with */
+        l->given_back = l->taken;
+        pthread_cond_signal(&l->slot_free);
     }
-    while (l->made == l->taken) pthread_cond_wait(&l->made_one, &l->lock);
+    while (l->made == l->taken) pthread_cond_wait(&l->batch_made, &l->lock);
     const slot *s = &l->slots[l->taken % l->slot_count];
     ssm2d_status status = s->status;
     if (status) {
@@ -300,12 +303,12 @@ ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *
                     number, l->batches);
     pthread_mutex_lock(&l->lock);
     l->seeks++;
-    l->made = l->taken = l->given = 0;
+    l->made = l->taken = l->given_back = 0;
     l->epoch = number == l->batches ? epoch + 1 : epoch;
     l->number = number == l->batches ? 0 : number;
     l->failed = 0;
-    atomic_store(&l->hurry, 1);
-    pthread_cond_signal(&l->gave_one);
+    atomic_store(&l->abandon, 1);
+    pthread_cond_signal(&l->slot_free);
     pthread_mutex_unlock(&l->lock);
     return SSM2D_OK;
 }

@@ -1,9 +1,10 @@
 /* loader - batches of a data set, made ahead by a thread of its own.
  *
  * Training: the order of an epoch is a permutation that depends on (seed, epoch) only, images go
- * through the augmentations of training, and what does not fill a batch at the end of an epoch is
- * left out. Else: images in their order, through the augmentations of evaluation, the last batch is
- * smaller. Either way epoch follows epoch without end. After creation the loader takes no memory; decoding image files does. */
+ * through the augmentations of training, and what does not fill a batch at the end of an epoch
+ * is left out. Else: images in their order, through the augmentations of evaluation, the last
+ * batch is smaller. Either way epoch follows epoch without end. After creation the loader takes
+ * no memory; decoding image files does. */
 #ifndef SSM2D_DATA_LOADER_H
 #define SSM2D_DATA_LOADER_H
 
@@ -19,7 +20,7 @@ typedef struct loader_options {
     augment_options augment;
     double smoothing; /* of targets; only when train is set */
     normalisation norm;
-    int ahead; /* batches made while the caller works on one */
+    int ahead; /* how many batches are kept ready while the caller works on one */
 } loader_options;
 
 typedef struct loader_batch {
