@@ -1,14 +1,10 @@
-/* engine - a forward and a backward pass from parameters to output, in the order of parts.h, for
- * one number type. */
+/* execute - planning, a forward and a backward pass from parameters to output, in the order of
+ * layer_internal.h, for one number type. */
 #include "layer/layer_internal.h"
 #include "layer/scan.h"
 #include "layer/stream.h"
 
 #include <string.h>
-
-/* Every algorithm there is: one file, one line. */
-static const algorithm *const algorithms[] = {&algorithm_direct, &algorithm_fft, &algorithm_scan,
-                                              NULL};
 
 static const void *bodies_for(cpu_level level, int *lanes)
 {
@@ -17,6 +13,7 @@ static const void *bodies_for(cpu_level level, int *lanes)
     return simd;
 }
 
+/* What every algorithm needs. */
 static void plan_regions(ssm2d_plan *p)
 {
     const size_t W = (size_t)p->wide, K = (size_t)p->systems, C = (size_t)p->c_rows,
@@ -45,23 +42,65 @@ static void plan_regions(ssm2d_plan *p)
         if (training) p->at.dz = plan_reserve(p, p->options.batch, cells * H * size);
         if (training) p->at.norm_sums = plan_reserve(p, layer_norm_sums(p), size);
     }
-    if (p->algorithm->uses_kernel) two_sided_plan(p);
 }
+
+/* Every convolution, then the recurrence. */
+static const char *algorithm(int i)
+{
+    int convolutions = 0;
+    while (conv_algorithm_name(convolutions)) convolutions++;
+    return i == convolutions ? "scan" : conv_algorithm_name(i);
+}
+
+static ssm2d_status plan(ssm2d_plan *p, int i, ssm2d_error *error)
+{
+    p->algorithm = algorithm(i);
+    plan_regions(p);
+    if (!conv_algorithm_name(i)) return scan_plan_make(p, error);
+    conv_problem problem = {.context = p->context,
+                            .batch = p->options.batch,
+                            .rows = p->rows,
+                            .cols = p->cols,
+                            .channels = p->config.channels,
+                            .trunc_rows = p->trunc_rows,
+                            .trunc_cols = p->trunc_cols,
+                            .in = p->options.in,
+                            .out = p->conv_out,
+                            .inference = p->options.inference};
+    directions_reach(p, problem.reach);
+    ssm2d_status status = conv_plan_draft(&problem, p->algorithm, &p->conv, error);
+    if (status) return status;
+    directions_plan(p);
+    p->at.conv = plan_reserve(p, conv_plan_bytes(p->conv), 1);
+    return SSM2D_OK;
+}
+
+static double cost(const ssm2d_plan *p) { return p->conv ? conv_plan_cost(p->conv) : scan_cost(p); }
+
+static ssm2d_status finish(ssm2d_plan *p, ssm2d_error *error)
+{
+    return p->conv ? conv_plan_finish(p->conv, error) : SSM2D_OK;
+}
+
+static void release(ssm2d_plan *p) { conv_plan_destroy(p->conv); }
 
 static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params)
 {
     system_prepare(p, ws, params);
-    if (p->algorithm->uses_kernel) {
-        const ptrdiff_t T2 = p->trunc_cols, cells = p->trunc_rows * T2;
-        kernel_generate(p, ws, (kernel_view){REGION(real, ws, krows), cells, T2, 1, p->c_rows});
-        two_sided_prepare(p, ws);
-    }
-    if (p->algorithm->prepare) p->algorithm->prepare(p, ws);
+    if (!p->conv) return;
+    const ptrdiff_t T2 = p->trunc_cols, cells = p->trunc_rows * T2;
+    kernel_generate(p, ws, (kernel_view){REGION(real, ws, krows), cells, T2, 1, p->c_rows});
+    directions_prepare(p, ws);
+    conv_prepare(p->conv, REGION(void, ws, conv), REGION(real, ws, k2));
 }
 
 static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void *y)
 {
-    p->algorithm->apply(p, ws, u, p->config.layer_norm ? REGION(void, ws, z) : y);
+    real *out = p->config.layer_norm ? REGION(real, ws, z) : y;
+    if (p->conv)
+        conv_apply(p->conv, REGION(void, ws, conv), u, out);
+    else
+        scan_apply(p, ws, u, out);
     if (p->config.layer_norm) layer_norm_apply(p, ws, y);
 }
 
@@ -72,16 +111,20 @@ static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *param
         layer_norm_backward(p, ws, dy, dparams);
         dy = REGION(void, ws, dz);
     }
-    p->algorithm->backward(p, ws, u, dy, du, dparams != NULL);
+    if (p->conv)
+        conv_backward(p->conv, REGION(void, ws, conv), REGION(real, ws, k2), u, dy, du,
+                      dparams ? REGION(real, ws, dk2) : NULL);
+    else
+        scan_backward(p, ws, u, dy, du, dparams != NULL);
     if (!dparams) return;
-    if (p->algorithm->uses_kernel) {
-        two_sided_adjoint(p, ws);
-        kernel_adjoint(p, ws, two_sided_fetch, REGION(real, ws, ktable));
+    if (p->conv) {
+        directions_adjoint(p, ws);
+        kernel_adjoint(p, ws, directions_fetch, REGION(real, ws, ktable));
     }
     system_adjoint(p, ws, params, dparams);
 }
 
-/* How many channels of how many directions have a kernel of their own index; see two_sided.c. */
+/* How many channels of how many directions have a kernel of their own index; see directions.c. */
 static size_t indices(const ssm2d_plan *p)
 {
     return (size_t)p->config.channels
@@ -141,9 +184,20 @@ static size_t stream_numbers(const ssm2d_plan *p)
 {
     size_t walks = p->options.batch * (size_t)p->config.channels * (size_t)p->config.directions,
            numbers;
-    return __builtin_mul_overflow(walks, scan_state(p), &numbers) ? SIZE_MAX : numbers;
+    return __builtin_mul_overflow(walks, p->scan.state, &numbers) ? SIZE_MAX : numbers;
 }
 
-const typed_functions layer_functions = {sizeof(real),    algorithms,  bodies_for,    plan_regions,
-                                         prepare,         apply,       backward,      kernel,
-                                         kernel_backward, stream_push, stream_numbers};
+const typed_functions layer_functions = {.size = sizeof(real),
+                                         .simd = bodies_for,
+                                         .algorithm = algorithm,
+                                         .plan = plan,
+                                         .cost = cost,
+                                         .finish = finish,
+                                         .release = release,
+                                         .prepare = prepare,
+                                         .apply = apply,
+                                         .backward = backward,
+                                         .kernel = kernel,
+                                         .kernel_backward = kernel_backward,
+                                         .stream_push = stream_push,
+                                         .stream_numbers = stream_numbers};

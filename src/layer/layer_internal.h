@@ -1,12 +1,13 @@
-/* parts - the pieces of the layer that are compiled for each number type, in the order a forward
+/* layer_internal - the pieces of the layer that are compiled for each number type, in the order a forward
  * pass uses them. */
-#ifndef SSM2D_LAYER_PARTS_H
-#define SSM2D_LAYER_PARTS_H
+#ifndef SSM2D_LAYER_LAYER_INTERNAL_H
+#define SSM2D_LAYER_LAYER_INTERNAL_H
 
 #include "core/real.h"
+#include "conv/conv.h"
 #include "layer/layer_names.h"
-#include "simd/simd_table.h"
 #include "layer/plan.h"
+#include "simd/simd_table.h"
 
 /* system.c: raw parameters -> coef, c, centre, d, norm; and back: dcoef, dc, dcentre, dd -> dparams
  * (added to). */
@@ -31,19 +32,18 @@ void kernel_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_fetch *f
 /* numbers of scratch per worker; sets state_block */
 size_t kernel_states(ssm2d_plan *plan, int inference);
 
-/* two_sided.c: krows -> k2, all directions and D in one kernel; and dk2 -> ktable (as gradient) and
+/* directions.c: krows -> k2, all directions and D in one kernel; and dk2 -> ktable (as gradient) and
  * dd. */
-void two_sided_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws);
-void two_sided_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws);
-void two_sided_plan(ssm2d_plan *plan);
-kernel_fetch two_sided_fetch; /* reads the gradient in ktable */
+void directions_reach(const ssm2d_plan *plan, conv_reach reach[REACH_SIGNS]);
+void directions_plan(ssm2d_plan *plan);
+void directions_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws);
+void directions_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws);
+kernel_fetch directions_fetch; /* reads the gradient in ktable */
 
-/* layer_norm.c: y = LayerNorm(z), and z, dy -> dz; adds dgamma, dbeta to dparams unless NULL. */
+/* output_norm.c: y = LayerNorm(z), and z, dy -> dz; adds dgamma, dbeta to dparams unless NULL. */
 void layer_norm_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y);
 void layer_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy,
                          real *dparams);
 size_t layer_norm_sums(const ssm2d_plan *plan);
-
-extern const algorithm algorithm_direct, algorithm_fft, algorithm_scan;
 
 #endif

@@ -1,4 +1,4 @@
-#include "layer/fft_length.h"
+#include "conv/fft_length.h"
 
 #include "simd/fft_radix.h"
 
