@@ -1,6 +1,7 @@
 /* directions - flips and sums are linear, so all directions together are one two-sided kernel; D
  * joins it at offset (0, 0). */
 #include "core/arith.h"
+#include "layer/assign.h"
 #include "layer/layer_internal.h"
 
 #include <string.h>
@@ -10,13 +11,11 @@ typedef struct job {
     ssm2d_workspace *ws;
 } job;
 
-/* Channel h of direction r uses row (base + h) mod C of C: channels in turn. The table's rows
- * repeat their first `lanes` numbers at the end, so that any vector of channels is one contiguous
- * load; `start` says where. */
+/* Channels take the rows of C in turn (assign.h). The table's rows repeat their first `lanes` numbers
+ * at the end, so that any vector of channels is one contiguous load; `start` says where. */
 static size_t start(const ssm2d_plan *p, int r, int vector)
 {
-    size_t base = p->config.share_directions ? 0 : (size_t)r * (size_t)p->config.channels;
-    return (base + (size_t)vector * (size_t)p->lanes) % (size_t)p->c_rows;
+    return (size_t)c_row_of(&p->config, r, vector * p->lanes);
 }
 
 void directions_reach(const ssm2d_plan *p, conv_reach reach[REACH_SIGNS])

@@ -1,5 +1,6 @@
 /* execute - planning, a forward and a backward pass from parameters to output, in the order of
  * layer_internal.h, for one number type. */
+#include "layer/assign.h"
 #include "layer/layer_internal.h"
 #include "layer/scan.h"
 #include "layer/stream.h"
@@ -89,7 +90,7 @@ static void prepare(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params
     system_prepare(p, ws, params);
     if (!p->conv) return;
     const ptrdiff_t T2 = p->trunc_cols, cells = p->trunc_rows * T2;
-    kernel_generate(p, ws, (kernel_view){REGION(real, ws, krows), cells, T2, 1, p->c_rows});
+    kernel_generate(p, ws, (kernel_view){REGION(real, ws, krows), cells, T2, 1, NULL});
     directions_prepare(p, ws);
     conv_prepare(p->conv, REGION(void, ws, conv), REGION(real, ws, k2));
 }
@@ -124,40 +125,52 @@ static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *param
     system_adjoint(p, ws, params, dparams);
 }
 
-/* How many channels of how many directions have a kernel of their own index; see directions.c. */
-static size_t indices(const ssm2d_plan *p)
+/* Where [direction][channel] first uses a row of C; negative when nothing does. */
+static ptrdiff_t first_use(const ssm2d_plan *p, int c)
 {
-    return (size_t)p->config.channels
-           * (p->config.share_directions ? 1 : (size_t)p->config.directions);
+    const int H = p->config.channels;
+    for (int r = 0; r < p->config.directions; r++) {
+        const int h = channel_of_c_row(&p->config, r, c);
+        if (h < H) return (ptrdiff_t)r * H + h;
+    }
+    return -1;
 }
 
-/* Cuts the averaging out again: kernels are those of the single directions. */
+/* Each kernel is generated where it is used first and copied from there. The averaging is in C, and
+ * is taken out again: kernels are those of the single directions. */
 static void kernel(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, void *out)
 {
-    const size_t cells = (size_t)p->rows * (size_t)p->cols, used = indices(p),
-                 C = (size_t)p->c_rows;
-    const size_t all = (size_t)p->config.channels * (size_t)p->config.directions;
-    const size_t emitted = C < used ? C : used;
+    const int H = p->config.channels;
+    const size_t cells = (size_t)p->rows * (size_t)p->cols;
     real *k = out;
     system_prepare(p, ws, params);
-    memset(k, 0, emitted * cells * sizeof(real));
-    kernel_generate(p, ws, (kernel_view){k, (ptrdiff_t)cells, p->cols, 1, (int)emitted});
-    for (size_t i = 0; p->config.average && i < emitted * cells; i++)
-        k[i] *= (real)p->config.directions;
-    for (size_t i = emitted; i < all; i++) {
-        size_t from = i < used ? i % C : i % used;
-        memcpy(k + i * cells, k + from * cells, cells * sizeof(real));
+    for (int c = 0; c < p->c_rows; c++) {
+        const ptrdiff_t use = first_use(p, c);
+        if (use >= 0) memset(k + (size_t)use * cells, 0, cells * sizeof(real));
     }
+    kernel_generate(p, ws, (kernel_view){k, (ptrdiff_t)cells, p->cols, 1, first_use});
+    for (int r = 0; r < p->config.directions; r++)
+        for (int h = 0; h < H; h++) {
+            const size_t at = (size_t)r * (size_t)H + (size_t)h;
+            const size_t from = (size_t)first_use(p, c_row_of(&p->config, r, h));
+            if (from != at) {
+                memcpy(k + at * cells, k + from * cells, cells * sizeof(real));
+                continue;
+            }
+            for (size_t i = 0; p->config.average && i < cells; i++)
+                k[at * cells + i] *= (real)p->config.directions;
+        }
 }
 
+/* Row i of the gradient of the kernel of row c: the sum over all that use it. */
 static void fetch_kernel(const ssm2d_plan *p, const real *dkernel, int c, int i, real *row)
 {
-    const size_t cells = (size_t)p->rows * (size_t)p->cols, used = indices(p);
-    const size_t all = (size_t)p->config.channels * (size_t)p->config.directions;
+    const size_t cells = (size_t)p->rows * (size_t)p->cols;
     const real scale = p->config.average ? (real)p->config.directions : 1;
     memset(row, 0, (size_t)p->trunc_cols * sizeof(real));
-    for (size_t first = (size_t)c; first < used; first += (size_t)p->c_rows)
-        for (size_t index = first; index < all; index += used) {
+    for (int r = 0; r < p->config.directions; r++)
+        for (int h = channel_of_c_row(&p->config, r, c); h < p->config.channels; h += p->c_rows) {
+            const size_t index = (size_t)r * (size_t)p->config.channels + (size_t)h;
             const real *from = dkernel + index * cells + (size_t)i * (size_t)p->cols;
             for (int j = 0; j < p->trunc_cols; j++) row[j] += scale * from[j];
         }

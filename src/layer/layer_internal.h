@@ -17,11 +17,12 @@ double system_border(const ssm2d_plan *plan);
 void system_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params, real *dparams);
 
 /* kernel.c: coef, c, centre -> the kernel of every row of C. Element (row c, i, j) goes to
- * base[c*c_step + i*i_step + j*j_step]; rows of C from `rows` on are left out. */
+ * base[place*c_step + i*i_step + j*j_step]; place is c, or what `place` makes of it: a row for which
+ * that is negative is left out. */
 typedef struct kernel_view {
     real *base;
     ptrdiff_t c_step, i_step, j_step;
-    int rows;
+    ptrdiff_t (*place)(const ssm2d_plan *plan, int c); /* NULL: c itself */
 } kernel_view;
 void kernel_generate(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_view out);
 /* The adjoint, into dcoef, dc, dcentre (overwritten). fetch gives row i of the gradient of the

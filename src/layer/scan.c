@@ -8,6 +8,7 @@
 
 #include "core/arith.h"
 #include "core/status.h"
+#include "layer/assign.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,10 +77,9 @@ typedef struct walk {
 
 static walk walk_of(const ssm2d_plan *p, ssm2d_workspace *ws, int r, int h)
 {
-    int index = (p->config.share_directions ? 0 : r * p->config.channels) + h;
     walk w = {.flip = config_flip(&p->config, r),
-              .system = index % p->systems,
-              .c_row = index % p->c_rows};
+              .system = system_of(&p->config, r, h),
+              .c_row = c_row_of(&p->config, r, h)};
     w.coef = REGION(real, ws, coef) + (size_t)w.system * COEFS * (size_t)p->wide;
     w.c = REGION(real, ws, c) + (size_t)w.c_row * 2 * (size_t)p->wide;
     w.centre =
@@ -196,7 +196,7 @@ static void back_one(const job *t, const walk *w, size_t b, int h, real *gradien
     }
     memset(drow, 0, state * sizeof(real));
     for (int k = p->scan.blocks - 1; k >= 0; k--) {
-        int first = k * m, end = first + m < p->rows ? first + m : p->rows;
+        int first = k * m, end = min_int(first + m, p->rows);
         memcpy(block, kept + (size_t)k * state, state * sizeof(real));
         for (int i = first; i + 1 < end; i++) {
             real *next = block + (size_t)(i + 1 - first) * state;
@@ -242,16 +242,16 @@ static void sum_task(void *arg, size_t k, int worker)
                  R = (size_t)p->config.directions, numbers = p->scan.gradient;
     real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
     memset(dcoef, 0, COEFS * W * sizeof(real));
-    for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {
+    for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
+         c = next_c_row(&p->config, k, c)) {
         memset(REGION(real, t->ws, dc) + 2 * c * W, 0, 2 * W * sizeof(real));
         REGION(real, t->ws, dcentre)[c] = 0;
     }
     for (size_t chunk = 0; chunk < (size_t)p->scan.chunks; chunk++)
         for (size_t r = 0; r < R; r++)
             for (size_t h = 0; h < H; h++) {
-                size_t index = (p->config.share_directions ? 0 : r * H) + h,
-                       c = index % (size_t)p->c_rows;
-                if (index % (size_t)p->systems != k) continue;
+                if ((size_t)system_of(&p->config, (int)r, (int)h) != k) continue;
+                const size_t c = (size_t)c_row_of(&p->config, (int)r, (int)h);
                 const real *from = SCAN_REGION(t->ws, sums) + ((chunk * R + r) * H + h) * numbers;
                 for (size_t i = 0; i < COEFS * W; i++) dcoef[i] += from[i];
                 from += COEFS * W;
