@@ -3,6 +3,7 @@
 #include "problem.h"
 
 #include "graph/memory.h"
+#include "graph_helpers.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -69,7 +70,7 @@ static tensor *random_model(graph *g, uint64_t seed)
     tensor *made[MOST], *out = NULL;
     int used[MOST] = {0}, count = 0, params = 1 + below(&r, 3), nodes = 2 + below(&r, 20);
     const int most_adds = below(&r, 2);
-    for (; count < params; count++) made[count] = graph_param(g, 1, 2, shape, "p%d", count);
+    for (; count < params; count++) made[count] = graph_param(g, spec_of(2, shape), "p%d", count);
     made[count++] = graph_input(g, "x", 2, shape);
     for (int i = 0; i < nodes; i++) {
         int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count),
@@ -85,12 +86,13 @@ static tensor *random_model(graph *g, uint64_t seed)
         case 3: z = scale(g, x, 0.6); break;
         case 4: z = gelu(g, x); break;
         case 5:
-            z = layer_norm(g, x, graph_param(g, 0, 1, shape + 1, "gamma%d", below(&r, 3)),
-                           graph_param(g, 0, 1, shape + 1, "beta%d", below(&r, 3)), 0.1);
+            z = layer_norm(g, x, graph_param(g, spec_of(1, shape + 1), "gamma%d", below(&r, 3)),
+                           graph_param(g, spec_of(1, shape + 1), "beta%d", below(&r, 3)), 0.1);
             break;
         default:
-            z = linear(g, x, graph_param(g, 1, 2, (size_t[]){COLS, COLS}, "w%d", below(&r, 3)),
-                       below(&r, 2) ? graph_param(g, 0, 1, shape + 1, "b%d", i) : NULL);
+            z = linear(g, x,
+                       graph_param(g, spec_of(2, (size_t[]){COLS, COLS}), "w%d", below(&r, 3)),
+                       below(&r, 2) ? graph_param(g, spec_of(1, shape + 1), "b%d", i) : NULL);
         }
         made[count++] = z;
     }
@@ -253,8 +255,9 @@ static tensor *mlp(graph *g, int depth)
     const size_t in[] = {64, 32};
     tensor *x = graph_input(g, "x", 2, in);
     for (int i = 0; i < depth; i++) {
-        tensor *h = linear(g, x, graph_param(g, 1, 2, (size_t[]){128, 32}, "up%d", i), NULL);
-        h = linear(g, gelu(g, h), graph_param(g, 1, 2, (size_t[]){32, 128}, "down%d", i), NULL);
+        tensor *h = linear(g, x, graph_param(g, spec_of(2, (size_t[]){128, 32}), "up%d", i), NULL);
+        h = linear(g, gelu(g, h), graph_param(g, spec_of(2, (size_t[]){32, 128}), "down%d", i),
+                   NULL);
         x = add(g, x, h);
     }
     return x;
@@ -318,7 +321,8 @@ static int build_all(long fail_at)
     if (!status) {
         tensor *x = graph_input(g, "x", 3, tokens);
         for (int i = 0; i < 70; i++) x = gelu(g, scale(g, x, 0.5));
-        tensor *params = graph_param(g, 0, 1, (size_t[]){ssm2d_param_total(&config)}, "mixer");
+        tensor *params =
+            graph_param(g, spec_of(1, (size_t[]){ssm2d_param_total(&config)}), "mixer");
         x = mix_ssm2d(g, x, params, &config, 1, 2, 3);
         x = attention(g, x, 2);
         status = graph_finish(g, x, &error);
@@ -371,7 +375,8 @@ static void refuse(graph *g, int which)
     case 15: input(g, 3, 2, 0, 4, 0); break;
     case 16: input(g, 3, SIZE_MAX / 2, 8, 4, 0); break;
     case 17:
-        graph_param(g, 0, 1, (size_t[]){3}, "w"), graph_param(g, 0, 1, (size_t[]){4}, "w");
+        graph_param(g, spec_of(1, (size_t[]){3}), "w"),
+            graph_param(g, spec_of(1, (size_t[]){4}), "w");
         break;
     case 18: embed(g, flat, NULL, NULL); break;
     case 19: patches(g, input(g, 4, 1, 3, 8, 8), 0); break;
@@ -418,11 +423,11 @@ static void first_bad_tensor_is_named(void **state)
     graph *g = graph_of(context, 1);
     double x[ROWS * COLS];
     tensor *in = graph_input(g, "image", 2, shape);
-    tensor *a = add(g, in, graph_param(g, 1, 2, shape, "a"));
-    tensor *b = gate(g, a, graph_param(g, 1, 2, shape, "b"));
+    tensor *a = add(g, in, graph_param(g, spec_of(2, shape), "a"));
+    tensor *b = gate(g, a, graph_param(g, spec_of(2, shape), "b"));
     tensor *c = scale(g, b, 1e-200), *d = scale(g, c, 1e200),
-           *out = gelu(g, layer_norm(g, d, graph_param(g, 0, 1, shape + 1, "gamma"),
-                                     graph_param(g, 0, 1, shape + 1, "beta"), 1e-5));
+           *out = gelu(g, layer_norm(g, d, graph_param(g, spec_of(1, shape + 1), "gamma"),
+                                     graph_param(g, spec_of(1, shape + 1), "beta"), 1e-5));
     out = add(g, d, scale(g, out, 0));
     finish(g, out);
     double *p = doubles(g->param_count), *dp = doubles(g->param_count);

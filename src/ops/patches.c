@@ -71,5 +71,6 @@ tensor *patches(graph *g, tensor *x, int patch)
     node *n = graph_add(g, &op_patches, 1, &x, 3, shape);
     if (!n) return NULL;
     n->size[0] = p;
+    n->out->grid = (token_grid){0, (int)(x->shape[2] / p), (int)(x->shape[3] / p)};
     return n->out;
 }

@@ -3,7 +3,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "data/targets.h"
-#include "models/build.h"
+#include "models/model.h"
 
 #include <math.h>
 #include <string.h>
