@@ -240,11 +240,11 @@ static void second_step_is_the_first(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static int steps_of(const graph *g, step_kind kind)
+static int visits_of(const graph *g, visit_kind kind)
 {
     const memory_plan *p = g->plan;
     int count = 0;
-    for (int i = 0; i < p->steps; i++) count += p->step[i].kind == kind;
+    for (int i = 0; i < p->visits; i++) count += p->visit[i].kind == kind;
     return count;
 }
 
@@ -270,8 +270,9 @@ static void memory_is_used_again(void **state)
             graph *g = graph_of(context, train);
             finish(g, mlp(g, 4 << i));
             (train ? training : inference)[i] = g->bytes;
-            assert_int_equal(steps_of(g, STEP_AGAIN), train ? 4 << i : 0); /* every GELU, once */
-            assert_int_equal(steps_of(g, STEP_BACKWARD), train ? 16 << i : 0);
+            assert_int_equal(visits_of(g, VISIT_RECOMPUTE),
+                             train ? 4 << i : 0); /* every GELU, once */
+            assert_int_equal(visits_of(g, VISIT_BACKWARD), train ? 16 << i : 0);
             graph_destroy(g);
         }
     }

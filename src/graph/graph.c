@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include "core/status.h"
+#include "graph/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ void graph_destroy(graph *g)
     for (int i = 0; i < g->tensor_count; i++) mem_free(g->context, g->tensors[i]);
     mem_free(g->context, g->nodes);
     mem_free(g->context, g->tensors);
+    mem_free(g->context, g->names);
     mem_free(g->context, g->plan);
     mem_free(g->context, g->memory);
     mem_free(g->context, g);
@@ -51,23 +53,25 @@ static void *no_memory(graph *g)
     return NULL;
 }
 
-/* Room for one more pointer in a list that doubles. */
-static int grow(graph *g, void ***list, int count, int *room)
+/* Makes a list large enough for one more pointer, by doubling it. */
+static int grow(graph *g, void ***list, int count, int *capacity)
 {
-    if (count < *room) return 1;
-    int wanted = *room ? 2 * *room : 64;
+    if (count < *capacity) return 1;
+    int wanted = *capacity ? 2 * *capacity : 64;
     void **bigger = mem_alloc(g->context, (size_t)wanted * sizeof *bigger);
     if (!bigger) return no_memory(g), 0;
     if (*list) memcpy(bigger, *list, (size_t)count * sizeof *bigger);
     mem_free(g->context, *list);
     *list = bigger;
-    *room = wanted;
+    *capacity = wanted;
     return 1;
 }
 
 static tensor *new_tensor(graph *g, role kind, int rank, const size_t *shape)
 {
-    if (g->status || !grow(g, (void ***)&g->tensors, g->tensor_count, &g->tensor_room)) return NULL;
+    if (g->status || !grow(g, (void ***)&g->tensors, g->tensor_count, &g->tensor_capacity))
+        return NULL;
+    if (!names_reserve(g)) return no_memory(g);
     tensor *t = mem_alloc(g->context, sizeof *t);
     if (!t) return no_memory(g);
     t->role = kind;
@@ -92,13 +96,6 @@ tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape)
     tensor *t = new_tensor(g, ROLE_INPUT, rank, shape);
     if (t) snprintf(t->name, sizeof t->name, "%s", name);
     return t;
-}
-
-tensor *graph_find(const graph *g, const char *name)
-{
-    for (int i = 0; i < g->tensor_count; i++)
-        if (!strcmp(g->tensors[i]->name, name)) return g->tensors[i];
-    return NULL;
 }
 
 tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
@@ -129,7 +126,7 @@ tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const ch
 node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int rank,
                 const size_t *shape)
 {
-    if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_room)) return NULL;
+    if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_capacity)) return NULL;
     node *n = mem_alloc(g->context, sizeof *n);
     if (!n) return no_memory(g);
     n->op = what;

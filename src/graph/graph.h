@@ -20,6 +20,7 @@ typedef struct graph graph;
 typedef struct node node;
 typedef struct tensor tensor;
 typedef struct op op;
+typedef struct name_table name_table;
 
 typedef enum role {
     ROLE_INPUT, /* given by the caller before each run; has no gradient */
@@ -81,7 +82,8 @@ struct graph {
     uint64_t seed, step;
     node **nodes;
     tensor **tensors;
-    int node_count, tensor_count, node_room, tensor_room;
+    int node_count, tensor_count, node_capacity, tensor_capacity;
+    name_table *names;
     size_t param_count; /* numbers in the flat arrays */
     char *memory;       /* of a step */
     size_t bytes;

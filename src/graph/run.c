@@ -1,4 +1,4 @@
-/* run - goes through the planned steps; before each, the node is told where its memory is. */
+/* run - makes the planned visits; before each, the node is told where its memory is. */
 #include "graph/memory.h"
 
 #include <math.h>
@@ -22,26 +22,26 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void run_step(graph *g, const step *s)
+static void make_visit(graph *g, const visit *v)
 {
-    s->node->scratch = (real *)(void *)(g->memory + s->scratch);
-    if (s->kind == STEP_BACKWARD) {
-        s->node->op->backward(g, s->node);
+    node *n = v->node;
+    n->scratch = (real *)(void *)(g->memory + v->scratch);
+    if (v->kind == VISIT_BACKWARD) {
+        n->op->backward(g, n);
         return;
     }
-    s->node->out->data = (real *)(void *)(g->memory + s->out);
-    s->node->op->forward(g, s->node);
+    n->out->data = (real *)(void *)(g->memory + v->out);
+    n->op->forward(g, n);
 }
 
 static void run(graph *g, int first, int end)
 {
     const memory_plan *p = g->plan;
     for (int i = first; i < end; i++) {
-        double start = p->times ? now() : 0;
-        run_step(g, &p->step[i]);
-        if (p->times)
-            p->times[2 * p->step[i].node->index + (p->step[i].kind != STEP_FORWARD)] +=
-                now() - start;
+        const visit *v = &p->visit[i];
+        const double start = p->times ? now() : 0;
+        make_visit(g, v);
+        if (p->times) p->times[2 * v->node->index + (v->kind != VISIT_FORWARD)] += now() - start;
     }
 }
 
@@ -54,7 +54,7 @@ void graph_forward(graph *g)
 void graph_backward(graph *g)
 {
     const memory_plan *p = g->plan;
-    run(g, p->backward, p->steps);
+    run(g, p->backward, p->visits);
 }
 
 void graph_time(graph *g, double *times)
@@ -79,12 +79,14 @@ const char *graph_find_bad(graph *g)
     for (int i = 0; i < g->tensor_count; i++)
         if (g->tensors[i]->role != ROLE_VALUE && bad(g->tensors[i]->data, g->tensors[i]->count))
             return g->tensors[i]->name;
-    for (int i = 0; i < p->steps; i++) {
-        const node *n = p->step[i].node;
-        run_step(g, &p->step[i]);
-        if (p->step[i].kind != STEP_BACKWARD && bad(n->out->data, n->out->count))
-            return n->out->name;
-        for (int k = 0; p->step[i].kind == STEP_BACKWARD && k < n->inputs; k++)
+    for (int i = 0; i < p->visits; i++) {
+        const node *n = p->visit[i].node;
+        make_visit(g, &p->visit[i]);
+        if (p->visit[i].kind != VISIT_BACKWARD) {
+            if (bad(n->out->data, n->out->count)) return n->out->name;
+            continue;
+        }
+        for (int k = 0; k < n->inputs; k++)
             if (n->in[k] && n->in[k]->needs_grad && bad(n->in[k]->grad, n->in[k]->count))
                 return n->in[k]->name;
     }
