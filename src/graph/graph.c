@@ -1,8 +1,10 @@
 #include "graph/graph.h"
 
+#include "core/arith.h"
 #include "core/status.h"
 #include "graph/names.h"
 
+#include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,11 +126,15 @@ tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const ch
 }
 
 node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int rank,
-                const size_t *shape)
+                const size_t *shape, const void *attributes, size_t bytes)
 {
     if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_capacity)) return NULL;
-    node *n = mem_alloc(g->context, sizeof *n);
-    if (!n) return no_memory(g);
+    const size_t head = div_up_size(sizeof(node), alignof(max_align_t)) * alignof(max_align_t);
+    char *memory = mem_alloc(g->context, head + bytes);
+    if (!memory) return no_memory(g);
+    node *n = (node *)(void *)memory;
+    n->attributes = memory + head;
+    if (attributes) memcpy(n->attributes, attributes, bytes);
     n->op = what;
     n->index = g->node_count;
     n->inputs = inputs;

@@ -61,6 +61,8 @@ struct op {
     void (*forward)(const graph *g, const node *n);
     void (*backward)(const graph *g, const node *n); /* NULL: nothing to differentiate */
     void (*destroy)(graph *g, node *n);              /* of what prepare made; may be NULL */
+    /* multiply-adds of matrix products in one forward or backward; NULL: it has none */
+    double (*products)(const node *n, int backward);
 };
 
 struct node {
@@ -68,9 +70,8 @@ struct node {
     int index, inputs;
     tensor *in[GRAPH_INPUTS], *out;
     int adds[GRAPH_INPUTS];
-    size_t size[4]; /* the operator's own numbers */
-    double value[2];
-    void *object; /* the operator's own state, made by prepare */
+    void *attributes; /* the operator's own struct, which does not change after building */
+    void *object;     /* the operator's own state, made by prepare */
     real *saved, *scratch;
 };
 
@@ -102,9 +103,11 @@ tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape);
 /* name is formatted; the same name and shape again gives the same tensor. */
 tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* For operators: a node with its output; shape may be NULL for that of in[0]. */
+/* For operators: a node with its output; shape may be NULL for that of in[0]. `bytes` of attributes
+ * are copied into memory of the node; where attributes is NULL they are zero, for the operator to
+ * fill. */
 node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank,
-                const size_t *shape);
+                const size_t *shape, const void *attributes, size_t bytes);
 tensor *graph_fail(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tensor *graph_find(const graph *g, const char *name); /* NULL when there is none */
 

@@ -19,7 +19,13 @@ typedef struct job {
  * and v would count. */
 enum { TASKS_WANTED = 12, PART_LEAST = 48 };
 
-static size_t heads_of(const node *n) { return n->size[0]; }
+typedef struct attention_attributes {
+    size_t heads;
+} attention_attributes;
+
+static const attention_attributes *attributes_of(const node *n) { return n->attributes; }
+
+static size_t heads_of(const node *n) { return attributes_of(n)->heads; }
 static size_t width_of(const node *n) { return last_axis(n->out) / heads_of(n); }
 
 static size_t saved(const graph *g, const node *n)
@@ -97,13 +103,19 @@ static void run(const graph *g, const node *n, int back)
 static void forward(const graph *g, const node *n) { run(g, n, 0); }
 static void backward(const graph *g, const node *n) { run(g, n, 1); }
 
+static double products(const node *n, int back)
+{
+    return (double)n->out->count * (double)n->out->shape[1] * (back ? 5 : 2);
+}
+
 const op op_attention = {.name = "attention",
                          .reads_in = 1,
                          .reads_out = 1,
                          .saved = saved,
                          .scratch = scratch,
                          .forward = forward,
-                         .backward = backward};
+                         .backward = backward,
+                         .products = products};
 
 tensor *attention(graph *g, tensor *qkv, int heads)
 {
@@ -113,8 +125,7 @@ tensor *attention(graph *g, tensor *qkv, int heads)
         return graph_fail(g, "attention: %s is not (batch, tokens, 3 * channels) for %d heads",
                           shape_text(qkv, one), heads);
     const size_t shape[] = {qkv->shape[0], qkv->shape[1], qkv->shape[2] / 3};
-    node *n = graph_add(g, &op_attention, 1, &qkv, 3, shape);
-    if (!n) return NULL;
-    n->size[0] = (size_t)heads;
-    return n->out;
+    const attention_attributes a = {(size_t)heads};
+    node *n = graph_add(g, &op_attention, 1, &qkv, 3, shape, &a, sizeof a);
+    return n ? n->out : NULL;
 }

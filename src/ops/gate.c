@@ -38,6 +38,6 @@ tensor *gate(graph *g, tensor *a, tensor *b)
     if (!same_shape(a, b))
         return graph_fail(g, "gate: shapes %s and %s differ", shape_text(a, one),
                           shape_text(b, two));
-    node *n = graph_add(g, &op_gate, 2, (tensor *[]){a, b}, 0, NULL);
+    node *n = graph_add(g, &op_gate, 2, (tensor *[]){a, b}, 0, NULL, NULL, 0);
     return n ? n->out : NULL;
 }

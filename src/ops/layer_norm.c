@@ -13,6 +13,12 @@
 enum { X, GAMMA, BETA };
 enum { PART_ROWS = 64, MOST_PARTS = 64 };
 
+typedef struct layer_norm_attributes {
+    double eps;
+} layer_norm_attributes;
+
+static const layer_norm_attributes *attributes_of(const node *n) { return n->attributes; }
+
 typedef struct job {
     const graph *g;
     const node *n;
@@ -47,7 +53,7 @@ static void forward_part(void *arg, size_t part, int worker)
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
         j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL,
                       n->in[X]->data + r * D, n->in[GAMMA]->data, n->in[BETA]->data, D,
-                      (real)n->value[0]);
+                      (real)attributes_of(n)->eps);
 }
 
 static void backward_part(void *arg, size_t part, int worker)
@@ -100,8 +106,7 @@ tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
     if (gamma->count != last_axis(x) || beta->count != last_axis(x))
         return graph_fail(g, "layer_norm: input %s does not fit weights %s", shape_text(x, one),
                           shape_text(gamma->count != last_axis(x) ? gamma : beta, two));
-    node *n = graph_add(g, &op_layer_norm, 3, (tensor *[]){x, gamma, beta}, 0, NULL);
-    if (!n) return NULL;
-    n->value[0] = eps;
-    return n->out;
+    const layer_norm_attributes a = {eps};
+    node *n = graph_add(g, &op_layer_norm, 3, (tensor *[]){x, gamma, beta}, 0, NULL, &a, sizeof a);
+    return n ? n->out : NULL;
 }

@@ -163,13 +163,20 @@ static void backward(const graph *g, const node *nd)
         pool_run(g->context->pool, (n + BLOCK_COLS - 1) / BLOCK_COLS, weight_block, &j);
 }
 
+static double products(const node *nd, int back)
+{
+    const double one = (double)nd->in[0]->count * (double)last_axis(nd->out);
+    return back ? one * (nd->in[0]->needs_grad + nd->in[1]->needs_grad) : one;
+}
+
 const op op_linear = {.name = "linear",
                       .reads_in = 3,
                       .scratch = scratch,
                       .prepare = prepare,
                       .forward = forward,
                       .backward = backward,
-                      .destroy = destroy};
+                      .destroy = destroy,
+                      .products = products};
 
 tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
 {
@@ -186,6 +193,6 @@ tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
     size_t shape[GRAPH_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = w->shape[0];
-    node *n = graph_add(g, &op_linear, b ? 3 : 2, (tensor *[]){x, w, b}, x->rank, shape);
+    node *n = graph_add(g, &op_linear, b ? 3 : 2, (tensor *[]){x, w, b}, x->rank, shape, NULL, 0);
     return n ? n->out : NULL;
 }

@@ -2,16 +2,22 @@
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
+typedef struct scale_attributes {
+    double factor;
+} scale_attributes;
+
+static const scale_attributes *attributes_of(const node *n) { return n->attributes; }
+
 static void forward_part(const node *n, size_t first, size_t end)
 {
-    const real factor = (real)n->value[0], *x = n->in[0]->data;
+    const real factor = (real)attributes_of(n)->factor, *x = n->in[0]->data;
     real *y = n->out->data;
     for (size_t i = first; i < end; i++) y[i] = factor * x[i];
 }
 
 static void backward_part(const node *n, size_t first, size_t end)
 {
-    const real factor = (real)n->value[0], *dy = n->out->grad;
+    const real factor = (real)attributes_of(n)->factor, *dy = n->out->grad;
     real *dx = n->in[0]->grad;
     for (size_t i = first; i < end; i++) dx[i] = factor * dy[i] + (n->adds[0] ? dx[i] : 0);
 }
@@ -30,8 +36,7 @@ const op op_scale = {.name = "scale", .cheap = 1, .forward = forward, .backward 
 tensor *scale(graph *g, tensor *x, double factor)
 {
     if (g->status) return NULL;
-    node *n = graph_add(g, &op_scale, 1, &x, 0, NULL);
-    if (!n) return NULL;
-    n->value[0] = factor;
-    return n->out;
+    const scale_attributes a = {factor};
+    node *n = graph_add(g, &op_scale, 1, &x, 0, NULL, &a, sizeof a);
+    return n ? n->out : NULL;
 }

@@ -18,6 +18,6 @@ const op op_sigmoid = {.name = "sigmoid", .reads_out = 1, .forward = forward, .b
 tensor *sigmoid(graph *g, tensor *x)
 {
     if (g->status) return NULL;
-    node *n = graph_add(g, &op_sigmoid, 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_sigmoid, 1, &x, 0, NULL, NULL, 0);
     return n ? n->out : NULL;
 }

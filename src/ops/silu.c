@@ -19,6 +19,6 @@ const op op_silu = {
 tensor *silu(graph *g, tensor *x)
 {
     if (g->status) return NULL;
-    node *n = graph_add(g, &op_silu, 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_silu, 1, &x, 0, NULL, NULL, 0);
     return n ? n->out : NULL;
 }
