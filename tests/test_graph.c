@@ -378,15 +378,40 @@ static void refuse(graph *g, int which)
     case 19: patches(g, input(g, 4, 1, 3, 8, 8), 0); break;
     case 20: attention(g, x, 0); break;
     case 21: embed(g, input(g, 4, 2, 3, 4, 5), NULL, NULL); break;
+    case 22: cross_entropy(g, flat, graph_param(g, 0, 2, flat->shape, "labels")); break;
+    case 23: bce(g, flat, graph_param(g, 0, 2, flat->shape, "labels")); break;
+    case 24: bce(g, flat, scale(g, flat, 2)); break;
     default: graph_fail(g, "the last one"); break;
     }
 }
 
 static const char *const words[] = {
-    "add",       "gate",          "linear",     "attention",   "attention", "layer_norm",
-    "patches",   "patches",       "take_token", "mean_tokens", "embed",     "dropout",
-    "drop_path", "cross_entropy", "bce",        "axis 1",      "axis",      "w",
-    "embed",     "patches",       "attention",  "embed",       "last"};
+    "add",
+    "gate",
+    "linear",
+    "attention",
+    "attention",
+    "layer_norm",
+    "patches",
+    "patches",
+    "take_token",
+    "mean_tokens",
+    "embed",
+    "dropout",
+    "drop_path",
+    "cross_entropy",
+    "bce",
+    "axis 1",
+    "axis",
+    "w",
+    "embed",
+    "patches",
+    "attention",
+    "embed",
+    "cross_entropy: targets must be an input of the graph, not labels",
+    "bce: targets must be an input of the graph, not labels",
+    "bce: targets must be an input of the graph, not 0:scale",
+    "last"};
 
 static void first_error_is_kept(void **state)
 {

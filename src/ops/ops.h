@@ -47,10 +47,12 @@ tensor *softmax(graph *g, tensor *x); /* over the last axis */
 tensor *dropout(graph *g, tensor *x, double rate);
 tensor *drop_path(graph *g, tensor *x, double rate);
 
-/* Mean over the batch of -sum_c t_c * log softmax(x)_c.  x, targets: [B][classes]; loss: [1].
- * targets sum to one. */
+/* Losses: [1]. Targets have the shape of x, must be an input of the graph, and get no gradient. */
+
+/* Mean over the batch of -sum_c t_c * log softmax(x)_c.  x, targets: [B][classes]; the targets of
+ * an image sum to one. */
 tensor *cross_entropy(graph *g, tensor *x, tensor *targets);
-/* Mean over batch and classes of the binary cross-entropy of sigmoid(x). */
+/* Mean over all numbers of the binary cross-entropy of sigmoid(x). */
 tensor *bce(graph *g, tensor *x, tensor *targets);
 
 #endif
