@@ -7,7 +7,8 @@
  *
  *     ssm2d_context *ctx;  ssm2d_plan *plan;  ssm2d_workspace *ws;  ssm2d_error err;
  *     ssm2d_config cfg = ssm2d_config_default();          cfg.channels = 192;
- *     ssm2d_plan_options opt = ssm2d_plan_options_default(); opt.batch = 128; opt.rows = opt.cols = 8;
+ *     ssm2d_plan_options opt = ssm2d_plan_options_default();
+ *     opt.batch = 128; opt.rows = opt.cols = 8;
  *     if (ssm2d_context_create(NULL, &ctx, &err) || ssm2d_plan_create(ctx, &cfg, &opt, &plan, &err)
  *         || ssm2d_workspace_create(plan, &ws, &err)) { puts(err.line); ... }
  *     float *params = malloc(ssm2d_param_total(&cfg) * sizeof *params);
@@ -121,19 +122,37 @@ typedef struct ssm2d_config {
 SSM2D_API ssm2d_config ssm2d_config_default(void);
 SSM2D_API ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error);
 
-/* Every field of ssm2d_config described, so that a program can list, parse and bound them. Every
- * field is an int or an enum of int size at `offset`. */
+/* One field of a configuration, described, so that a program can list, parse, check and print it.
+ * The fields of ssm2d_config are integers, flags and choices; the other kinds are there for
+ * configurations of programs that use the same description. */
+typedef enum ssm2d_kind {
+    SSM2D_KIND_INT,    /* int */
+    SSM2D_KIND_REAL,   /* double */
+    SSM2D_KIND_FLAG,   /* int: 0 false, 1 true */
+    SSM2D_KIND_CHOICE, /* int, or an enum: the place of its name in `names` */
+    SSM2D_KIND_TEXT,   /* char[SSM2D_TEXT], not empty */
+    SSM2D_KIND_PAIR,   /* int[2]: rows and columns; one number stands for both */
+    SSM2D_KIND_LIST    /* ssm2d_list */
+} ssm2d_kind;
+
+#define SSM2D_TEXT 1024
+#define SSM2D_LIST 8
+typedef struct ssm2d_list {
+    int count, at[SSM2D_LIST];
+} ssm2d_list;
+
 typedef struct ssm2d_field {
     const char *name;
     const char *help;
-    size_t offset;
-    int minimum, maximum, standard;
-    /* of an enum's or a flag's values minimum .. maximum; NULL for a number */
-    const char *const *names;
-    /* when not every value in between will do: a list ended by 0; else NULL */
-    const int *allowed;
+    ssm2d_kind kind;
+    size_t offset;             /* in the configuration */
+    double minimum, maximum;   /* of numbers, both included */
+    const char *default_value; /* as text; NULL: the field has none and must be set */
+    const char *const *names;  /* of a choice, ended by NULL */
+    const int *allowed; /* when not every integer in between will do: ended by 0; else NULL */
 } ssm2d_field;
 
+/* The table ends with a field whose name is NULL; *count, unless NULL, gets how many there are. */
 SSM2D_API const ssm2d_field *ssm2d_config_fields(size_t *count);
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -203,7 +222,8 @@ SSM2D_API ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_work
                                               ssm2d_error *error);
 SSM2D_API void ssm2d_workspace_destroy(ssm2d_workspace *workspace);
 
-/* ---- executing: pointers are to float or double as the plan says; inputs and outputs must not overlap ---- */
+/* ---- executing ---------------------------------------------------------------------------------
+ * Pointers are to float or double as the plan says; inputs and outputs must not overlap. */
 
 /* y = layer(u). The same as prepare, then apply. */
 SSM2D_API void ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params,

@@ -1,4 +1,5 @@
 /* The public interface itself: what it tells, what it refuses and how it says so. */
+#include "core/field.h"
 #include "problem.h"
 
 #include <limits.h>
@@ -137,31 +138,36 @@ static void field_table(void **state)
             assert_int_not_equal(f->offset, fields[j].offset);
             assert_string_not_equal(f->name, fields[j].name);
         }
-        assert_int_equal(f->standard, *field_of(&standard, f));
-        assert_true(f->minimum < f->maximum);
-        for (int k = 0; f->names && k <= f->maximum - f->minimum; k++)
-            assert_true(f->names[k] && f->names[k][0]);
-        field_is_refused(f, f->minimum - 1);
-        if (f->maximum < INT_MAX) field_is_refused(f, f->maximum + 1);
+        const int minimum = (int)f->minimum, maximum = (int)f->maximum;
+        ssm2d_config parsed = standard;
+        if (!f->default_value) assert_int_equal(*field_of(&standard, f), 0);
+        if (f->default_value && field_parse((field_source){0}, f, f->default_value, &parsed, NULL))
+            fail_msg("%s: its default is refused", f->name);
+        assert_memory_equal(&parsed, &standard, sizeof parsed);
+        assert_true(minimum < maximum);
+        for (int k = 0; f->names && k <= maximum; k++) assert_true(f->names[k] && f->names[k][0]);
+        if (f->names) assert_null(f->names[maximum + 1]);
+        field_is_refused(f, minimum - 1);
+        if (maximum < INT_MAX) field_is_refused(f, maximum + 1);
         field_is_refused(f, INT_MIN);
-        if (f->maximum < INT_MAX) field_is_refused(f, INT_MAX);
+        if (maximum < INT_MAX) field_is_refused(f, INT_MAX);
 
         ssm2d_config c = config_of(8);
         ssm2d_error error;
-        *field_of(&c, f) = f->minimum;
+        *field_of(&c, f) = minimum;
         if (ssm2d_config_check(&c, &error)) fail_msg("the minimum is refused: %s", error.line);
         if (f->allowed) {
             int last = 0;
-            for (int v = f->minimum; v <= f->maximum; v++) {
+            for (int v = minimum; v <= maximum; v++) {
                 int listed = 0;
                 for (const int *a = f->allowed; *a; a++) listed |= *a == v;
                 *field_of(&c, f) = v;
                 assert_int_equal(ssm2d_config_check(&c, NULL) == SSM2D_OK, listed);
                 if (listed) last = v;
             }
-            assert_int_equal(last, f->maximum);
+            assert_int_equal(last, maximum);
         } else if (f->names)
-            for (int v = f->minimum; v <= f->maximum; v++) {
+            for (int v = minimum; v <= maximum; v++) {
                 *field_of(&c, f) = v;
                 assert_int_equal(ssm2d_config_check(&c, NULL), SSM2D_OK);
             }
@@ -191,7 +197,7 @@ static void bad_configurations(void **state)
     const ssm2d_field *fields = ssm2d_config_fields(&count);
     c = config_of(8);
     for (size_t i = 0; i < count; i++)
-        if (!fields[i].names) *field_of(&c, &fields[i]) = fields[i].maximum;
+        if (fields[i].kind == SSM2D_KIND_INT) *field_of(&c, &fields[i]) = (int)fields[i].maximum;
     c.values = SSM2D_POLAR;
     c.c_per_channel = c.layer_norm = 1;
     c.share_directions = 0;

@@ -155,7 +155,7 @@ static void options_are_described(void **state)
     assert_int_equal(augment_options_check(&o, &error), SSM2D_OK);
     o.crop_padding = -1;
     assert_int_equal(augment_options_check(&o, &error), SSM2D_ERROR_ARGUMENT);
-    assert_line("crop_padding=-1: use 0 to 1024");
+    assert_line("crop_padding=-1: use a whole number from 0 to 1024");
     augment *a;
     assert_int_equal(augment_create(context, &o, &norm, 4, 4, 1, &a, &error), SSM2D_ERROR_ARGUMENT);
     o.crop_padding = 0;

@@ -2,6 +2,7 @@
 #include "io_helpers.h"
 
 #include "io/json.h"
+#include "core/suggest.h"
 #include "io/layer_config.h"
 
 static ssm2d_status parse(const char *text, size_t size, cJSON **root)
@@ -253,13 +254,14 @@ static void refuses_bad_configurations(void **state)
         {"{\"norm\": \"relaxd\"}",
          "case.json: \"norm\" is \"relaxd\": use none, half, relaxed or paper"},
         {"{\"norm\": 1}", "case.json: \"norm\" is 1: use none, half, relaxed or paper"},
-        {"{\"skip\": 1}", "case.json: \"skip\" is 1: use false or true"},
-        {"{\"normalize\": \"yes\"}", "case.json: \"normalize\" is \"yes\": use false or true"},
+        {"{\"skip\": 1}", "case.json: \"skip\" is 1: use true or false"},
+        {"{\"normalize\": \"yes\"}", "case.json: \"normalize\" is \"yes\": use true or false"},
         {"{\"complex\": 1}", "case.json: \"complex\" is 1: use true or false"},
         {"{\"complex_form\": \"polar\"}", "case.json: \"complex\" is missing"},
         {"{\"complex\": true, \"complex_form\": \"round\"}",
          "\"complex_form\" is \"round\": use polar or cartesian"},
-        {"{\"complex\": true, \"complex_form\": 1}", "\"complex_form\" is 1: use a string"},
+        {"{\"complex\": true, \"complex_form\": 1}",
+         "\"complex_form\" is 1: use polar or cartesian"},
         {"{\"complex\": true, \"values\": \"polar\"}",
          "\"values\" and \"complex\" say the same: give one of them"},
         {"{\"layer_norm\": true, \"normalize\": false}",

@@ -220,10 +220,7 @@ static void test_keys(void **state)
         ssm2d_error error;
         assert_non_null(help);
         const cJSON *at = inner ? cJSON_GetObjectItemCaseSensitive(root, "mixer") : root;
-        if (inner && !strcmp(inner, "layer_norm")) inner = "normalize";
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(at, inner ? inner : key);
-        if (inner && !strcmp(inner, "values"))
-            item = cJSON_GetObjectItemCaseSensitive(at, "complex_form");
         if (!item) fail_msg("%s is listed, but not written", key);
         char *text = cJSON_PrintUnformatted(item);
         if (model_config_set("--set", key, text, &c, &error)) fail_msg("%s", error.line);

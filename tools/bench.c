@@ -43,13 +43,14 @@ static const option options[] = {
     {"batch", OPTION_INT, offsetof(values, batch), "images at a time; 1 when not given", .low = 1,
      .high = 1e6},
     {"directions", OPTION_INT, offsetof(values, directions), "1, 2 or 4", .low = 1, .high = 4,
-     .standard = "2"},
+     .default_value = "2"},
     {"complex", OPTION_FLAG, offsetof(values, complex), "complex (polar) instead of real systems"},
     {"algo", OPTION_CHOICE, offsetof(values, algo),
-     "how to compute; all of them, one after the other", .choice = algo_name, .standard = "auto"},
+     "how to compute; all of them, one after the other", .choice = algo_name,
+     .default_value = "auto"},
     {"precision", OPTION_CHOICE, offsetof(values, precision),
      "of the numbers; double has no Linear to compare with", .choice = precision_name,
-     .standard = "float"},
+     .default_value = "float"},
     {0}};
 
 static int given(long value) { return value != OPTION_UNSET; }

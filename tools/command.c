@@ -3,7 +3,7 @@
 
 #include "core/status.h"
 #include "help.h"
-#include "io/layer_config.h"
+#include "core/suggest.h"
 #include "io/text.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MOST_NAMES = 64, SAID = 64 };
 
 const option common_options[] = {{"threads", OPTION_INT, 0, "threads to use; 0: one per processor",
-                                  .low = 0, .high = 1024, .standard = "0"},
+                                  .low = 0, .high = 1024, .default_value = "0"},
                                  {"help", OPTION_FLAG, 0, "print this text", .letter = 'h'},
                                  {0}};
 
@@ -34,10 +34,19 @@ static const char *say(const char *word, char *said)
     return text_show(word, strlen(word), said, SAID);
 }
 
+const char *option_name(const option *o, char text[OPTION_KEY])
+{
+    snprintf(text, OPTION_KEY, "%s", o->name);
+    for (char *c = text; !o->positional && *c; c++)
+        if (*c == '_') *c = '-';
+    return text;
+}
+
 /* How the user knows it: --out, or CASE_DIR. */
 static const char *shown(const option *o, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s", o->positional ? "" : "--", o->name);
+    char name[OPTION_KEY];
+    snprintf(text, size, "%s%s", o->positional ? "" : "--", option_name(o, name));
     return text;
 }
 
@@ -74,7 +83,7 @@ static ssm2d_status parse_choice(const option *o, const char *name, const char *
 static ssm2d_status set_value(const option *o, const char *text, void *place, char **words,
                               ssm2d_error *error)
 {
-    char name[64];
+    char name[OPTION_KEY + 2];
     double number;
     ssm2d_status status = SSM2D_OK;
     shown(o, name, sizeof name);
@@ -105,7 +114,7 @@ static ssm2d_status set_value(const option *o, const char *text, void *place, ch
 
 static ssm2d_status set_default(const option *o, void *place, ssm2d_error *error)
 {
-    if (o->standard) return set_value(o, o->standard, place, NULL, error);
+    if (o->default_value) return set_value(o, o->default_value, place, NULL, error);
     if (o->kind == OPTION_INT) *(long *)place = OPTION_UNSET;
     if (o->kind == OPTION_DOUBLE) *(double *)place = NAN;
     return SSM2D_OK;
@@ -113,11 +122,13 @@ static ssm2d_status set_default(const option *o, void *place, ssm2d_error *error
 
 static const option *find(const option *table, const char *name, size_t length, char letter)
 {
-    for (const option *o = table; o->name; o++)
-        if (!o->positional
-            && (letter ? o->letter == letter
-                       : strlen(o->name) == length && !strncmp(o->name, name, length)))
+    char known[OPTION_KEY];
+    for (const option *o = table; o->name; o++) {
+        if (o->positional) continue;
+        if (letter ? o->letter == letter
+                   : strlen(o->name) == length && !strncmp(option_name(o, known), name, length))
             return o;
+    }
     return NULL;
 }
 
@@ -133,10 +144,11 @@ static ssm2d_status unknown_option(const command *c, const char *word, const cha
                                    ssm2d_error *error)
 {
     const char *names[MOST_NAMES + 3];
+    char texts[MOST_NAMES + 3][OPTION_KEY];
     int n = 0;
-    for (const option *o = c->options; o->name; o++)
-        if (!o->positional) names[n++] = o->name;
-    for (const option *o = common_options; o->name; o++) names[n++] = o->name;
+    for (const option *o = c->options; o->name && n < MOST_NAMES; o++)
+        if (!o->positional) names[n] = option_name(o, texts[n]), n++;
+    for (const option *o = common_options; o->name; o++) names[n] = option_name(o, texts[n]), n++;
     names[n] = NULL;
     const char *near = closest_name(name, names);
     if (near)
@@ -155,7 +167,7 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
     size_t length = is_long ? strcspn(name, "=") : 1;
     const char *value =
         is_long ? (name[length] ? name + length + 1 : NULL) : (name[1] ? name + 1 : NULL);
-    char letter = is_long ? 0 : *name;
+    char letter = is_long ? 0 : *name, text[OPTION_KEY + 2];
 
     const option *o = find(p->command->options, name, length, letter);
     if (!o) o = find(common_options, name, length, letter);
@@ -167,9 +179,13 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
     }
     *used = 1;
     if (o->kind == OPTION_FLAG) {
-        if (value) return fail(error, SSM2D_ERROR_ARGUMENT, "--%s takes no value", o->name);
+        if (value)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s takes no value",
+                        shown(o, text, sizeof text));
     } else if (!value) {
-        if (argc < 2) return fail(error, SSM2D_ERROR_ARGUMENT, "--%s needs a value", o->name);
+        if (argc < 2)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s needs a value",
+                        shown(o, text, sizeof text));
         value = argv[1];
         *used = 2;
     }
@@ -208,8 +224,8 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
     }
     if (*help) return SSM2D_OK;
     for (const option *o = c->options; o->name && !status; o++) {
-        char name[64];
-        if ((o->required || (o->positional && !o->standard && !o->optional))
+        char name[OPTION_KEY + 2];
+        if ((o->required || (o->positional && !o->default_value && !o->optional))
             && !p.given[o - c->options])
             status = fail(error, SSM2D_ERROR_ARGUMENT, "%s is missing; see ssm2d %s --help",
                           shown(o, name, sizeof name), c->name);

@@ -8,9 +8,9 @@
  *
  *     static const option options[] = {
  *         {"IMAGE", OPTION_STRING, offsetof(values, image), "the picture to read", .positional = 1},
- *         {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .choice = algo_name, .standard = "auto"},
- *         {"seed", OPTION_INT, offsetof(values, seed), "of the parameters", .low = 0, .high = 1e9, .standard = "0"},
- *         {"scale", OPTION_DOUBLE, offsetof(values, scale), "of the picture", .low = 0.1, .high = 10, .standard = "1"},
+ *         {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .choice = algo_name, .default_value = "auto"},
+ *         {"seed", OPTION_INT, offsetof(values, seed), "of the parameters", .low = 0, .high = 1e9, .default_value = "0"},
+ *         {"scale", OPTION_DOUBLE, offsetof(values, scale), "of the picture", .low = 0.1, .high = 10, .default_value = "1"},
  *         {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
  *         {0}};
  *
@@ -48,7 +48,7 @@ typedef struct option {
     option_kind kind;
     size_t offset; /* of the value in the subcommand's struct of values */
     const char *help;
-    const char *standard;         /* the default as text, or NULL */
+    const char *default_value;    /* the default as text, or NULL */
     const char *value;            /* what the value is called in --help; NULL: N, X, TEXT, NAME */
     double low, high;             /* bounds of a number, both included */
     const char *(*choice)(int i); /* the i-th name that is allowed, NULL past the last */
@@ -93,8 +93,12 @@ int command_main(const command *const *commands, int argc, char **argv);
 ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads,
                            int *help, ssm2d_error *error);
 
-/* Takes key=value apart; name, of the option, is for messages. value points into word. */
+/* The option's name as users write it: with dashes, where the table, whose names may be those of a
+ * struct's fields, has underscores. */
 enum { OPTION_KEY = 64 };
+const char *option_name(const option *o, char text[OPTION_KEY]);
+
+/* Takes key=value apart; name, of the option, is for messages. value points into word. */
 ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY],
                          const char **value, ssm2d_error *error);
 

@@ -27,15 +27,16 @@ static const option options[] = {
     {"data", OPTION_STRING, offsetof(values, data),
      "other images than those of the run, of the same classes", .value = "DATA"},
     {"split", OPTION_CHOICE, offsetof(values, split), "which images (test: those of val/ too)",
-     .choice = split_at, .standard = "test"},
+     .choice = split_at, .default_value = "test"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "side of the images in pixels, or ROWSxCOLS, when not that of training: they are resized, the "
      "model is adapted",
      .value = "SIZE"},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "those after the latest epoch, or the best", .choice = run_weights_at, .standard = "last"},
+     "those after the latest epoch, or the best", .choice = run_weights_at,
+     .default_value = "last"},
     {"batch", OPTION_INT, offsetof(values, batch), "images at a time", .low = 1, .high = 65536,
-     .standard = "128"},
+     .default_value = "128"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
     {0}};
 

@@ -76,12 +76,13 @@ static void entry(FILE *out, const char *left, const char *help, int *column)
 
 static void option_line(FILE *out, const option *o)
 {
-    char left[64], text[512];
+    char left[128], text[512], name[OPTION_KEY];
+    option_name(o, name);
     if (o->positional)
-        snprintf(left, sizeof left, "  %s", o->name);
+        snprintf(left, sizeof left, "  %s", name);
     else
         snprintf(left, sizeof left, "  %c%c%s--%s%s%s", o->letter ? '-' : ' ',
-                 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+                 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", name,
                  o->kind == OPTION_FLAG ? "" : " ", o->kind == OPTION_FLAG ? "" : value_name(o));
     int column;
     entry(out, left, o->help, &column);
@@ -95,8 +96,8 @@ static void option_line(FILE *out, const option *o)
         column++;
         wrap(out, text, strlen(text), HELP_COLUMN, &column);
     }
-    if (o->standard) {
-        snprintf(text, sizeof text, "(default: %s)", o->standard);
+    if (o->default_value) {
+        snprintf(text, sizeof text, "(default: %s)", o->default_value);
         put_word(out, text, strlen(text), HELP_COLUMN, &column);
     } else if (o->required) {
         put_word(out, "(required)", 10, HELP_COLUMN, &column);
@@ -121,16 +122,13 @@ static void field_table(FILE *out)
         int column;
         snprintf(text, sizeof text, "  %s", f->name);
         entry(out, text, f->help, &column);
-        for (int v = f->minimum; f->names && f->maximum - f->minimum > 1 && v <= f->maximum; v++) {
-            snprintf(text, sizeof text, "%s%s%s", v == f->minimum ? "(" : "",
-                     f->names[v - f->minimum], v == f->maximum ? ")" : ",");
+        for (int v = 0; f->kind == SSM2D_KIND_CHOICE && f->names[v]; v++) {
+            snprintf(text, sizeof text, "%s%s%s", v ? "" : "(", f->names[v],
+                     f->names[v + 1] ? "," : ")");
             wrap(out, text, strlen(text), HELP_COLUMN, &column);
         }
-        if (f->names)
-            snprintf(text, sizeof text, "(default: %s)", f->names[f->standard - f->minimum]);
-        else
-            snprintf(text, sizeof text, "(default: %d)", f->standard);
-        if (f->standard >= f->minimum) put_word(out, text, strlen(text), HELP_COLUMN, &column);
+        snprintf(text, sizeof text, "(default: %s)", f->default_value);
+        if (f->default_value) put_word(out, text, strlen(text), HELP_COLUMN, &column);
         fputc('\n', out);
     }
 }
@@ -146,19 +144,19 @@ static void usage_word(FILE *out, const char *word, int indent, int *column)
 
 void help_command(FILE *out, const command *c)
 {
-    char word[80];
+    char word[160], name[OPTION_KEY];
     int arguments = 0, indent = 6, column = fprintf(out, "usage: ssm2d %s", c->name);
     for (const option *o = c->options; o->name; o++) {
         if (!o->positional) continue;
         arguments++;
-        snprintf(word, sizeof word, o->standard || o->optional ? "[%s]" : "%s", o->name);
+        snprintf(word, sizeof word, o->default_value || o->optional ? "[%s]" : "%s", o->name);
         if (o->kind == OPTION_LIST) strcat(word, "..");
         usage_word(out, word, indent, &column);
     }
     for (const option *o = c->options; o->name; o++) {
         if (!o->required) continue;
         snprintf(word, sizeof word, "%s%s %s", o->letter ? "-" : "--",
-                 o->letter ? (char[]){o->letter, 0} : o->name, value_name(o));
+                 o->letter ? (char[]){o->letter, 0} : option_name(o, name), value_name(o));
         usage_word(out, word, indent, &column);
     }
     usage_word(out, "[options]", indent, &column);

@@ -51,10 +51,10 @@ static const option options[] = {
      "of a kernel (20 when not given; of a run its grid)", .low = 1, .high = 1024},
     {"cols", OPTION_INT, offsetof(values, cols), "of a kernel, likewise", .low = 1, .high = 1024},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "run: those after the latest epoch, or the best", .standard = "last",
+     "run: those after the latest epoch, or the best", .default_value = "last",
      .choice = run_weights_at},
     {"scale", OPTION_CHOICE, offsetof(values, scale),
-     "of the colours: each panel its own, or one for all kernels", .standard = "panel",
+     "of the colours: each panel its own, or one for all kernels", .default_value = "panel",
      .choice = scale_at},
     {0}};
 

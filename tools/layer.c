@@ -29,10 +29,10 @@ static const option options[] = {
      .positional = 1},
     {"out", OPTION_STRING, offsetof(values, out),
      "folder to write the results to; made when it is not there", .value = "DIR", .letter = 'o'},
-    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .standard = "auto",
+    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .default_value = "auto",
      .choice = algorithm_at},
     {"precision", OPTION_CHOICE, offsetof(values, precision), "numbers to compute in",
-     .standard = "double", .value = "TYPE", .choice = precision_at},
+     .default_value = "double", .value = "TYPE", .choice = precision_at},
     {"check", OPTION_FLAG, offsetof(values, check),
      .help = "compare with the expected arrays in CASE_DIR"},
     {0}};

@@ -80,17 +80,7 @@ ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup 
 
 const char *layer_field_text(const ssm2d_config *config, const char *field, char *text, size_t size)
 {
-    size_t count;
-    const ssm2d_field *fields = ssm2d_config_fields(&count);
+    const ssm2d_field *f = field_find(ssm2d_config_fields(NULL), field);
     text[0] = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(fields[i].name, field)) continue;
-        int value;
-        memcpy(&value, (const char *)config + fields[i].offset, sizeof value);
-        if (fields[i].names)
-            snprintf(text, size, "%s", fields[i].names[value - fields[i].minimum]);
-        else
-            snprintf(text, size, "%d", value);
-    }
-    return text;
+    return f ? field_print(f, config, text, size) : text;
 }

@@ -22,11 +22,12 @@ static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images), "PNG or JPEG files", .positional = 1},
     {"top", OPTION_INT, offsetof(values, top), "how many classes to print for each", .low = 1,
-     .high = 1000, .standard = "3"},
+     .high = 1000, .default_value = "3"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "side in pixels, or ROWSxCOLS, when not that of training", .value = "SIZE"},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "those after the latest epoch, or the best", .choice = run_weights_at, .standard = "last"},
+     "those after the latest epoch, or the best", .choice = run_weights_at,
+     .default_value = "last"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON, one object per line"},
     {0}};
 

@@ -34,7 +34,7 @@ static const option options[] = {
     {"grads", OPTION_STRING, offsetof(values, grads),
      "gradients of the loss to write, safetensors; needs --labels", .value = "FILE"},
     {"seed", OPTION_INT, offsetof(values, seed), "of mixers that the weights do not have", .low = 0,
-     .high = 2147483647, .standard = "0"},
+     .high = 2147483647, .default_value = "0"},
     {0}};
 
 typedef struct job {

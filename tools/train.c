@@ -14,7 +14,7 @@ typedef struct values {
     const char *out, *resume, *config, *model, *mixer;
     word_list set;
     int overwrite;
-#define OPTION(kind, field, name, standard, low, high, names, help) const char *text_##field;
+#define OPTION(kind, field, default_value, low, high, names, help) const char *text_##field;
 #include "train/options.def"
 #undef OPTION
 } values;
@@ -44,8 +44,8 @@ static const option options[] = {
      "settings from a JSON file, before all others", .value = "FILE"},
     {"set", OPTION_LIST, offsetof(values, set),
      "any setting, such as mixer.directions=2; may be repeated", .value = "KEY=VALUE"},
-#define OPTION(kind, field, name, standard, low, high, names, help)                                \
-    {name, OPTION_STRING, offsetof(values, text_##field), help " (default: " standard ")",         \
+#define OPTION(kind, field, default_value, low, high, names, help)                                 \
+    {#field, OPTION_STRING, offsetof(values, text_##field), help " (default: " default_value ")",  \
      .value = kind},
 #include "train/options.def"
 #undef OPTION
@@ -91,9 +91,9 @@ static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error
     ssm2d_status status = SSM2D_OK;
     if (o->mixer) status = train_settings_set(s, "--mixer", "mixer", o->mixer, error);
     if (!status) status = apply_set(&o->set, s, error);
-#define OPTION(kind, field, name, standard, low, high, names, help)                                \
+#define OPTION(kind, field, default_value, low, high, names, help)                                 \
     if (!status && o->text_##field)                                                                \
-        status = train_options_set(&s->options, name, o->text_##field, error);
+        status = train_options_set(&s->options, #field, o->text_##field, error);
 #include "train/options.def"
 #undef OPTION
     return status;
@@ -129,8 +129,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                         : o->set.count ? "--set"
                         : o->overwrite ? "--overwrite"
                                        : NULL;
-#define OPTION(kind, field, name, standard, low, high, names, help)                                \
-    if (o->text_##field && !other && !may_change(#field)) other = "--" name;
+#define OPTION(kind, field, default_value, low, high, names, help)                                 \
+    if (o->text_##field && !other && !may_change(#field)) other = "--" #field;
 #include "train/options.def"
 #undef OPTION
     if (o->resume)

@@ -24,8 +24,11 @@ class PlanOptions(ctypes.Structure):
 
 
 class Field(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("help", c_char_p), ("offset", c_size_t), ("minimum", c_int), ("maximum", c_int),
-                ("standard", c_int), ("names", POINTER(c_char_p)), ("allowed", POINTER(c_int))]
+    INT, REAL, FLAG, CHOICE, TEXT, PAIR, LIST = range(7)  # of kind
+    _fields_ = [("name", c_char_p), ("help", c_char_p), ("kind", c_int), ("offset", c_size_t),
+                ("minimum", ctypes.c_double), ("maximum", ctypes.c_double),
+                ("default_value", c_char_p), ("names", POINTER(c_char_p)),
+                ("allowed", POINTER(c_int))]
 
 
 class Param(ctypes.Structure):

@@ -3,6 +3,7 @@ import ctypes
 from collections import namedtuple
 from types import MappingProxyType
 
+from ._library import Field
 from ._library import Param as _Param
 from ._library import byref, check, lib
 
@@ -17,15 +18,20 @@ def _read_options() -> tuple:
     for field in fields[:count.value]:
         name = field.name.decode()
         choices = allowed = None
-        if field.names:
-            choices = [field.names[i].decode() for i in range(field.maximum - field.minimum + 1)]
+        low, high = int(field.minimum), int(field.maximum)
+        if field.kind == Field.FLAG:
+            choices = ["false", "true"]
+        elif field.kind == Field.CHOICE:
+            choices = [field.names[i].decode() for i in range(high + 1)]
         elif field.allowed:
-            ends = next(i for i in range(field.maximum + 1) if not field.allowed[i])
+            ends = next(i for i in range(high + 1) if not field.allowed[i])
             allowed = field.allowed[:ends]
-        default = field.standard
-        if choices:
-            default = default == 1 if choices == ["false", "true"] else choices[default - field.minimum]
-        table[name] = Option(name, default, field.minimum, field.maximum, choices, allowed, field.help.decode())
+        default = field.default_value.decode() if field.default_value else 0
+        if field.kind == Field.FLAG:
+            default = default == "true"
+        elif field.kind == Field.INT:
+            default = int(default)
+        table[name] = Option(name, default, low, high, choices, allowed, field.help.decode())
         offsets[name] = field.offset
     return table, offsets
 

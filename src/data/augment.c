@@ -1,6 +1,7 @@
 #include "data/augment.h"
 
 #include "core/context.h"
+#include "core/field.h"
 #include "core/status.h"
 #include "data/keyed_rng.h"
 
@@ -9,16 +10,15 @@
 
 enum { PADDING_MOST = 1024 };
 
-static const char *const flag_names[] = {"false", "true"};
 static const ssm2d_field fields[] = {
-    {"flip", "mirrors every second training image, on average", offsetof(augment_options, flip), 0,
-     1, 1, flag_names, NULL},
+    {"flip", "mirrors every second training image, on average", SSM2D_KIND_FLAG,
+     offsetof(augment_options, flip), 0, 1, "true", NULL, NULL},
     {"crop_padding",
-     "crops training images at random out of themselves with this many black pixels around; 0: no "
-     "crop",
-     offsetof(augment_options, crop_padding), 0, PADDING_MOST, 4, NULL, NULL},
-};
-enum { FIELDS = sizeof fields / sizeof *fields };
+     "crops training images at random out of themselves with this many black pixels around; "
+     "0: no crop",
+     SSM2D_KIND_INT, offsetof(augment_options, crop_padding), 0, PADDING_MOST, "4", NULL, NULL},
+    {0}};
+enum { FIELDS = sizeof fields / sizeof *fields - 1 };
 
 const ssm2d_field *augment_options_fields(size_t *count)
 {
@@ -29,21 +29,16 @@ const ssm2d_field *augment_options_fields(size_t *count)
 augment_options augment_options_default(void)
 {
     augment_options options = {0};
-    for (int i = 0; i < FIELDS; i++)
-        memcpy((char *)&options + fields[i].offset, &fields[i].standard, sizeof(int));
+    for (int i = 0; i < FIELDS; i++) field_set_default(&fields[i], &options);
     return options;
 }
 
 ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *error)
 {
-    for (int i = 0; i < FIELDS; i++) {
-        int value;
-        memcpy(&value, (const char *)options + fields[i].offset, sizeof value);
-        if (value < fields[i].minimum || value > fields[i].maximum)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%d: use %d to %d", fields[i].name, value,
-                        fields[i].minimum, fields[i].maximum);
-    }
-    return SSM2D_OK;
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < FIELDS && !status; i++)
+        status = field_check((field_source){0}, &fields[i], options, error);
+    return status;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

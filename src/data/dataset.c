@@ -1,7 +1,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "data/dataset_impl.h"
-#include "io/layer_config.h"
+#include "core/suggest.h"
 #include "io/text.h"
 
 #include <errno.h>

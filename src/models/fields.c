@@ -2,6 +2,7 @@
 #include "models/fields.h"
 
 #include "core/status.h"
+#include "core/suggest.h"
 #include "io/json.h"
 #include "io/layer_config.h"
 #include "io/text.h"

@@ -2,6 +2,7 @@
  * fields.c. */
 #include "core/status.h"
 #include "io/file.h"
+#include "io/field_json.h"
 #include "io/json.h"
 #include "models/fields.h"
 #include "models/registry.h"
@@ -93,23 +94,6 @@ static int add_field(cJSON *object, const model_field *f, const model_config *c)
     return 0;
 }
 
-/* The layer's fields by their names, but for the numbers' kind and LayerNorm, which model files
- * call otherwise. */
-static int add_layer_field(cJSON *object, const ssm2d_field *f, const ssm2d_config *layer)
-{
-    int value;
-    memcpy(&value, (const char *)layer + f->offset, sizeof value);
-    if (!strcmp(f->name, "channels")) return 1;
-    if (!strcmp(f->name, "values"))
-        return cJSON_AddBoolToObject(object, "complex", value != SSM2D_REAL)
-               && cJSON_AddStringToObject(object, "complex_form",
-                                          value == SSM2D_CARTESIAN ? "cartesian" : "polar");
-    const char *name = strcmp(f->name, "layer_norm") ? f->name : "normalize";
-    if (!f->names) return cJSON_AddNumberToObject(object, name, value) != NULL;
-    if (!strcmp(f->names[0], "false")) return cJSON_AddBoolToObject(object, name, value) != NULL;
-    return cJSON_AddStringToObject(object, name, f->names[value - f->minimum]) != NULL;
-}
-
 static int add_mixer(cJSON *root, const mixer_config *m)
 {
     size_t count;
@@ -120,7 +104,9 @@ static int add_mixer(cJSON *root, const mixer_config *m)
                && cJSON_AddStringToObject(object, "place", mixer_place_names[m->place])
                && cJSON_AddStringToObject(object, "init", mixer_init_names[m->init]);
     for (size_t i = 0; good && i < count; i++)
-        good = add_layer_field(object, &fields[i], &m->layer);
+
+        if (strcmp(fields[i].name, "channels")) /* which follow from the model */
+            good = field_add_to_json(object, &fields[i], &m->layer);
     return good;
 }
 

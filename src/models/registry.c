@@ -1,7 +1,7 @@
 /* registry - the table of models. A line is a name, a builder and the values a configuration of
  * that name starts from. */
 #include "core/status.h"
-#include "io/layer_config.h"
+#include "core/suggest.h"
 #include "io/text.h"
 #include "models/registry.h"
 

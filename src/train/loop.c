@@ -162,7 +162,7 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     trainer *t = s->t;
     train_state *state = &t->state;
     const train_options *o = &t->settings.options;
-    char title[TRAIN_TEXT + 64];
+    char title[SSM2D_TEXT + 64];
     const double loss = state->loss_sum / (double)t->epoch_steps,
                  accuracy = (double)state->correct / (double)state->images;
     const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
@@ -355,7 +355,7 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
         && s->images == (s->step - first) * t->settings.options.batch)
         return SSM2D_OK;
     if (s->epochs > t->settings.options.epochs)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%ld: the run has done %ld already",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%d: the run has done %ld already",
                     t->settings.options.epochs, s->epochs);
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "%s: step %ld and epoch %ld do not go together: the file was changed",

@@ -1,16 +1,16 @@
 #include "train/settings.h"
 
 #include "core/status.h"
+#include "core/suggest.h"
+#include "io/field_json.h"
 #include "io/json.h"
-#include "io/layer_config.h"
 #include "io/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
-enum { KEYS = 128, KEY = 48, SAID = 48 };
+enum { MAX_KEYS = 128, MAX_KEY = 48, SHOWN = 48 };
 
-static const char standard_model[] = "vit-mini";
+static const char default_model[] = "vit-mini";
 
 /* What a model's name says about image, channels and classes is for lists of models; a run has
  * those of its data. */
@@ -26,27 +26,32 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
     memset(s, 0, sizeof *s);
     train_options_default(&s->options);
     s->augment = (augment_options){0}; /* short runs end sooner with the images as they are */
-    ssm2d_status status = model_config_named(standard_model, &s->model, error);
+    ssm2d_status status = model_config_named(default_model, &s->model, error);
     leave_open(&s->model, 1, 1, 1);
     s->model.mixer.kind = &mixer_ssm2d;
     return status;
 }
 
-static const ssm2d_field *augment_field(const char *key)
+/* All settings but the model's, as they stand in train_settings. */
+typedef struct setting_groups {
+    field_group list[3];
+} setting_groups;
+
+static setting_groups groups(void)
 {
-    size_t count;
-    const ssm2d_field *fields = augment_options_fields(&count);
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(fields[i].name, key)) return &fields[i];
-    return NULL;
+    return (setting_groups){{{train_fields, offsetof(train_settings, options)},
+                             {augment_options_fields(NULL), offsetof(train_settings, augment)},
+                             {NULL, 0}}};
 }
 
-static const train_field *option_field(const char *key)
+/* Their names, into a list of MAX_KEYS; returns how many. */
+static size_t setting_names(const char **names)
 {
-    for (int i = 0; i < train_field_count; i++)
-        if (!strcmp(train_fields[i].field, key) || !strcmp(train_fields[i].name, key))
-            return &train_fields[i];
-    return NULL;
+    const setting_groups g = groups();
+    size_t n = 0;
+    for (const field_group *one = g.list; one->fields; one++)
+        for (const ssm2d_field *f = one->fields; f->name; f++) names[n++] = f->name;
+    return n;
 }
 
 static int has(const cJSON *object, const char *key)
@@ -58,12 +63,8 @@ static int has(const cJSON *object, const char *key)
 static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *object,
                               ssm2d_error *error)
 {
-    const char *others[KEYS];
-    size_t count, n = 0;
-    const ssm2d_field *fields = augment_options_fields(&count);
-    for (int i = 0; i < train_field_count; i++) others[n++] = train_fields[i].field;
-    for (size_t i = 0; i < count; i++) others[n++] = fields[i].name;
-    others[n] = NULL;
+    const char *others[MAX_KEYS];
+    others[setting_names(others)] = NULL;
     model_config m = s->model;
     ssm2d_status status = model_config_from_json(file, object, others, &m, error);
     if (status) return status;
@@ -75,36 +76,16 @@ static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *
     return SSM2D_OK;
 }
 
-static ssm2d_status set_augment(train_settings *s, const char *file, const ssm2d_field *f,
-                                const cJSON *item, ssm2d_error *error)
-{
-    int value = -1;
-    char said[SAID];
-    int is_flag = f->names != NULL;
-    if (is_flag && cJSON_IsBool(item)) value = cJSON_IsTrue(item);
-    if (!is_flag && cJSON_IsNumber(item) && item->valuedouble == (int)item->valuedouble)
-        value = (int)item->valuedouble;
-    if (value >= f->minimum && value <= f->maximum) {
-        memcpy((char *)&s->augment + f->offset, &value, sizeof value);
-        return SSM2D_OK;
-    }
-    json_show(item, said, sizeof said);
-    if (is_flag)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use true or false",
-                    text_path(file), f->name, said);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use a whole number from %d to %d",
-                text_path(file), f->name, said, f->minimum, f->maximum);
-}
-
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
                                       ssm2d_error *error)
 {
+    const setting_groups g = groups();
+    const field_source from = {.where = text_path(file)};
     ssm2d_status status = set_model(s, file, object, error); /* refuses keys that nobody knows */
     for (const cJSON *item = status ? NULL : object->child; item && !status; item = item->next) {
-        const ssm2d_field *change = augment_field(item->string);
-        const train_field *option = option_field(item->string);
-        if (change) status = set_augment(s, file, change, item, error);
-        if (option) status = train_options_set_json(&s->options, file, option, item, error);
+        void *config = s;
+        const ssm2d_field *f = field_find_in(g.list, item->string, &config);
+        if (f) status = field_from_json(from, f, item, config, error);
     }
     return status;
 }
@@ -124,13 +105,10 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
 /* All keys there are, for suggestions. */
 static ssm2d_status refuse_key(const char *where, const char *key, ssm2d_error *error)
 {
-    const char *names[KEYS], *help;
-    char model_keys[KEYS][KEY], said[SAID];
-    size_t count, n = 0;
-    const ssm2d_field *fields = augment_options_fields(&count);
-    for (int i = 0; i < train_field_count; i++) names[n++] = train_fields[i].field;
-    for (size_t i = 0; i < count; i++) names[n++] = fields[i].name;
-    for (int i = 0; n < KEYS - 1 && model_config_key(i, model_keys[i], KEY, &help); i++)
+    const char *names[MAX_KEYS], *help;
+    char model_keys[MAX_KEYS][MAX_KEY], said[SHOWN];
+    size_t n = setting_names(names);
+    for (int i = 0; n < MAX_KEYS - 1 && model_config_key(i, model_keys[i], MAX_KEY, &help); i++)
         names[n++] = model_keys[i];
     names[n] = NULL;
     const char *near = closest_name(key, names);
@@ -144,7 +122,7 @@ static ssm2d_status refuse_key(const char *where, const char *key, ssm2d_error *
 
 static int is_model_key(const char *key)
 {
-    char name[KEY];
+    char name[MAX_KEY];
     const char *help;
     for (int i = 0; model_config_key(i, name, sizeof name, &help); i++)
         if (!strcmp(name, key)) return 1;
@@ -156,16 +134,10 @@ static int is_model_key(const char *key)
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error)
 {
-    const ssm2d_field *change = augment_field(key);
-    if (option_field(key)) return train_options_set(&s->options, key, text, error);
-    if (change) {
-        cJSON *value = NULL;
-        if (json_parse("", text, strlen(text), &value, NULL)) value = cJSON_CreateString(text);
-        if (!value) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a value", where);
-        ssm2d_status status = set_augment(s, where, change, value, error);
-        cJSON_Delete(value);
-        return status;
-    }
+    const setting_groups g = groups();
+    void *config = s;
+    const ssm2d_field *f = field_find_in(g.list, key, &config);
+    if (f) return field_parse((field_source){.where = where}, f, text, config, error);
     if (!is_model_key(key)) return refuse_key(where, key, error);
     ssm2d_status status = model_config_set(where, key, text, &s->model, error);
     if (!status && !strcmp(key, "model")) {
@@ -177,18 +149,12 @@ ssm2d_status train_settings_set(train_settings *s, const char *where, const char
 
 cJSON *train_settings_to_json(const train_settings *s)
 {
-    size_t count;
-    const ssm2d_field *fields = augment_options_fields(&count);
-    cJSON *root = train_options_to_json(&s->options),
-          *keys = root ? model_config_to_json(&s->model) : NULL;
+    const setting_groups g = groups();
+    cJSON *root = cJSON_CreateObject(), *keys = root ? model_config_to_json(&s->model) : NULL;
     int good = keys != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        int value;
-        memcpy(&value, (const char *)&s->augment + fields[i].offset, sizeof value);
-        good = (fields[i].names ? cJSON_AddBoolToObject(root, fields[i].name, value)
-                                : cJSON_AddNumberToObject(root, fields[i].name, value))
-               != NULL;
-    }
+    for (const field_group *one = g.list; one->fields; one++)
+        for (const ssm2d_field *f = one->fields; f->name && good; f++)
+            good = field_add_to_json(root, f, (const char *)s + one->offset);
     while (good && keys->child) {
         cJSON *item = cJSON_DetachItemViaPointer(keys, keys->child);
         good = cJSON_AddItemToObject(root, item->string, item);

@@ -1,0 +1,108 @@
+#include "io/field_json.h"
+
+#include "core/status.h"
+#include "core/suggest.h"
+#include "io/json.h"
+#include "io/text.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SHOWN = 64 };
+
+static double number_of(const cJSON *value)
+{
+    return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
+}
+
+/* Numbers of a list, or a single one; how many, 0 when it is not that. */
+static int numbers_of(const ssm2d_field *f, const cJSON *value, int most, int *numbers)
+{
+    int count = 0;
+    if (field_takes(f, number_of(value))) {
+        numbers[0] = (int)value->valuedouble;
+        return 1;
+    }
+    if (!cJSON_IsArray(value)) return 0;
+    for (const cJSON *item = value->child; item; item = item->next) {
+        if (count == most || !field_takes(f, number_of(item))) return 0;
+        numbers[count++] = (int)item->valuedouble;
+    }
+    return count;
+}
+
+ssm2d_status field_from_json(field_source from, const ssm2d_field *f, const cJSON *value,
+                             void *config, ssm2d_error *error)
+{
+    char *place = (char *)config + f->offset, shown[SHOWN];
+    int numbers[SSM2D_LIST], count;
+    switch (f->kind) {
+    case SSM2D_KIND_INT:
+        if (!field_takes(f, number_of(value))) break;
+        *(int *)(void *)place = (int)value->valuedouble;
+        return SSM2D_OK;
+    case SSM2D_KIND_REAL:
+        if (!field_takes(f, number_of(value))) break;
+        *(double *)(void *)place = value->valuedouble;
+        return SSM2D_OK;
+    case SSM2D_KIND_FLAG:
+        if (!cJSON_IsBool(value)) break;
+        *(int *)(void *)place = cJSON_IsTrue(value);
+        return SSM2D_OK;
+    case SSM2D_KIND_CHOICE:
+    case SSM2D_KIND_TEXT:
+        if (!cJSON_IsString(value) || field_parse(from, f, value->valuestring, config, NULL)) break;
+        return SSM2D_OK;
+    case SSM2D_KIND_PAIR:
+        count = numbers_of(f, value, 2, numbers);
+        if (!count || (count == 1 && cJSON_IsArray(value))) break;
+        ((int *)(void *)place)[0] = numbers[0];
+        ((int *)(void *)place)[1] = numbers[count - 1];
+        return SSM2D_OK;
+    case SSM2D_KIND_LIST:
+        if (!(count = numbers_of(f, value, SSM2D_LIST, numbers))) break;
+        *(ssm2d_list *)(void *)place = (ssm2d_list){.count = count};
+        memcpy(((ssm2d_list *)(void *)place)->at, numbers, (size_t)count * sizeof *numbers);
+        return SSM2D_OK;
+    }
+    return field_refuse(from, f, json_show(value, shown, sizeof shown), error);
+}
+
+cJSON *field_to_json(const ssm2d_field *f, const void *config)
+{
+    const char *place = (const char *)config + f->offset;
+    const int *number = (const int *)(const void *)place;
+    const ssm2d_list *list = (const ssm2d_list *)(const void *)place;
+    switch (f->kind) {
+    case SSM2D_KIND_INT: return cJSON_CreateNumber(*number);
+    case SSM2D_KIND_REAL: return cJSON_CreateNumber(*(const double *)(const void *)place);
+    case SSM2D_KIND_FLAG: return cJSON_CreateBool(*number);
+    case SSM2D_KIND_CHOICE: return cJSON_CreateString(f->names[*number]);
+    case SSM2D_KIND_TEXT: return cJSON_CreateString(place);
+    case SSM2D_KIND_PAIR: return cJSON_CreateIntArray(number, 2);
+    case SSM2D_KIND_LIST: return cJSON_CreateIntArray(list->at, list->count);
+    }
+    return NULL;
+}
+
+int field_add_to_json(cJSON *object, const ssm2d_field *f, const void *config)
+{
+    cJSON *value = field_to_json(f, config);
+    if (value && cJSON_AddItemToObject(object, f->name, value)) return 1;
+    cJSON_Delete(value);
+    return 0;
+}
+
+ssm2d_status field_refuse_key(field_source from, const char *key, const char *const *names,
+                              ssm2d_error *error)
+{
+    char shown[SHOWN];
+    const char *near = closest_name(key, names), *prefix = from.prefix ? from.prefix : "";
+    text_show(key, strlen(key), shown, sizeof shown);
+    if (near)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"%s%s\" is not a known key: did you mean \"%s%s\"?",
+                    text_path(from.where), prefix, shown, prefix, near);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s%s\" is not a known key",
+                text_path(from.where), prefix, shown);
+}
