@@ -61,6 +61,30 @@ static void finish(graph *g, tensor *out)
 
 /* ---- random graphs --------------------------------------------------------------------------- */
 
+/* Views of a wider tensor, which may overlap or leave some of it alone; sometimes the tensor itself
+ * is used as well. */
+static tensor *of_views(graph *g, tensor *x, rng *r)
+{
+    enum { WIDE = 3 * COLS };
+    tensor *wide = linear(g, x, graph_param(g, 1, 2, (size_t[]){WIDE, COLS}, "wide"), NULL), *y;
+    if (below(r, 2)) wide = below(r, 2) ? gelu(g, wide) : scale(g, wide, 0.7);
+    y = columns(g, wide, (size_t)below(r, WIDE - COLS + 1), COLS);
+    for (int i = below(r, 4); i >= 0; i--) {
+        tensor *z = columns(g, wide, (size_t)below(r, WIDE - COLS + 1), COLS);
+        switch (below(r, 4)) {
+        case 0: y = add(g, y, z); break;
+        case 1: y = scale(g, gate(g, y, z), 0.4); break;
+        case 2: y = add(g, y, contiguous(g, z)); break;
+        default: y = add(g, y, gelu(g, z)); break;
+        }
+    }
+    if (below(r, 3) == 0)
+        y = add(g, y,
+                linear(g, add(g, wide, scale(g, wide, 0.5)),
+                       graph_param(g, 1, 2, (size_t[]){COLS, WIDE}, "back"), NULL));
+    return scale(g, y, 0.2);
+}
+
 /* Nodes take what is there already, mostly what is new; what nobody has used is added up in the
  * end. */
 static tensor *random_model(graph *g, uint64_t seed)
@@ -74,7 +98,7 @@ static tensor *random_model(graph *g, uint64_t seed)
     for (int i = 0; i < nodes; i++) {
         int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count),
             b = below(&r, count);
-        int kind = most_adds && below(&r, 3) ? 0 : below(&r, 7);
+        int kind = most_adds && below(&r, 3) ? 0 : below(&r, 9);
         tensor *x = made[a], *y = made[b], *z;
         used[a] = 1;
         if (kind <= 2) used[b] = 1;
@@ -88,9 +112,14 @@ static tensor *random_model(graph *g, uint64_t seed)
             z = layer_norm(g, x, graph_param(g, 0, 1, shape + 1, "gamma%d", below(&r, 3)),
                            graph_param(g, 0, 1, shape + 1, "beta%d", below(&r, 3)), 0.1);
             break;
-        default:
+        case 6:
             z = linear(g, x, graph_param(g, 1, 2, (size_t[]){COLS, COLS}, "w%d", below(&r, 3)),
                        below(&r, 2) ? graph_param(g, 0, 1, shape + 1, "b%d", i) : NULL);
+            break;
+        case 7: z = of_views(g, x, &r); break;
+        default:
+            z = linear(g, columns(g, x, (size_t)below(&r, 3), 3),
+                       graph_param(g, 1, 2, (size_t[]){COLS, 3}, "narrow%d", below(&r, 3)), NULL);
         }
         made[count++] = z;
     }
@@ -163,7 +192,7 @@ static void backward(model *m)
 static int gradient_wrong(model *m, uint64_t seed)
 {
     const double h = 1e-3;
-    double *from = doubles(m->g->param_count), direction[COLS * COLS];
+    double *from = doubles(m->g->param_count), direction[3 * COLS * COLS];
     rng r = rng_seed(seed);
     int wrong = 0;
     double level = fabs(value_of(m));
@@ -380,6 +409,10 @@ static void refuse(graph *g, int which)
     case 21: embed(g, input(g, 4, 2, 3, 4, 5), NULL, NULL); break;
     case 22: cross_entropy(g, flat, graph_param(g, 0, 2, flat->shape, "labels")); break;
     case 23: bce(g, flat, graph_param(g, 0, 2, flat->shape, "labels")); break;
+    case 25: softmax(g, columns(g, flat, 1, 2)); break;
+    case 26: columns(g, flat, 3, 3); break;
+    case 27: columns(g, flat, 1, SIZE_MAX); break;
+    case 28: columns(g, flat, 2, 0); break;
     case 24: bce(g, flat, scale(g, flat, 2)); break;
     default: graph_fail(g, "the last one"); break;
     }
@@ -411,6 +444,10 @@ static const char *const words[] = {
     "cross_entropy: targets must be an input of the graph, not labels",
     "bce: targets must be an input of the graph, not labels",
     "bce: targets must be an input of the graph, not 0:scale",
+    "softmax cannot take \"2:columns 1..2 of x\" as its input 0: make it contiguous() before",
+    "columns",
+    "columns",
+    "columns",
     "last"};
 
 static void first_error_is_kept(void **state)

@@ -89,7 +89,33 @@ static tensor *new_tensor(graph *g, role kind, int rank, const size_t *shape)
                               shape[i]);
         }
     }
+    t->row_stride = shape[rank - 1];
     g->tensors[g->tensor_count++] = t;
+    return t;
+}
+
+tensor *columns(graph *g, tensor *x, size_t first, size_t count)
+{
+    if (g->status) return NULL;
+    const size_t all = x->shape[x->rank - 1];
+    if (!count || first > all || count > all - first)
+        return graph_fail(g, "columns: %s has no columns [%zu, %zu) but only %zu", x->name, first,
+                          first + count, all);
+    if (count == all) return x;
+    size_t shape[GRAPH_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = count;
+    tensor *t = new_tensor(g, ROLE_VIEW, x->rank, shape);
+    if (!t) return NULL;
+    t->base = storage_of(x);
+    t->column = x->column + first;
+    t->row_stride = x->row_stride;
+    t->needs_grad = x->needs_grad;
+    t->next_view = t->base->views;
+    t->base->views = t;
+    g->view_count++;
+    snprintf(t->name, sizeof t->name, "%d:columns %zu..%zu of %.40s", t->index, t->column,
+             t->column + count - 1, t->base->name);
     return t;
 }
 
@@ -128,6 +154,10 @@ tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const ch
 node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int rank,
                 const size_t *shape, const void *attributes, size_t bytes)
 {
+    for (int i = 0; i < inputs && !g->status; i++)
+        if (in[i] && in[i]->role == ROLE_VIEW && !(what->strided_in >> i & 1))
+            graph_fail(g, "%s cannot take \"%s\" as its input %d: make it contiguous() before",
+                       what->name, in[i]->name, i);
     if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_capacity)) return NULL;
     const size_t head = div_up_size(sizeof(node), alignof(max_align_t)) * alignof(max_align_t);
     char *memory = mem_alloc(g->context, head + bytes);

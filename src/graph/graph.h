@@ -25,22 +25,31 @@ typedef struct name_table name_table;
 typedef enum role {
     ROLE_INPUT, /* given by the caller before each run; has no gradient */
     ROLE_PARAM, /* data and grad point into the caller's flat arrays */
-    ROLE_VALUE  /* made by a node */
+    ROLE_VALUE, /* made by a node */
+    ROLE_VIEW   /* some columns of another tensor, in its memory */
 } role;
 
-/* C order: the last axis is contiguous. */
+/* C order. Seen as rows, everything before the last axis, of columns: a row is contiguous, and rows
+ * are row_stride numbers apart, which is the last axis except for views. */
 struct tensor {
     char name[96];
     role role;
     int rank;
     size_t shape[GRAPH_RANK], count;
+    size_t row_stride;
     int needs_grad;
     int decay; /* parameters: whether weight decay acts on it */
     real *data, *grad;
     node *producer;
     size_t offset; /* parameters: in the flat arrays, in numbers */
     int index;
+    tensor *base;              /* views: whose columns they are, which is no view; else NULL */
+    size_t column;             /* views: the first one, in base */
+    tensor *views, *next_view; /* the list of a tensor's views */
 };
+
+/* The tensor whose memory t is in. */
+static inline tensor *storage_of(tensor *t) { return t && t->base ? t->base : t; }
 
 /* What an operator is. backward reads out->grad and, where in[i]->needs_grad, writes in[i]->grad:
  * adds to it when adds[i], overwrites all of it otherwise. Parameters' gradients are always added
@@ -52,6 +61,7 @@ struct op {
     int cheap;         /* forward may run again before backward instead of keeping out */
     /* bit i: the gradient of in[i] is that of out, so that they may share memory; see op add */
     unsigned passes;
+    unsigned strided_in; /* bit i: in[i] may be a view, its gradient as well */
     /* numbers kept from forward to backward; may be NULL */
     size_t (*saved)(const graph *g, const node *n);
     /* numbers for one run; may be NULL */
@@ -83,7 +93,7 @@ struct graph {
     uint64_t seed, step;
     node **nodes;
     tensor **tensors;
-    int node_count, tensor_count, node_capacity, tensor_capacity;
+    int node_count, tensor_count, view_count, node_capacity, tensor_capacity;
     name_table *names;
     size_t param_count; /* numbers in the flat arrays */
     char *memory;       /* of a step */
@@ -108,6 +118,9 @@ tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const ch
  * fill. */
 node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank,
                 const size_t *shape, const void *attributes, size_t bytes);
+/* Columns [first, first + count) of x: a tensor in the memory of x, with the rows of x. Gradients
+ * go to where they belong in that of x. Only operators that say so (op.strided_in) take it. */
+tensor *columns(graph *g, tensor *x, size_t first, size_t count);
 tensor *graph_fail(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tensor *graph_find(const graph *g, const char *name); /* NULL when there is none */
 

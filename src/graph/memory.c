@@ -16,8 +16,9 @@ static void use(span *s, int at, size_t numbers)
 }
 
 /* Visit `at` reads t: the recomputed value when there is one by now. */
-static void read_value(planner *p, const tensor *t, int at)
+static void read_value(planner *p, tensor *t, int at)
 {
+    t = storage_of(t);
     if (!t || t->role != ROLE_VALUE) return;
     use(in_use(recomputed(p, t)) ? recomputed(p, t) : value(p, t), at, t->count);
 }
@@ -37,11 +38,47 @@ static int append(planner *p, visit_kind kind, node *n)
 }
 
 /* Recomputes t, and what that needs before, if t comes from a cheap operator. */
-static void schedule_recompute(planner *p, const tensor *t)
+static void schedule_recompute(planner *p, tensor *t)
 {
+    t = storage_of(t);
     if (!t || t->role != ROLE_VALUE || !t->producer->op->cheap || in_use(recomputed(p, t))) return;
     for (int i = 0; i < t->producer->inputs; i++) schedule_recompute(p, t->producer->in[i]);
     append(p, VISIT_RECOMPUTE, t->producer);
+}
+
+/* Clears those columns in [first, end) of t's gradient that nobody has written. */
+static void schedule_clear(planner *p, node *before, tensor *t, size_t first, size_t end)
+{
+    int *written = &p->written[t->index];
+    for (size_t gap_end; interval_gap(&p->columns, *written, &first, end, &gap_end);
+         first = gap_end) {
+        const int at = p->plan->visits++;
+        p->plan->visit[at] =
+            (visit){VISIT_CLEAR, before, .cleared = t, .first = first, .count = gap_end - first};
+        use(gradient(p, t), at, t->count);
+        interval_add(&p->columns, written, first, gap_end);
+    }
+}
+
+/* Whether n, running backward, has to add to the gradient of in[i] because something is there. Of a
+ * tensor with views, all columns in question or none are written then. */
+static int adds_to_gradient(planner *p, node *n, int i)
+{
+    tensor *t = storage_of(n->in[i]);
+    if (t->role == ROLE_PARAM) return 1;
+    if (!t->views) {
+        int adds = in_use(gradient(p, t));
+        for (int k = 0; k < i; k++) adds |= n->in[k] == t;
+        return adds;
+    }
+    const size_t first = n->in[i]->column, end = first + n->in[i]->shape[n->in[i]->rank - 1];
+    int *written = &p->written[t->index];
+    size_t gap = first, gap_end;
+    const int adds =
+        !interval_gap(&p->columns, *written, &gap, end, &gap_end) || gap != first || gap_end != end;
+    if (adds) schedule_clear(p, n, t, first, end);
+    interval_add(&p->columns, written, first, end);
+    return adds;
 }
 
 static void plan_backward(planner *p, node *n)
@@ -50,6 +87,9 @@ static void plan_backward(planner *p, node *n)
     for (int i = 0; i < n->inputs; i++)
         if (o->reads_in >> i & 1) schedule_recompute(p, n->in[i]);
     if (o->reads_out) schedule_recompute(p, n->out);
+    if (n->out->views) schedule_clear(p, n, n->out, 0, n->out->shape[n->out->rank - 1]);
+    for (int i = 0; i < n->inputs; i++)
+        if (n->in[i] && n->in[i]->needs_grad) n->adds[i] = adds_to_gradient(p, n, i);
     const int at = append(p, VISIT_BACKWARD, n);
     for (int i = 0; i < n->inputs; i++)
         if (o->reads_in >> i & 1) read_value(p, n->in[i], at);
@@ -57,10 +97,8 @@ static void plan_backward(planner *p, node *n)
     if (o->saved) use(saved(p, n), at, o->saved(p->g, n));
     use(gradient(p, n->out), at, n->out->count);
     for (int i = 0; i < n->inputs; i++) {
-        tensor *t = n->in[i];
-        if (!t || !t->needs_grad) continue;
-        n->adds[i] = t->role == ROLE_PARAM || in_use(gradient(p, t));
-        if (t->role == ROLE_VALUE) use(gradient(p, t), at, t->count);
+        const tensor *t = storage_of(n->in[i]);
+        if (t && t->needs_grad && t->role == ROLE_VALUE) use(gradient(p, t), at, t->count);
     }
 }
 
@@ -72,6 +110,8 @@ static void plan_visits(planner *p)
     span *dout = gradient(p, p->out);
     if (g->training && p->out->needs_grad) {
         use(dout, p->plan->visits, p->out->count);
+        if (p->out->views)
+            interval_add(&p->columns, &p->written[p->out->index], 0, p->out->row_stride);
         for (int i = g->node_count - 1; i >= 0; i--) {
             node *n = g->nodes[i];
             if (n->op->backward && n->out->needs_grad && in_use(gradient(p, n->out)))
@@ -91,6 +131,7 @@ static void record(planner *p)
     memory_plan *plan = p->plan;
     for (int i = 0; i < plan->visits; i++) {
         visit *v = &plan->visit[i];
+        if (v->kind == VISIT_CLEAR) continue;
         const tensor *out = v->node->out;
         v->out = (v->kind == VISIT_RECOMPUTE ? recomputed(p, out) : value(p, out))->offset;
         v->scratch = scratch(p, v->node, v->kind)->offset;
@@ -102,7 +143,9 @@ static void record(planner *p)
 /* The plan is one piece of memory, with its arrays behind it. */
 static memory_plan *new_plan(const graph *g)
 {
-    const size_t T = (size_t)g->tensor_count, N = (size_t)g->node_count, visits = 3 * N;
+    const size_t T = (size_t)g->tensor_count, N = (size_t)g->node_count, V = (size_t)g->view_count;
+    /* v views cut a tensor into 2v + 1 pieces at most, each of which is cleared once at most */
+    const size_t visits = 3 * N + 3 * V;
     char *memory = mem_alloc(g->context, sizeof(memory_plan) + visits * sizeof(visit)
                                              + (T + N) * sizeof(size_t));
     if (!memory) return NULL;
@@ -116,25 +159,52 @@ static memory_plan *new_plan(const graph *g)
 /* Fills g->plan and g->bytes; 0 without memory. */
 static int plan_memory(graph *g, tensor *out)
 {
-    planner p = {.g = g, .out = out, .span_count = 3 * g->tensor_count + 4 * g->node_count};
+    planner p = {.g = g,
+                 .out = out,
+                 .span_count = 3 * g->tensor_count + 4 * g->node_count,
+                 .columns = {.context = g->context}};
     p.spans = mem_alloc(g->context, (size_t)p.span_count * sizeof *p.spans);
+    p.written = mem_alloc(g->context, (size_t)g->tensor_count * sizeof *p.written);
     g->plan = p.plan = new_plan(g);
     int done = 0;
-    if (p.spans && p.plan) {
+    if (p.spans && p.written && p.plan) {
         for (int s = 0; s < p.span_count; s++)
             p.spans[s] = (span){.first = SPAN_NONE, .last = SPAN_NONE, .same = SPAN_NONE};
         plan_visits(&p);
-        done = share_gradients(&p)
+        done = !p.columns.failed && share_gradients(&p)
                && place_spans(g->context, p.spans, p.span_count, p.plan->visits, &g->bytes);
         record(&p);
     }
+    interval_pool_free(&p.columns);
+    mem_free(g->context, p.written);
     mem_free(g->context, p.spans);
     return done;
+}
+
+static real *number_at(const graph *g, size_t offset)
+{
+    return (real *)(void *)(g->memory + offset);
+}
+
+static void set_pointers(graph *g)
+{
+    const memory_plan *plan = g->plan;
+    for (int i = 0; i < g->tensor_count; i++) {
+        tensor *t = g->tensors[i];
+        if (t->role != ROLE_VALUE || !t->needs_grad) continue;
+        t->grad = number_at(g, plan->grad[i]);
+        for (tensor *v = t->views; v; v = v->next_view) v->grad = t->grad + v->column;
+    }
+    for (int i = 0; i < g->node_count; i++) g->nodes[i]->saved = number_at(g, plan->saved[i]);
 }
 
 ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
 {
     if (g->status) return fail(error, g->status, "%s", g->error.line);
+    if (out->role == ROLE_VIEW)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"%s\" cannot be the output of a graph: make it contiguous() before",
+                    out->name);
     for (int i = 0; i < g->node_count; i++) {
         node *n = g->nodes[i];
         ssm2d_status status = n->op->prepare ? n->op->prepare(g, n, error) : SSM2D_OK;
@@ -146,11 +216,6 @@ ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
     g->memory = mem_alloc(g->context, g->bytes);
     if (!g->memory)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of a step", g->bytes);
-    const memory_plan *plan = g->plan;
-    for (int t = 0; t < g->tensor_count; t++)
-        if (g->tensors[t]->role == ROLE_VALUE && g->tensors[t]->needs_grad)
-            g->tensors[t]->grad = (real *)(void *)(g->memory + plan->grad[t]);
-    for (int n = 0; n < g->node_count; n++)
-        g->nodes[n]->saved = (real *)(void *)(g->memory + plan->saved[n]);
+    set_pointers(g);
     return SSM2D_OK;
 }

@@ -5,14 +5,18 @@
 
 #include "graph/graph.h"
 
-/* A run visits each node once in forward and, in training, once in backward. Before backward a
- * cheap node may be visited once more, to recompute the output that was not kept. */
-typedef enum visit_kind { VISIT_FORWARD, VISIT_RECOMPUTE, VISIT_BACKWARD } visit_kind;
+/* A run visits each node once in forward and, in training, once in backward. Before a backward
+ * visit a cheap node may be visited once more, to recompute the output that was not kept; and
+ * columns of a gradient that nobody has written are cleared. */
+typedef enum visit_kind { VISIT_FORWARD, VISIT_RECOMPUTE, VISIT_BACKWARD, VISIT_CLEAR } visit_kind;
 
 typedef struct visit {
     visit_kind kind;
     node *node;
     size_t out, scratch; /* offsets in the block, in bytes, of the node's output and scratch */
+    /* to clear: columns [first, first + count) of this tensor's gradient */
+    tensor *cleared;
+    size_t first, count;
 } visit;
 
 /* Kept in graph.plan. */

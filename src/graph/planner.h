@@ -2,6 +2,7 @@
 #ifndef SSM2D_GRAPH_PLANNER_H
 #define SSM2D_GRAPH_PLANNER_H
 
+#include "graph/intervals.h"
 #include "graph/memory.h"
 #include "graph/place.h"
 
@@ -14,6 +15,9 @@ typedef struct planner {
     span *spans;
     int span_count;
     tensor *out; /* of the graph */
+    /* of each tensor that has views, the columns of its gradient that are written by now */
+    interval_pool columns;
+    int *written;
 } planner;
 
 static inline span *value(const planner *p, const tensor *t) { return &p->spans[t->index]; }
@@ -43,7 +47,7 @@ static inline int in_use(const span *s) { return s->first != SPAN_NONE; }
 /* Whether running n backward writes the gradient of in[i], which is in the block. */
 static inline int writes_gradient(const planner *p, const node *n, int i)
 {
-    const tensor *t = n->in[i];
+    const tensor *t = storage_of(n->in[i]);
     return t && t->role == ROLE_VALUE && t->needs_grad && n->op->backward
            && in_use(gradient(p, n->out));
 }

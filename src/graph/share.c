@@ -33,7 +33,7 @@ static void list_writers(sharing *s)
     for (int k = 0; k < g->node_count; k++)
         for (int i = 0; i < g->nodes[k]->inputs; i++) {
             if (!writes_gradient(s->p, g->nodes[k], i)) continue;
-            const int t = g->nodes[k]->in[i]->index, place = GRAPH_INPUTS * k + i;
+            const int t = storage_of(g->nodes[k]->in[i])->index, place = GRAPH_INPUTS * k + i;
             s->next_writer[place] = s->writers[t];
             s->writers[t] = place;
         }
@@ -56,7 +56,8 @@ static void try_to_share(sharing *s, const node *n, int i)
     const tensor *t = n->in[i];
     const int first_gradient = 2 * s->p->g->tensor_count;
     span *of_out = gradient(s->p, n->out);
-    if (n->adds[i]) return; /* somebody has written it before n */
+    if (n->adds[i]) return;          /* somebody has written it before n */
+    if (t->base || t->views) return; /* its columns are written one by one */
     const int rest = s->next_writer[s->writers[t->index]];
     if (rest != NO_PLACE && node_of(rest) == n->index) return; /* n writes it twice */
     int group = n->out->index;

@@ -37,7 +37,8 @@ static size_t saved(const graph *g, const node *n)
 /* For one worker, in whole cache lines. */
 static size_t room(const graph *g, const node *n, int back)
 {
-    return (simd_ops_for(g->context->cpu)->attend_room(n->out->shape[1], width_of(n), back) + 15)
+    return (simd_ops_for(g->context->cpu)->attend_scratch_size(n->out->shape[1], width_of(n), back)
+            + 15)
            / 16 * 16;
 }
 

@@ -52,7 +52,7 @@ static void forward_part(void *arg, size_t part, int worker)
     const size_t rows = rows_of(n->out), D = last_axis(n->out);
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
         j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL,
-                      n->in[X]->data + r * D, n->in[GAMMA]->data, n->in[BETA]->data, D,
+                      row_data(n->in[X], r), n->in[GAMMA]->data, n->in[BETA]->data, D,
                       (real)attributes_of(n)->eps);
 }
 
@@ -62,12 +62,12 @@ static void backward_part(void *arg, size_t part, int worker)
     const job *j = arg;
     const node *n = j->n;
     const size_t rows = rows_of(n->out), D = last_axis(n->out);
-    real *dgamma = n->scratch + part * 2 * D, *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
+    real *dgamma = n->scratch + part * 2 * D;
     memset(dgamma, 0, 2 * D * sizeof(real));
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
-        j->simd->norm_back(dx ? dx + r * D : NULL, dgamma, dgamma + D, n->out->grad + r * D,
-                           n->in[X]->data + r * D, n->saved + 2 * r, n->in[GAMMA]->data, D,
-                           n->adds[X]);
+        j->simd->norm_back(n->in[X]->needs_grad ? row_grad(n->in[X], r) : NULL, dgamma, dgamma + D,
+                           n->out->grad + r * D, row_data(n->in[X], r), n->saved + 2 * r,
+                           n->in[GAMMA]->data, D, n->adds[X]);
 }
 
 static void forward(const graph *g, const node *n)
@@ -94,6 +94,7 @@ static void backward(const graph *g, const node *n)
 const op op_layer_norm = {.name = "layer_norm",
                           .reads_in = 3,
                           .cheap = 1,
+                          .strided_in = 1,
                           .saved = saved,
                           .scratch = scratch,
                           .forward = forward,

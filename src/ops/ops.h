@@ -36,6 +36,7 @@ tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *confi
 
 tensor *add(graph *g, tensor *a, tensor *b);  /* a + b, same shape */
 tensor *gate(graph *g, tensor *a, tensor *b); /* a * b, same shape */
+tensor *contiguous(graph *g, tensor *x);      /* a copy when x is a view, else x */
 tensor *scale(graph *g, tensor *x, double factor);
 tensor *gelu(graph *g, tensor *x); /* x * Phi(x), by erf */
 tensor *silu(graph *g, tensor *x);

@@ -10,10 +10,11 @@ static void forward(const graph *g, const node *n)
 
 static void backward(const graph *g, const node *n)
 {
-    map_back(g, n, n->out->data, simd_ops_for(g->context->cpu)->sigmoid_back);
+    map_back(g, n, n->out, simd_ops_for(g->context->cpu)->sigmoid_back);
 }
 
-const op op_sigmoid = {.name = "sigmoid", .reads_out = 1, .forward = forward, .backward = backward};
+const op op_sigmoid = {
+    .name = "sigmoid", .reads_out = 1, .strided_in = 1, .forward = forward, .backward = backward};
 
 tensor *sigmoid(graph *g, tensor *x)
 {

@@ -30,17 +30,17 @@ typedef struct pieces {
 static pieces cut(size_t tokens, size_t width, int back, real *scratch)
 {
     pieces s = {.M = tile_rows(tokens), .across = padded(tokens), .wide = padded(width)};
-    const size_t turned = width * s.across, tile = s.M * s.across, straight = tokens * s.wide;
+    const size_t transposed = width * s.across, tile = s.M * s.across, straight = tokens * s.wide;
     size_t at = 0;
 #define PIECE(name, numbers) (s.name = scratch + at, at += (numbers))
-    PIECE(kt, turned);
+    PIECE(kt, transposed);
     PIECE(p, tile);
     PIECE(rows, s.M * s.wide);
     if (!back) {
         PIECE(v, straight);
         PIECE(sums, padded(s.M));
     } else {
-        PIECE(vt, turned);
+        PIECE(vt, transposed);
         PIECE(ds, tile);
         PIECE(q, straight);
         PIECE(k, straight);
@@ -53,7 +53,7 @@ static pieces cut(size_t tokens, size_t width, int back, real *scratch)
     return s;
 }
 
-static size_t attend_room(size_t tokens, size_t width, int back)
+static size_t attend_scratch_size(size_t tokens, size_t width, int back)
 {
     static real nothing[1];
     return cut(tokens, width, back, nothing).total;
@@ -61,8 +61,8 @@ static size_t attend_room(size_t tokens, size_t width, int back)
 
 /* to[width][across] = factor * from[tokens][width]^T, padded with 0. A vector's worth of tokens at
  * a time: their rows stay in the cache, which a whole column at this stride would not. */
-static void turn(real *to, size_t across, const real *from, size_t row, size_t tokens, size_t width,
-                 real factor)
+static void transpose(real *to, size_t across, const real *from, size_t row, size_t tokens,
+                      size_t width, real factor)
 {
     size_t t = 0;
     for (; t + LANES <= tokens; t += LANES)
@@ -153,7 +153,7 @@ static void attend(const attend_args *a)
 {
     const pieces s = cut(a->tokens, a->width, 0, a->scratch);
     const size_t T = a->tokens, d = a->width;
-    turn(s.kt, s.across, a->k, a->row, T, d, 1 / real_sqrt((real)d));
+    transpose(s.kt, s.across, a->k, a->row, T, d, 1 / real_sqrt((real)d));
     copy(s.v, s.wide, a->v, a->row, T, d);
     for (size_t first = a->first; first < a->end; first += s.M) {
         const size_t m = a->end - first < s.M ? a->end - first : s.M;
@@ -199,8 +199,8 @@ static void attend_back(const attend_args *a)
     const pieces s = cut(a->tokens, a->width, 1, a->scratch);
     const size_t T = a->tokens, d = a->width;
     const real factor = 1 / real_sqrt((real)d);
-    turn(s.kt, s.across, a->k, a->row, T, d, factor);
-    turn(s.vt, s.across, a->v, a->row, T, d, 1);
+    transpose(s.kt, s.across, a->k, a->row, T, d, factor);
+    transpose(s.vt, s.across, a->v, a->row, T, d, 1);
     copy(s.q, s.wide, a->q, a->row, T, d);
     copy(s.k, s.wide, a->k, a->row, T, d);
     copy(s.dout, s.wide, a->dout, a->out_row, T, d);

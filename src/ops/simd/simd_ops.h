@@ -24,29 +24,30 @@ typedef struct attend_args {
     const real *dout;
     real *dq, *dk, *dv;
     int adds;
-    real *scratch; /* attend_room numbers, aligned to 64 bytes */
+    real *scratch; /* attend_scratch_size numbers, aligned to 64 bytes */
 } attend_args;
 
-/* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]. */
+/* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]; rows of x and y are x_row and
+ * y_row numbers apart. */
 typedef struct gemm_packed_args {
-    size_t m, n, k;
+    size_t m, n, k, x_row, y_row;
     const real *x, *packed, *bias; /* bias may be NULL */
     real *y;
     int adds;
 } gemm_packed_args;
 
-/* W for it, from where its rows and columns are so many numbers apart. */
+/* Packs W, whose rows and columns are so many numbers apart. */
 typedef struct gemm_pack_args {
     size_t n, k;
     const real *weights;
     size_t row, column;
-    real *packed; /* packed_room(n, k) numbers */
+    real *packed; /* gemm_packed_size(n, k) numbers */
 } gemm_pack_args;
 
-/* dW += dy^T x, db += the sum of the rows of dy. x: [m][k], dy: [m][n], dW: [n][k]; dW and db may
- * be NULL. */
+/* dW += dy^T x, db += the sum of the rows of dy. x: [m][k] with x_row numbers from row to row, dy:
+ * [m][n], dW: [n][k]; dW and db may be NULL. */
 typedef struct gemm_tn_args {
-    size_t m, n, k;
+    size_t m, n, k, x_row;
     const real *x, *dy;
     real *dw, *db;
 } gemm_tn_args;
@@ -66,16 +67,17 @@ typedef struct simd_ops {
     /* One row; dx may be NULL; dgamma and dbeta are added to. */
     void (*norm_back)(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x,
                       const real *stats, const real *gamma, size_t n, int adds);
-    size_t (*attend_room)(size_t tokens, size_t width, int back);
+    size_t (*attend_scratch_size)(size_t tokens, size_t width, int back);
     void (*attend)(const attend_args *a);
     void (*attend_back)(const attend_args *a);
-    size_t strip; /* columns of y that are made together */
-    size_t (*packed_room)(size_t n, size_t k);
-    /* Of columns [first, end) of y; first is a multiple of strip, end too unless it is n. */
-    void (*pack)(const gemm_pack_args *p, size_t first, size_t end);
-    void (*packed_product)(const gemm_packed_args *p, size_t first, size_t end);
-    size_t (*turned_room)(size_t rows); /* numbers of memory for so many rows of dW */
-    void (*turned_product)(const gemm_tn_args *p, size_t first, size_t end, real *room);
+    size_t panel; /* columns of y that are computed together */
+    size_t (*gemm_packed_size)(size_t n, size_t k);
+    /* For columns [first, end) of y; first is a multiple of panel, end too unless it is n. */
+    void (*gemm_pack)(const gemm_pack_args *p, size_t first, size_t end);
+    void (*gemm_packed)(const gemm_packed_args *p, size_t first, size_t end);
+    size_t (*gemm_tn_scratch_size)(size_t rows); /* numbers, for so many rows of dW */
+    /* For rows [first, end) of dW. */
+    void (*gemm_tn)(const gemm_tn_args *p, size_t first, size_t end, real *scratch);
 } simd_ops;
 
 const simd_ops *simd_ops_for(cpu_level level);
