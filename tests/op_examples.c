@@ -135,13 +135,86 @@ static tensor *layer_norm_example(maker *m, int v)
                       weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
 }
 
+/* What attention_of can be given, beside a packed qkv. */
+typedef struct attention_case {
+    size_t batch;
+    int rows, cols; /* tokens; rows 0: a sequence of `cols`, whose bias goes by key - query */
+    size_t width, v_width;
+    int heads, bias, groups, views, same, laplace;
+    double scale;
+} attention_case;
+
+enum { PACKED = 8, LONGEST = 260, GROUPS = 3, LONGEST_MASKED = 12 };
+
+static const attention_case attention_cases[] = {
+    {2, 0, 5, 3, 4, 2, 0, 0, 0, 0, 0, 0},     {2, 0, 33, 4, 17, 1, 0, 0, 1, 0, 0, 0.3},
+    {5, 3, 4, 3, 2, 2, 1, 0, 0, 0, 0, 0},     {2, 0, 17, 5, 9, 1, 1, 0, 1, 0, 1, 0.05},
+    {6, 3, 4, 4, 3, 2, 1, 3, 1, 0, 0, 0},     {2, 0, 7, 2, 3, 2, 0, 0, 0, 0, 1, 0.2},
+    {2, 20, 13, 1, 2, 1, 1, 0, 0, 0, 0, 0},   {2, 0, 9, 3, 3, 2, 0, 0, 0, 1, 0, 0},
+    {40, 0, 6, 2, 2, 3, 1, 0, 0, 0, 0, 0},    {3, 3, 4, 2, 5, 1, 1, 3, 0, 0, 1, 0.1},
+    {2, 20, 13, 2, 1, 2, 1, 0, 0, 0, 1, 0.1}, {4, 2, 5, 3, 3, 1, 0, 2, 0, 0, 0, 0}};
+
+static void positions_of(const attention_case *c, int position[LONGEST], attention_options *o)
+{
+    const int T = c->rows ? c->rows * c->cols : c->cols;
+    o->position = position;
+    for (int t = 0; t < T; t++)
+        position[t] = c->rows ? t / c->cols * (2 * c->cols - 1) + t % c->cols : -t;
+    /* of sequences some entries at both ends are not used */
+    o->center = c->rows ? (c->rows - 1) * (2 * c->cols - 1) + c->cols - 1 : T + 1;
+}
+
+/* Tokens of different regions of a group do not see each other. */
+static void mask_of(int groups, int tokens, float *mask)
+{
+    for (int g = 0; g < groups; g++)
+        for (int i = 0; i < tokens; i++)
+            for (int t = 0; t < tokens; t++)
+                *mask++ = (i % (g + 1) == 0) == (t % (g + 1) == 0) ? 0 : g == 2 ? -100 : -1;
+}
+
+static tensor *attention_of_example(maker *m, const attention_case *c)
+{
+    int position[LONGEST];
+    float mask[GROUPS * LONGEST_MASKED * LONGEST_MASKED];
+    attention_options o = {.heads = c->heads,
+                           .scale = c->scale,
+                           .scores = c->laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX};
+    const int tokens = c->rows ? c->rows * c->cols : c->cols;
+    const size_t T = (size_t)tokens, heads = (size_t)c->heads, qk = c->width * heads,
+                 width = c->v_width * heads;
+    tensor *q, *k, *v;
+    if (c->views) { /* of one tensor, in another order and with a gap */
+        tensor *all = give(m, SHAPE(c->batch, T, 2 * qk + width + 3));
+        v = columns(m->g, all, 1, width);
+        q = columns(m->g, all, width + 1, qk);
+        k = columns(m->g, all, width + qk + 3, qk);
+    } else {
+        q = give(m, SHAPE(c->batch, T, qk));
+        k = c->same ? q : give(m, SHAPE(c->batch, T, qk));
+        v = c->same ? q : give(m, SHAPE(c->batch, T, width));
+    }
+    if (c->bias) {
+        positions_of(c, position, &o);
+        const size_t entries = (size_t)(2 * o.center + 1);
+        o.bias = heads > 1 ? give(m, SHAPE(entries, heads)) : give(m, SHAPE(entries));
+    }
+    if (c->groups) {
+        mask_of(c->groups, tokens, mask);
+        o.mask = mask;
+        o.groups = c->groups;
+    }
+    return attention_of(m->g, q, k, v, &o);
+}
+
 static tensor *attention_example(maker *m, int v)
 {
     static const struct {
         size_t batch, tokens, width;
         int heads;
-    } s[] = {{2, 5, 3, 2},   {1, 1, 1, 1},    {1, 65, 16, 2}, {2, 17, 8, 1},
-             {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4},   {1, 450, 2, 1}};
+    } s[PACKED] = {{2, 5, 3, 2},   {1, 1, 1, 1},    {1, 65, 16, 2}, {2, 17, 8, 1},
+                   {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4},   {1, 450, 2, 1}};
+    if (v >= PACKED) return attention_of_example(m, &attention_cases[v - PACKED]);
     return attention(m->g,
                      give(m, SHAPE(s[v].batch, s[v].tokens, 3 * s[v].width * (size_t)s[v].heads)),
                      s[v].heads);
@@ -217,7 +290,8 @@ static const struct {
     tensor *(*build)(maker *m, int variant);
 } examples[] = {
     {"add", PAIRS, add_example},
-    {"attention", 8, attention_example},
+    {"attention", PACKED + (int)(sizeof attention_cases / sizeof *attention_cases),
+     attention_example},
     {"bce", 3, bce_example},
     {"contiguous", 3, contiguous_example},
     {"cross_entropy", 3, cross_entropy_example},

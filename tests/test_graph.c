@@ -379,6 +379,25 @@ static tensor *input(graph *g, int rank, size_t a, size_t b, size_t c, size_t d)
     return graph_input(g, "x", rank, (size_t[]){a, b, c, d});
 }
 
+static void attention_with(graph *g, tensor *x, int far, int groups)
+{
+    const float mask[9] = {0, 0, 0, 0, (float)-INFINITY, 0, 0, 0, 0};
+    attention_options o = {.heads = 1,
+                           .bias = graph_input(g, "table", 1, (size_t[]){3}),
+                           .position = (int[]){0, 0, far},
+                           .center = 1,
+                           .mask = groups ? mask : NULL,
+                           .groups = groups};
+    attention_of(g, x, x, x, &o);
+}
+
+static void overlapping_attention(graph *g)
+{
+    tensor *x = graph_param(g, 1, 3, (size_t[]){2, 3, 9}, "qkv");
+    tensor *q = columns(g, x, 0, 3), *k = columns(g, x, 3, 3), *v = columns(g, x, 5, 4);
+    attention_of(g, q, k, v, &(attention_options){.heads = 1});
+}
+
 static void refuse(graph *g, int which)
 {
     tensor *x = input(g, 3, 2, 3, 4, 0), *flat = input(g, 2, 3, 5, 0, 0);
@@ -409,6 +428,12 @@ static void refuse(graph *g, int which)
     case 21: embed(g, input(g, 4, 2, 3, 4, 5), NULL, NULL); break;
     case 22: cross_entropy(g, flat, graph_param(g, 0, 2, flat->shape, "labels")); break;
     case 23: bce(g, flat, graph_param(g, 0, 2, flat->shape, "labels")); break;
+    case 29: attention_of(g, x, x, flat, &(attention_options){.heads = 1}); break;
+    case 30: attention_of(g, x, x, x, &(attention_options){.heads = 3}); break;
+    case 31: attention_with(g, x, 2, 0); break;
+    case 32: attention_with(g, x, 0, 3); break;
+    case 33: attention_with(g, x, 0, 1); break;
+    case 34: overlapping_attention(g); break;
     case 25: softmax(g, columns(g, flat, 1, 2)); break;
     case 26: columns(g, flat, 3, 3); break;
     case 27: columns(g, flat, 1, SIZE_MAX); break;
@@ -448,6 +473,12 @@ static const char *const words[] = {
     "columns",
     "columns",
     "columns",
+    "attention: q (2, 3, 4), k (2, 3, 4) and v (3, 5) are not",
+    "attention",
+    "attention: entries -1 to 3 of a bias that has 3",
+    "attention: 2 images cannot have the masks of 3 groups",
+    "attention: a mask holds -inf",
+    "attention: columns of q, k and v overlap",
     "last"};
 
 static void first_error_is_kept(void **state)

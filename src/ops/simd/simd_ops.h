@@ -11,19 +11,35 @@
 
 #include <stddef.h>
 
-/* One head of one image: softmax(q k^T / sqrt(width)) v. q, k, v (and their gradients) are
- * [tokens][width] with `row` numbers from token to token, out and dout with `out_row`. */
+/* One head of one image: y = f(scale * q k^T + bias + mask) v, f being softmax over the keys, or the
+ * Laplace attention function of each score by itself. q and k are [tokens][width], v and out
+ * [tokens][v_width], with q_row (and so on) numbers from token to token; gradients are laid out
+ * like what they belong to. */
 typedef struct attend_args {
-    size_t tokens, width, row, out_row;
+    size_t tokens, width, v_width;
+    size_t q_row, k_row, v_row, out_row;
+    real scale;
+    int laplace;
     size_t first, end; /* the queries to answer; backward always does all */
     const real *q, *k, *v;
     real *out;
-    /* [tokens], log of the sum of exponentials of a row of scores: forward gives it unless NULL,
-     * for backward */
+
+    /* The bias of query i: bias[i * bias_row + key]; or, where `position` is given,
+     * bias[center + position[i] - position[key]]. bias may be NULL. */
+    const real *bias;
+    ptrdiff_t bias_row;
+    const int *position;
+    int center;
+    const real *mask; /* [tokens][tokens], or NULL */
+
+    /* [tokens], log of the sum of exponentials of a row of scores: softmax gives it in forward
+     * unless it is NULL, and needs it in backward */
     real *lse;
     const real *dout;
-    real *dq, *dk, *dv;
-    int adds;
+    real *dq, *dk, *dv; /* each may be NULL */
+    int dq_adds, dk_adds, dv_adds;
+    real *dbias; /* laid out like bias, added to; may be NULL */
+
     real *scratch; /* attend_scratch_size numbers, aligned to 64 bytes */
 } attend_args;
 
@@ -67,7 +83,7 @@ typedef struct simd_ops {
     /* One row; dx may be NULL; dgamma and dbeta are added to. */
     void (*norm_back)(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x,
                       const real *stats, const real *gamma, size_t n, int adds);
-    size_t (*attend_scratch_size)(size_t tokens, size_t width, int back);
+    size_t (*attend_scratch_size)(size_t tokens, size_t width, size_t v_width, int back);
     void (*attend)(const attend_args *a);
     void (*attend_back)(const attend_args *a);
     size_t panel; /* columns of y that are computed together */
