@@ -152,27 +152,31 @@ static void add_row(real *to, const real *from, size_t n)
     for (; t < n; t++) to[t] += from[t];
 }
 
-/* What is added to the scores of query i. */
-static void shift_scores(const attend_args *a, real *s, size_t i)
+/* Adds bias and mask to the scores of m queries from `first` on. */
+static void shift_scores(const attend_args *a, real *s, size_t across, size_t first, size_t m)
 {
     const size_t T = a->tokens;
-    if (a->bias && a->position) {
-        const real *middle = a->bias + a->center + a->position[i];
-        for (size_t t = 0; t < T; t++) s[t] += middle[-a->position[t]];
-    } else if (a->bias) {
-        add_row(s, a->bias + (ptrdiff_t)i * a->bias_row, T);
+    for (size_t i = first; i < first + m; i++, s += across) {
+        if (a->bias && a->position) {
+            const real *middle = a->bias + a->center + a->position[i];
+            for (size_t t = 0; t < T; t++) s[t] += middle[-a->position[t]];
+        } else if (a->bias) {
+            add_row(s, a->bias + (ptrdiff_t)i * a->bias_row, T);
+        }
+        if (a->mask) add_row(s, a->mask + i * T, T);
     }
-    if (a->mask) add_row(s, a->mask + i * T, T);
 }
 
-static void collect_bias_gradient(const attend_args *a, const real *ds, size_t i)
+static void collect_bias_gradient(const attend_args *a, const real *ds, size_t across, size_t first,
+                                  size_t m)
 {
-    if (a->position) {
-        real *middle = a->dbias + a->center + a->position[i];
-        for (size_t t = 0; t < a->tokens; t++) middle[-a->position[t]] += ds[t];
-    } else {
-        add_row(a->dbias + (ptrdiff_t)i * a->bias_row, ds, a->tokens);
-    }
+    for (size_t i = first; i < first + m; i++, ds += across)
+        if (a->position) {
+            real *middle = a->dbias + a->center + a->position[i];
+            for (size_t t = 0; t < a->tokens; t++) middle[-a->position[t]] += ds[t];
+        } else {
+            add_row(a->dbias + (ptrdiff_t)i * a->bias_row, ds, a->tokens);
+        }
 }
 
 /* ---- laplace --------------------------------------------------------------------------------- */
@@ -222,23 +226,21 @@ static void attend(const attend_args *a)
 {
     const pieces s = cut(a->tokens, a->width, a->v_width, 0, a->scratch);
     const size_t T = a->tokens, d = a->width, dv = a->v_width;
-    const int shifted = a->bias || a->mask;
     transpose(s.kt, s.across, a->k, a->k_row, T, d, a->scale);
     copy(s.v, s.v_wide, a->v, a->v_row, T, dv);
     for (size_t first = a->first; first < a->end; first += s.M) {
         const size_t m = a->end - first < s.M ? a->end - first : s.M;
         product(s.p, s.across, a->q + first * a->q_row, a->q_row, 1, s.kt, s.across, m, s.across, d,
                 0);
+        if (a->bias || a->mask) shift_scores(a, s.p, s.across, first, m);
         for (size_t i = 0; i < m; i++) {
-            real *p = s.p + i * s.across;
             fetch_ahead(a, first + i);
-            if (shifted) shift_scores(a, p, first + i);
             if (a->laplace) {
-                laplace(p, s.across);
+                laplace(s.p + i * s.across, s.across);
                 s.sums[i] = 1; /* rows are not normalised */
                 continue;
             }
-            real most = exponentials(p, T, &s.sums[i]);
+            real most = exponentials(s.p + i * s.across, T, &s.sums[i]);
             if (a->lse) a->lse[first + i] = most + real_log(s.sums[i]);
         }
         product(s.rows, s.v_wide, s.p, s.across, 1, s.v, s.v_wide, m, s.v_wide, T, 0);
@@ -278,7 +280,6 @@ static void attend_back(const attend_args *a)
 {
     const pieces s = cut(a->tokens, a->width, a->v_width, 1, a->scratch);
     const size_t T = a->tokens, d = a->width, dv = a->v_width;
-    const int shifted = a->bias || a->mask;
     transpose(s.kt, s.across, a->k, a->k_row, T, d, a->scale);
     transpose(s.vt, s.across, a->v, a->v_row, T, dv, 1);
     copy(s.q, s.wide, a->q, a->q_row, T, d);
@@ -289,17 +290,17 @@ static void attend_back(const attend_args *a)
         const real *q = s.q + first * s.wide, *dout = s.dout + first * s.v_wide;
         product(s.p, s.across, q, s.wide, 1, s.kt, s.across, m, s.across, d, 0);
         product(s.ds, s.across, dout, s.v_wide, 1, s.vt, s.across, m, s.across, dv, 0);
+        if (a->bias || a->mask) shift_scores(a, s.p, s.across, first, m);
         for (size_t i = 0; i < m; i++) {
             real *p = s.p + i * s.across, *ds = s.ds + i * s.across;
             fetch_ahead(a, first + i);
-            if (shifted) shift_scores(a, p, first + i);
             if (a->laplace)
                 laplace_gradients(p, ds, s.across);
             else
                 softmax_gradients(p, ds, T, a->lse[first + i],
                                   dot(dout + i * s.v_wide, a->out + (first + i) * a->out_row, dv));
-            if (a->dbias) collect_bias_gradient(a, ds, first + i);
         }
+        if (a->dbias) collect_bias_gradient(a, s.ds, s.across, first, m);
         product(s.dv, s.v_wide, s.p, 1, s.across, dout, s.v_wide, T, s.v_wide, m, first != 0);
         product(s.dk, s.wide, s.ds, 1, s.across, q, s.wide, T, s.wide, m, first != 0);
         if (!a->dq) continue;
