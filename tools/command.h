@@ -40,6 +40,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 
 typedef enum option_kind {
     OPTION_INT,    /* long; OPTION_UNSET when not given and without a default */
@@ -90,6 +91,8 @@ typedef struct command {
     /* NULL, or a NULL-terminated list of commands named `NAME PART`: the word after NAME chooses
      * one, which has its own options and run */
     const struct command *const *parts;
+    /* what else --help ends with, printed with help_fields and help_entry; may be NULL */
+    void (*more_help)(FILE *out);
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,

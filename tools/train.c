@@ -2,6 +2,7 @@
  * src/train/options.def. */
 #include "command.h"
 #include "core/status.h"
+#include "help.h"
 #include "io/text.h"
 #include "train/loop.h"
 #include "train_view.h"
@@ -241,13 +242,13 @@ static const char about[] =
     "same weights to the bit, on any number of threads. Ctrl-C writes a checkpoint before it "
     "exits. A resumed run uses the settings in last.safetensors; train.json shows them.\n"
     "\n"
-    "Settings are the options below; flip (default: false) and crop_padding (default: 0), "
-    "which augment the training images at random and help in longer runs, such as flip=true, "
-    "crop_padding=4; and the keys of a model (dim, depth, pos_embed, drop_path, mixer.init, "
-    "mixer.values ..: see ssm2d models --keys). A file for --config has them as keys of one "
-    "JSON object, with _ in place of -, and those of the mixer in an object \"mixer\". Later "
-    "settings replace earlier ones: --config, --model, --mixer, --set, other options. The "
-    "model is chosen first, wherever its name is given.\n"
+    "Settings are the options below; those of the augmentations at the end, which change the "
+    "training images at random and help in longer runs, such as flip=true, crop_padding=4; "
+    "and the keys of a model (dim, depth, pos_embed, drop_path, mixer.init, mixer.values ..: "
+    "see ssm2d models --keys). A file for --config has them as keys of one JSON object, with "
+    "_ in place of -, and those of the mixer in an object \"mixer\". Later settings replace "
+    "earlier ones: --config, --model, --mixer, --set, other options. The model is chosen "
+    "first, wherever its name is given.\n"
     "\n"
     "Images are resized to the model's image size (image=32, or image=[24,40]). When it is "
     "not given, it is the size of the data's images if all have the same size and it can be "
@@ -256,5 +257,21 @@ static const char about[] =
     "other data with their own. Images that do not fill the last batch of an epoch are left "
     "out of it; these are different images in each epoch.";
 
-const command command_train = {
-    "train", "train a model on images, or resume a run", about, options, check_values, run, 0};
+/* Data sets and augmentations, as their own files describe them. */
+static void more_help(FILE *out)
+{
+    const char *name, *help;
+    const augmentation *a;
+    fputs("\nnames for --data:\n", out);
+    for (int i = 0; dataset_get(i, &name, &help); i++) help_entry(out, name, help);
+    fputs("\naugmentations, for --set and --config:\n", out);
+    for (int i = 0; (a = augmentation_at(i)); i++) help_fields(out, a->fields);
+}
+
+const command command_train = {.name = "train",
+                               .summary = "train a model on images, or resume a run",
+                               .about = about,
+                               .options = options,
+                               .check = check_values,
+                               .run = run,
+                               .more_help = more_help};
