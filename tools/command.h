@@ -91,7 +91,7 @@ typedef struct command {
     /* NULL, or a NULL-terminated list of commands named `NAME PART`: the word after NAME chooses
      * one, which has its own options and run */
     const struct command *const *parts;
-    /* what else --help ends with, printed with help_fields and help_entry; may be NULL */
+    /* prints further lines at the end of --help, with help_fields and help_entry; may be NULL */
     void (*more_help)(FILE *out);
 } command;
 

@@ -10,7 +10,7 @@ extern const option common_options[]; /* that every subcommand has */
 
 void help_overall(FILE *out, const command *const *commands);
 void help_command(FILE *out, const command *c);
-/* For more_help: the fields of a table, and a name with its help. */
+/* Print lines of more_help: the fields of a table; a name and its help. */
 void help_fields(FILE *out, const ssm2d_field *fields);
 void help_entry(FILE *out, const char *name, const char *text);
 void help_parts(FILE *out, const command *c); /* for a command that has parts */

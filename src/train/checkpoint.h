@@ -16,11 +16,11 @@ typedef struct train_state {
     float *average;  /* NULL without EMA */
     long step;       /* updates done */
     long epochs;     /* done and evaluated */
-    double loss_sum; /* of the epoch under way, over its steps so far */
-    long images;     /* of the epoch under way */
-    long correct;    /* right decisions about them: their classes, or their attributes */
-    double log_sum;  /* of the losses since the last line of metrics */
-    long log_steps;
+    double loss_sum; /* sum of the losses of the current epoch's steps */
+    long images;     /* of the current epoch */
+    long correct;    /* correct predictions for them: of classes, or of attributes */
+    double log_sum;  /* sum of the losses since the last line of metrics */
+    long log_steps;  /* steps since then */
     double best;     /* test accuracy of the best epoch, from 0 to 1 */
     long best_epoch; /* from 1; 0: none yet */
     double seconds;  /* spent on training steps and evaluation */

@@ -84,7 +84,7 @@ void class_probabilities(train_loss loss, const float *logits, int classes, doub
                                                   : exp((double)logits[c] - all);
 }
 
-/* target: zeros and ones; for cross-entropy a single one */
+/* The loss of one image. target: zeros and ones; for cross-entropy a single one. */
 static double image_loss(train_loss loss, const float *logits, int classes, const float *target)
 {
     double sum = 0;

@@ -23,7 +23,7 @@ const float *evaluator_run(evaluator *e, const float *images, size_t count);
 
 typedef struct evaluation {
     double loss;     /* mean over images, without smoothing */
-    double accuracy; /* a part of 1: of the images, or with binary labels of all attributes */
+    double accuracy; /* from 0 to 1, of images, or with binary labels of all their attributes */
     size_t images;
     int stopped; /* the hook asked to stop: the other fields mean nothing */
 } evaluation;

@@ -13,9 +13,9 @@ typedef struct train_start { /* reported once, before the first step */
     size_t parameters, train_images, test_images;
     long step, steps, epoch_steps; /* steps done already, of the whole run, of one epoch */
     size_t bytes;                  /* memory of a step */
-    const weights_report *read;    /* of the file with the first weights; NULL when there is none */
-    int loss_changed;              /* to bce, as the labels are binary */
-    int restored;                  /* train.json was not what the checkpoint says, and is again */
+    const weights_report *read;    /* of the file with initial weights, or NULL */
+    int loss_changed;              /* to bce, because the labels are binary */
+    int restored; /* train.json differed from the checkpoint and is written again */
 } train_start;
 
 typedef struct train_progress { /* reported after each step */

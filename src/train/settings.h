@@ -32,8 +32,8 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
 cJSON *train_settings_to_json(const train_settings *s);
 /* Whether all settings are equal. */
 int train_settings_same(const train_settings *a, const train_settings *b);
-/* Takes from the data what the model leaves open, and checks that all of it goes together. With
- * binary labels the loss becomes bce, the only one that fits them. */
+/* Completes the settings of the model from the data, and checks all settings. With binary labels
+ * the loss becomes bce, the only one that fits them. */
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error);
 
 #endif

@@ -13,7 +13,7 @@
 typedef struct trainer {
     ssm2d_context *context;
     train_settings settings;
-    int loss_changed; /* to bce, as the labels are binary */
+    int loss_changed; /* to bce, because the labels are binary */
     dataset *train_data, *test_data;
     loader *train_loader, *test_loader;
     weights *weights;
@@ -22,7 +22,7 @@ typedef struct trainer {
     evaluator *evaluator;
     train_state state;
     float *gradients; /* [parameters] */
-    double *partial;  /* of the gradient's norm */
+    double *partial;  /* scratch of gradient_norm */
     param_span *spans;
     size_t span_count;
     schedule schedule;
@@ -44,10 +44,10 @@ ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
 typedef struct step_result {
     double loss, lr, norm;
-    long correct; /* decisions that were right, of batch * trainer_decisions */
+    long correct; /* correct predictions, of batch * trainer_decisions */
 } step_result;
 
-/* Returns how many decisions the model makes about an image: one, or one per attribute. */
+/* Returns the number of predictions for an image: one, or one per attribute. */
 int trainer_decisions(const trainer *t);
 
 /* Makes one step: batch, forward, backward, update. good, good_step: the last checkpoint, for the
