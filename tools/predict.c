@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "data/augment.h"
+#include "io/json.h"
 #include "data/picture.h"
 #include "run_weights.h"
 #include "train/evaluate.h"
@@ -69,8 +70,7 @@ static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_er
     for (int i = 0; good && i < top; i++) {
         int c = next_class(j);
         cJSON *one = cJSON_CreateObject();
-        good = one && cJSON_AddItemToArray(list, one)
-               && cJSON_AddStringToObject(one, "name", j->m.data.names[c])
+        good = json_add(list, NULL, one) && cJSON_AddStringToObject(one, "name", j->m.data.names[c])
                && cJSON_AddNumberToObject(one, "probability", j->probabilities[c]);
         j->probabilities[c] = -1;
     }

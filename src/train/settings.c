@@ -151,8 +151,7 @@ cJSON *train_settings_to_json(const train_settings *s)
             good = field_add_to_json(root, f, (const char *)s + one->offset);
     while (good && keys->child) {
         cJSON *item = cJSON_DetachItemViaPointer(keys, keys->child);
-        good = cJSON_AddItemToObject(root, item->string, item);
-        if (!good) cJSON_Delete(item);
+        good = json_add(root, item->string, item);
     }
     cJSON_Delete(keys);
     if (good) return root;
