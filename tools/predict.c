@@ -1,5 +1,6 @@
 /* ssm2d predict - classifies image files with a trained model. */
 #include "command.h"
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data/augment.h"
@@ -83,8 +84,7 @@ static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_er
 
 static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
 {
-    const int classes = j->m.data.classes,
-              top = j->options->top < classes ? (int)j->options->top : classes;
+    const int classes = j->m.data.classes, top = min_int((int)j->options->top, classes);
     augment_begin(j->augment, 0, 0);
     ssm2d_status status = picture_read(j->context, path, augment_resize(j->augment),
                                        augment_pixels(j->augment), error);
