@@ -10,3 +10,6 @@ target_link_libraries(test_ops PRIVATE ssm2d_nn op_examples_double)
 
 layer_test(test_graph graph)
 target_link_libraries(test_graph PRIVATE ssm2d_nn_double)
+
+layer_test(test_op_references graph)
+target_link_libraries(test_op_references PRIVATE ssm2d_nn_double)

@@ -35,32 +35,74 @@ static tensor *give(maker *m, int rank, const size_t *shape)
     return m->given[m->count++] = x;
 }
 
+/* The same as a view: the columns of a wider one, without its first two and its last. */
+static tensor *give_columns(maker *m, int rank, const size_t *shape)
+{
+    size_t wide[GRAPH_RANK];
+    memcpy(wide, shape, (size_t)rank * sizeof *shape);
+    wide[rank - 1] += 3;
+    return columns(m->g, give(m, rank, wide), 2, shape[rank - 1]);
+}
+
 /* A parameter of the operator. */
 static tensor *weight(maker *m, const char *name, int rank, const size_t *shape)
 {
     return graph_param(m->g, spec_of(rank, shape), "%s", name);
 }
 
+/* Two inputs of the same shape: apart, the same twice, a view and none, two views of the same
+ * tensor that overlap, that have a gap between them, and that are the same. */
+enum { PAIRS = 8 };
+
+static void pair(maker *m, int v, tensor **a, tensor **b)
+{
+    static const size_t shape[PAIRS][2] = {{3, 7},  {1, 1}, {4, 33}, {130, 257},
+                                           {5, 19}, {4, 6}, {4, 17}, {3, 5}};
+    const size_t width = shape[v][1];
+    if (v < 4) {
+        *a = give(m, 2, shape[v]);
+        *b = v == 2 ? *a : give(m, 2, shape[v]);
+    } else if (v == 4) {
+        *a = give_columns(m, 2, shape[v]);
+        *b = give(m, 2, shape[v]);
+    } else {
+        tensor *wide = give(m, SHAPE(shape[v][0], 2 * width + 3));
+        *a = columns(m->g, wide, 1, width);
+        *b = v == 7 ? *a : columns(m->g, wide, v == 5 ? width - 2 : width + 2, width);
+    }
+}
+
 static tensor *add_example(maker *m, int v)
 {
-    static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}, {130, 257}};
-    tensor *a = give(m, 2, shape[v]);
-    return add(m->g, a, v == 2 ? a : give(m, 2, shape[v]));
+    tensor *a, *b;
+    pair(m, v, &a, &b);
+    return add(m->g, a, b);
 }
 
 static tensor *gate_example(maker *m, int v)
 {
-    static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}};
-    tensor *a = give(m, 2, shape[v]);
-    return gate(m->g, a, v == 2 ? a : give(m, 2, shape[v]));
+    tensor *a, *b;
+    pair(m, v, &a, &b);
+    return gate(m->g, a, b);
 }
 
 static const size_t plain[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 1, 16}, {1, 5, 19}, {1, 129, 130}};
 
-static tensor *scale_example(maker *m, int v) { return scale(m->g, give(m, 3, plain[v]), -1.25); }
-static tensor *gelu_example(maker *m, int v) { return gelu(m->g, give(m, 3, plain[v])); }
-static tensor *silu_example(maker *m, int v) { return silu(m->g, give(m, 3, plain[v])); }
-static tensor *sigmoid_example(maker *m, int v) { return sigmoid(m->g, give(m, 3, plain[v])); }
+/* The last variants are views. */
+static tensor *give_plain(maker *m, int v)
+{
+    static const size_t shape[][3] = {{2, 3, 5}, {3, 1, 16}, {2, 130, 131}};
+    return v < 5 ? give(m, 3, plain[v]) : give_columns(m, 3, shape[v - 5]);
+}
+
+static tensor *contiguous_example(maker *m, int v)
+{
+    return contiguous(m->g, give_plain(m, v + 5));
+}
+static tensor *scale_example(maker *m, int v) { return scale(m->g, give_plain(m, v), -1.25); }
+static tensor *gelu_example(maker *m, int v) { return gelu(m->g, give_plain(m, v)); }
+static tensor *silu_example(maker *m, int v) { return silu(m->g, give_plain(m, v)); }
+static tensor *sigmoid_example(maker *m, int v) { return sigmoid(m->g, give_plain(m, v)); }
 static tensor *softmax_example(maker *m, int v) { return softmax(m->g, give(m, 3, plain[v])); }
 static tensor *dropout_example(maker *m, int v) { return dropout(m->g, give(m, 3, plain[v]), 0.3); }
 
@@ -74,22 +116,96 @@ static tensor *linear_example(maker *m, int v)
 {
     static const struct {
         size_t rows, in, out;
-        int bias;
-    } s[] = {{5, 7, 9, 1},   {1, 1, 1, 1},    {17, 16, 3, 0},   {300, 3, 5, 1},
-             {4, 5, 140, 1}, {2100, 2, 3, 1}, {13, 400, 20, 1}, {40, 9, 48, 0}};
-    tensor *x = s[v].rows % 5 ? give(m, SHAPE(s[v].rows, s[v].in))
-                              : give(m, SHAPE(5, s[v].rows / 5, s[v].in));
+        int bias, view;
+    } s[] = {{5, 7, 9, 1, 0},     {1, 1, 1, 1, 0},    {17, 16, 3, 0, 0},   {300, 3, 5, 1, 0},
+             {4, 5, 140, 1, 0},   {2100, 2, 3, 1, 0}, {13, 400, 20, 1, 0}, {40, 9, 48, 0, 0},
+             {301, 17, 35, 1, 1}, {7, 32, 5, 0, 1}};
+    tensor *x = s[v].view       ? give_columns(m, SHAPE(s[v].rows, s[v].in))
+                : s[v].rows % 5 ? give(m, SHAPE(s[v].rows, s[v].in))
+                                : give(m, SHAPE(5, s[v].rows / 5, s[v].in));
     return linear(m->g, x, weight(m, "w", SHAPE(s[v].out, s[v].in)),
                   s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
 }
 
 static tensor *layer_norm_example(maker *m, int v)
 {
-    static const size_t shape[][3] = {{2, 3, 5},  {1, 1, 2},  {3, 1, 16},
-                                      {1, 4, 37}, {4, 33, 8}, {2, 2100, 3}};
-    tensor *x = give(m, 3, shape[v]);
+    static const size_t shape[][3] = {{2, 3, 5},  {1, 1, 2},    {3, 1, 16}, {1, 4, 37},
+                                      {4, 33, 8}, {2, 2100, 3}, {2, 40, 19}};
+    tensor *x = v == 6 ? give_columns(m, 3, shape[v]) : give(m, 3, shape[v]);
     return layer_norm(m->g, x, weight(m, "gamma", SHAPE(shape[v][2])),
                       weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
+}
+
+/* What attention_of can be given, beside a packed qkv. */
+typedef struct attention_case {
+    size_t batch;
+    int rows, cols; /* tokens; rows 0: a sequence of `cols`, whose bias goes by key - query */
+    size_t width, v_width;
+    int heads, bias, groups, views, same, laplace;
+    double scale;
+} attention_case;
+
+enum { PACKED = 8, LONGEST = 260, GROUPS = 3, LONGEST_MASKED = 12 };
+
+static const attention_case attention_cases[] = {
+    {2, 0, 5, 3, 4, 2, 0, 0, 0, 0, 0, 0},     {2, 0, 33, 4, 17, 1, 0, 0, 1, 0, 0, 0.3},
+    {5, 3, 4, 3, 2, 2, 1, 0, 0, 0, 0, 0},     {2, 0, 17, 5, 9, 1, 1, 0, 1, 0, 1, 0.05},
+    {6, 3, 4, 4, 3, 2, 1, 3, 1, 0, 0, 0},     {2, 0, 7, 2, 3, 2, 0, 0, 0, 0, 1, 0.2},
+    {2, 20, 13, 1, 2, 1, 1, 0, 0, 0, 0, 0},   {2, 0, 9, 3, 3, 2, 0, 0, 0, 1, 0, 0},
+    {40, 0, 6, 2, 2, 3, 1, 0, 0, 0, 0, 0},    {3, 3, 4, 2, 5, 1, 1, 3, 0, 0, 1, 0.1},
+    {2, 20, 13, 2, 1, 2, 1, 0, 0, 0, 1, 0.1}, {4, 2, 5, 3, 3, 1, 0, 2, 0, 0, 0, 0}};
+
+static void positions_of(const attention_case *c, int position[LONGEST], attention_options *o)
+{
+    const int T = c->rows ? c->rows * c->cols : c->cols;
+    o->position = position;
+    for (int t = 0; t < T; t++)
+        position[t] = c->rows ? t / c->cols * (2 * c->cols - 1) + t % c->cols : -t;
+    /* of sequences some entries at both ends are not used */
+    o->center = c->rows ? (c->rows - 1) * (2 * c->cols - 1) + c->cols - 1 : T + 1;
+}
+
+/* Tokens of different regions of a group do not see each other. */
+static void mask_of(int groups, int tokens, float *mask)
+{
+    for (int g = 0; g < groups; g++)
+        for (int i = 0; i < tokens; i++)
+            for (int t = 0; t < tokens; t++)
+                *mask++ = (i % (g + 1) == 0) == (t % (g + 1) == 0) ? 0 : g == 2 ? -100 : -1;
+}
+
+static tensor *attention_of_example(maker *m, const attention_case *c)
+{
+    int position[LONGEST];
+    float mask[GROUPS * LONGEST_MASKED * LONGEST_MASKED];
+    attention_options o = {.heads = c->heads,
+                           .scale = c->scale,
+                           .scores = c->laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX};
+    const int tokens = c->rows ? c->rows * c->cols : c->cols;
+    const size_t T = (size_t)tokens, heads = (size_t)c->heads, qk = c->width * heads,
+                 width = c->v_width * heads;
+    tensor *q, *k, *v;
+    if (c->views) { /* of one tensor, in another order and with a gap */
+        tensor *all = give(m, SHAPE(c->batch, T, 2 * qk + width + 3));
+        v = columns(m->g, all, 1, width);
+        q = columns(m->g, all, width + 1, qk);
+        k = columns(m->g, all, width + qk + 3, qk);
+    } else {
+        q = give(m, SHAPE(c->batch, T, qk));
+        k = c->same ? q : give(m, SHAPE(c->batch, T, qk));
+        v = c->same ? q : give(m, SHAPE(c->batch, T, width));
+    }
+    if (c->bias) {
+        positions_of(c, position, &o);
+        const size_t entries = (size_t)(2 * o.center + 1);
+        o.bias = heads > 1 ? give(m, SHAPE(entries, heads)) : give(m, SHAPE(entries));
+    }
+    if (c->groups) {
+        mask_of(c->groups, tokens, mask);
+        o.mask = mask;
+        o.groups = c->groups;
+    }
+    return attention_of(m->g, q, k, v, &o);
 }
 
 static tensor *attention_example(maker *m, int v)
@@ -97,8 +213,9 @@ static tensor *attention_example(maker *m, int v)
     static const struct {
         size_t batch, tokens, width;
         int heads;
-    } s[] = {{2, 5, 3, 2},   {1, 1, 1, 1},    {1, 65, 16, 2}, {2, 17, 8, 1},
-             {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4},   {1, 450, 2, 1}};
+    } s[PACKED] = {{2, 5, 3, 2},   {1, 1, 1, 1},    {1, 65, 16, 2}, {2, 17, 8, 1},
+                   {1, 33, 20, 1}, {1, 197, 64, 1}, {3, 8, 1, 4},   {1, 450, 2, 1}};
+    if (v >= PACKED) return attention_of_example(m, &attention_cases[v - PACKED]);
     return attention(m->g,
                      give(m, SHAPE(s[v].batch, s[v].tokens, 3 * s[v].width * (size_t)s[v].heads)),
                      s[v].heads);
@@ -173,23 +290,25 @@ static const struct {
     int variants;
     tensor *(*build)(maker *m, int variant);
 } examples[] = {
-    {"add", 4, add_example},
-    {"attention", 8, attention_example},
+    {"add", PAIRS, add_example},
+    {"attention", PACKED + (int)(sizeof attention_cases / sizeof *attention_cases),
+     attention_example},
     {"bce", 3, bce_example},
+    {"contiguous", 3, contiguous_example},
     {"cross_entropy", 3, cross_entropy_example},
     {"drop_path", 3, drop_path_example},
     {"dropout", 4, dropout_example},
     {"embed", 4, embed_example},
-    {"gate", 3, gate_example},
-    {"gelu", 5, gelu_example},
-    {"layer_norm", 6, layer_norm_example},
-    {"linear", 8, linear_example},
+    {"gate", PAIRS, gate_example},
+    {"gelu", 8, gelu_example},
+    {"layer_norm", 7, layer_norm_example},
+    {"linear", 10, linear_example},
     {"mean_tokens", 3, mean_tokens_example},
     {"mix_ssm2d", 3, mix_ssm2d_example},
     {"patches", 3, patches_example},
-    {"scale", 5, scale_example},
-    {"sigmoid", 5, sigmoid_example},
-    {"silu", 5, silu_example},
+    {"scale", 8, scale_example},
+    {"sigmoid", 8, sigmoid_example},
+    {"silu", 8, silu_example},
     {"softmax", 5, softmax_example},
     {"take_token", 3, take_token_example},
 };

@@ -65,6 +65,30 @@ static void finish(graph *g, tensor *out)
 
 /* ---- random graphs --------------------------------------------------------------------------- */
 
+/* Views of a wider tensor, which may overlap or leave some of it alone; sometimes the tensor itself
+ * is used as well. */
+static tensor *of_views(graph *g, tensor *x, rng *r)
+{
+    enum { WIDE = 3 * COLS };
+    tensor *wide = linear(g, x, graph_param(g, spec_of(2, (size_t[]){WIDE, COLS}), "wide"), NULL), *y;
+    if (below(r, 2)) wide = below(r, 2) ? gelu(g, wide) : scale(g, wide, 0.7);
+    y = columns(g, wide, (size_t)below(r, WIDE - COLS + 1), COLS);
+    for (int i = below(r, 4); i >= 0; i--) {
+        tensor *z = columns(g, wide, (size_t)below(r, WIDE - COLS + 1), COLS);
+        switch (below(r, 4)) {
+        case 0: y = add(g, y, z); break;
+        case 1: y = scale(g, gate(g, y, z), 0.4); break;
+        case 2: y = add(g, y, contiguous(g, z)); break;
+        default: y = add(g, y, gelu(g, z)); break;
+        }
+    }
+    if (below(r, 3) == 0)
+        y = add(g, y,
+                linear(g, add(g, wide, scale(g, wide, 0.5)),
+                       graph_param(g, spec_of(2, (size_t[]){COLS, WIDE}), "back"), NULL));
+    return scale(g, y, 0.2);
+}
+
 /* Nodes take what is there already, mostly what is new; what nobody has used is added up in the
  * end. */
 static tensor *random_model(graph *g, uint64_t seed)
@@ -78,7 +102,7 @@ static tensor *random_model(graph *g, uint64_t seed)
     for (int i = 0; i < nodes; i++) {
         int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count),
             b = below(&r, count);
-        int kind = most_adds && below(&r, 3) ? 0 : below(&r, 7);
+        int kind = most_adds && below(&r, 3) ? 0 : below(&r, 9);
         tensor *x = made[a], *y = made[b], *z;
         used[a] = 1;
         if (kind <= 2) used[b] = 1;
@@ -92,10 +116,14 @@ static tensor *random_model(graph *g, uint64_t seed)
             z = layer_norm(g, x, graph_param(g, spec_of(1, shape + 1), "gamma%d", below(&r, 3)),
                            graph_param(g, spec_of(1, shape + 1), "beta%d", below(&r, 3)), 0.1);
             break;
-        default:
-            z = linear(g, x,
-                       graph_param(g, spec_of(2, (size_t[]){COLS, COLS}), "w%d", below(&r, 3)),
+        case 6:
+            z = linear(g, x, graph_param(g, spec_of(2, (size_t[]){COLS, COLS}), "w%d", below(&r, 3)),
                        below(&r, 2) ? graph_param(g, spec_of(1, shape + 1), "b%d", i) : NULL);
+            break;
+        case 7: z = of_views(g, x, &r); break;
+        default:
+            z = linear(g, columns(g, x, (size_t)below(&r, 3), 3),
+                       graph_param(g, spec_of(2, (size_t[]){COLS, 3}), "narrow%d", below(&r, 3)), NULL);
         }
         made[count++] = z;
     }
@@ -168,7 +196,7 @@ static void backward(model *m)
 static int gradient_wrong(model *m, uint64_t seed)
 {
     const double h = 1e-3;
-    double *from = doubles(m->g->param_count), direction[COLS * COLS];
+    double *from = doubles(m->g->param_count), direction[3 * COLS * COLS];
     rng r = rng_seed(seed);
     int wrong = 0;
     double level = fabs(value_of(m));
@@ -245,11 +273,11 @@ static void second_step_is_the_first(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static int steps_of(const graph *g, step_kind kind)
+static int visits_of(const graph *g, visit_kind kind)
 {
     const memory_plan *p = g->plan;
     int count = 0;
-    for (int i = 0; i < p->steps; i++) count += p->step[i].kind == kind;
+    for (int i = 0; i < p->visits; i++) count += p->visit[i].kind == kind;
     return count;
 }
 
@@ -276,8 +304,9 @@ static void memory_is_used_again(void **state)
             graph *g = graph_of(context, train);
             finish(g, mlp(g, 4 << i));
             (train ? training : inference)[i] = g->bytes;
-            assert_int_equal(steps_of(g, STEP_AGAIN), train ? 4 << i : 0); /* every GELU, once */
-            assert_int_equal(steps_of(g, STEP_BACKWARD), train ? 16 << i : 0);
+            assert_int_equal(visits_of(g, VISIT_RECOMPUTE),
+                             train ? 4 << i : 0); /* every GELU, once */
+            assert_int_equal(visits_of(g, VISIT_BACKWARD), train ? 16 << i : 0);
             graph_destroy(g);
         }
     }
@@ -356,6 +385,25 @@ static tensor *input(graph *g, int rank, size_t a, size_t b, size_t c, size_t d)
     return graph_input(g, "x", rank, (size_t[]){a, b, c, d});
 }
 
+static void attention_with(graph *g, tensor *x, int far, int groups)
+{
+    const float mask[9] = {0, 0, 0, 0, (float)-INFINITY, 0, 0, 0, 0};
+    attention_options o = {.heads = 1,
+                           .bias = graph_input(g, "table", 1, (size_t[]){3}),
+                           .position = (int[]){0, 0, far},
+                           .center = 1,
+                           .mask = groups ? mask : NULL,
+                           .groups = groups};
+    attention_of(g, x, x, x, &o);
+}
+
+static void overlapping_attention(graph *g)
+{
+    tensor *x = graph_param(g, spec_of(3, (size_t[]){2, 3, 9}), "qkv");
+    tensor *q = columns(g, x, 0, 3), *k = columns(g, x, 3, 3), *v = columns(g, x, 5, 4);
+    attention_of(g, q, k, v, &(attention_options){.heads = 1});
+}
+
 static void refuse(graph *g, int which)
 {
     tensor *x = input(g, 3, 2, 3, 4, 0), *flat = input(g, 2, 3, 5, 0, 0);
@@ -385,15 +433,60 @@ static void refuse(graph *g, int which)
     case 19: patches(g, input(g, 4, 1, 3, 8, 8), 0); break;
     case 20: attention(g, x, 0); break;
     case 21: embed(g, input(g, 4, 2, 3, 4, 5), NULL, NULL); break;
+    case 22: cross_entropy(g, flat, graph_param(g, spec_of(2, flat->shape), "labels")); break;
+    case 23: bce(g, flat, graph_param(g, spec_of(2, flat->shape), "labels")); break;
+    case 29: attention_of(g, x, x, flat, &(attention_options){.heads = 1}); break;
+    case 30: attention_of(g, x, x, x, &(attention_options){.heads = 3}); break;
+    case 31: attention_with(g, x, 2, 0); break;
+    case 32: attention_with(g, x, 0, 3); break;
+    case 33: attention_with(g, x, 0, 1); break;
+    case 34: overlapping_attention(g); break;
+    case 25: softmax(g, columns(g, flat, 1, 2)); break;
+    case 26: columns(g, flat, 3, 3); break;
+    case 27: columns(g, flat, 1, SIZE_MAX); break;
+    case 28: columns(g, flat, 2, 0); break;
+    case 24: bce(g, flat, scale(g, flat, 2)); break;
     default: graph_fail(g, "the last one"); break;
     }
 }
 
 static const char *const words[] = {
-    "add",       "gate",          "linear",     "attention",   "attention", "layer_norm",
-    "patches",   "patches",       "take_token", "mean_tokens", "embed",     "dropout",
-    "drop_path", "cross_entropy", "bce",        "axis 1",      "axis",      "w",
-    "embed",     "patches",       "attention",  "embed",       "last"};
+    "add",
+    "gate",
+    "linear",
+    "attention",
+    "attention",
+    "layer_norm",
+    "patches",
+    "patches",
+    "take_token",
+    "mean_tokens",
+    "embed",
+    "dropout",
+    "drop_path",
+    "cross_entropy",
+    "bce",
+    "axis 1",
+    "axis",
+    "w",
+    "embed",
+    "patches",
+    "attention",
+    "embed",
+    "cross_entropy: targets must be an input of the graph, not labels",
+    "bce: targets must be an input of the graph, not labels",
+    "bce: targets must be an input of the graph, not 0:scale",
+    "softmax cannot take \"2:columns 1..2 of x\" as its input 0: make it contiguous() before",
+    "columns",
+    "columns",
+    "columns",
+    "attention: q (2, 3, 4), k (2, 3, 4) and v (3, 5) are not",
+    "attention",
+    "attention: entries -1 to 3 of a bias that has 3",
+    "attention: 2 images cannot have the masks of 3 groups",
+    "attention: a mask holds -inf",
+    "attention: columns of q, k and v overlap",
+    "last"};
 
 static void first_error_is_kept(void **state)
 {

@@ -162,14 +162,8 @@ void bench_model_destroy(bench_model *m)
 
 static double products(const node *n, int training)
 {
-    const size_t last = n->out->shape[n->out->rank - 1];
-    if (n->op == &op_linear) {
-        double forward = (double)n->in[0]->count * (double)last;
-        return training ? forward * (1 + !!n->in[0]->needs_grad + !!n->in[1]->needs_grad) : forward;
-    }
-    if (n->op == &op_attention)
-        return (double)n->out->count * (double)n->out->shape[1] * (training ? 7 : 2);
-    return 0;
+    if (!n->op->products) return 0;
+    return n->op->products(n, 0) + (training ? n->op->products(n, 1) : 0);
 }
 
 double bench_model_products(const bench_model *m)

@@ -1,8 +1,11 @@
 #include "graph/graph.h"
 
+#include "core/arith.h"
 #include "core/status.h"
 #include "graph/graph_impl.h"
+#include "graph/names.h"
 
+#include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +34,7 @@ void graph_destroy(graph *g)
     mem_free(g->context, g->blocks);
     mem_free(g->context, g->nodes);
     mem_free(g->context, g->tensors);
+    mem_free(g->context, g->names);
     mem_free(g->context, g->plan);
     mem_free(g->context, g->memory);
     mem_free(g->context, g);
@@ -54,23 +58,25 @@ void *graph_no_memory(graph *g)
     return NULL;
 }
 
-/* Room for one more pointer in a list that doubles. */
-static int grow(graph *g, void ***list, int count, int *room)
+/* Makes a list large enough for one more pointer, by doubling it. */
+static int grow(graph *g, void ***list, int count, int *capacity)
 {
-    if (count < *room) return 1;
-    int wanted = *room ? 2 * *room : 64;
+    if (count < *capacity) return 1;
+    int wanted = *capacity ? 2 * *capacity : 64;
     void **bigger = mem_alloc(g->context, (size_t)wanted * sizeof *bigger);
     if (!bigger) return graph_no_memory(g), 0;
     if (*list) memcpy(bigger, *list, (size_t)count * sizeof *bigger);
     mem_free(g->context, *list);
     *list = bigger;
-    *room = wanted;
+    *capacity = wanted;
     return 1;
 }
 
 tensor *graph_new_tensor(graph *g, role kind, int rank, const size_t *shape)
 {
-    if (g->status || !grow(g, (void ***)&g->tensors, g->tensor_count, &g->tensor_room)) return NULL;
+    if (g->status || !grow(g, (void ***)&g->tensors, g->tensor_count, &g->tensor_capacity))
+        return NULL;
+    if (!names_reserve(g)) return graph_no_memory(g);
     tensor *t = mem_alloc(g->context, sizeof *t);
     if (!t) return graph_no_memory(g);
     t->role = kind;
@@ -86,7 +92,33 @@ tensor *graph_new_tensor(graph *g, role kind, int rank, const size_t *shape)
                               shape[i]);
         }
     }
+    t->row_stride = shape[rank - 1];
     g->tensors[g->tensor_count++] = t;
+    return t;
+}
+
+tensor *columns(graph *g, tensor *x, size_t first, size_t count)
+{
+    if (g->status) return NULL;
+    const size_t all = x->shape[x->rank - 1];
+    if (!count || first > all || count > all - first)
+        return graph_fail(g, "columns: %s has no columns [%zu, %zu) but only %zu", x->name, first,
+                          first + count, all);
+    if (count == all) return x;
+    size_t shape[GRAPH_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = count;
+    tensor *t = graph_new_tensor(g, ROLE_VIEW, x->rank, shape);
+    if (!t) return NULL;
+    t->base = storage_of(x);
+    t->column = x->column + first;
+    t->row_stride = x->row_stride;
+    t->needs_grad = x->needs_grad;
+    t->next_view = t->base->views;
+    t->base->views = t;
+    g->view_count++;
+    snprintf(t->name, sizeof t->name, "%d:columns %zu..%zu of %.40s", t->index, t->column,
+             t->column + count - 1, t->base->name);
     return t;
 }
 
@@ -97,19 +129,20 @@ tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape)
     return t;
 }
 
-tensor *graph_find(const graph *g, const char *name)
-{
-    for (int i = 0; i < g->tensor_count; i++)
-        if (!strcmp(g->tensors[i]->name, name)) return g->tensors[i];
-    return NULL;
-}
-
 node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int rank,
-                const size_t *shape)
+                const size_t *shape, const void *attributes, size_t bytes)
 {
-    if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_room)) return NULL;
-    node *n = mem_alloc(g->context, sizeof *n);
-    if (!n) return graph_no_memory(g);
+    for (int i = 0; i < inputs && !g->status; i++)
+        if (in[i] && in[i]->role == ROLE_VIEW && !(what->strided_in >> i & 1))
+            graph_fail(g, "%s cannot take \"%s\" as its input %d: make it contiguous() before",
+                       what->name, in[i]->name, i);
+    if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_capacity)) return NULL;
+    const size_t head = div_up_size(sizeof(node), alignof(max_align_t)) * alignof(max_align_t);
+    char *memory = mem_alloc(g->context, head + bytes);
+    if (!memory) return graph_no_memory(g);
+    node *n = (node *)(void *)memory;
+    n->attributes = memory + head;
+    if (attributes) memcpy(n->attributes, attributes, bytes);
     n->op = what;
     n->index = g->node_count;
     n->inputs = inputs;

@@ -10,7 +10,7 @@
 
 #include "core/context.h"
 #include "core/real.h"
-#include "graph/params.h"
+#include "graph/param_spec.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,26 +21,36 @@ typedef struct graph graph;
 typedef struct node node;
 typedef struct tensor tensor;
 typedef struct op op;
+typedef struct name_table name_table;
 
 typedef enum role {
     ROLE_INPUT, /* given by the caller before each run; has no gradient */
     ROLE_PARAM, /* data and grad point into the caller's flat arrays */
-    ROLE_VALUE  /* made by a node */
+    ROLE_VALUE, /* made by a node */
+    ROLE_VIEW   /* some columns of another tensor, in its memory */
 } role;
 
-/* C order: the last axis is contiguous. */
+/* C order. Seen as rows, everything before the last axis, of columns: a row is contiguous, and rows
+ * are row_stride numbers apart, which is the last axis except for views. */
 struct tensor {
     char name[96];
     role role;
     int rank;
     size_t shape[GRAPH_RANK], count;
+    size_t row_stride;
     int needs_grad;
     token_grid grid; /* of its tokens, the axis before the last; nodes hand it on */
     real *data, *grad;
     node *producer;
     size_t offset; /* parameters: in the flat arrays, in numbers */
     int index;
+    tensor *base;              /* views: whose columns they are, which is no view; else NULL */
+    size_t column;             /* views: the first one, in base */
+    tensor *views, *next_view; /* the list of a tensor's views */
 };
+
+/* The tensor whose memory t is in. */
+static inline tensor *storage_of(tensor *t) { return t && t->base ? t->base : t; }
 
 /* What an operator is. backward reads out->grad and, where in[i]->needs_grad, writes in[i]->grad:
  * adds to it when adds[i], overwrites all of it otherwise. Parameters' gradients are always added
@@ -52,6 +62,7 @@ struct op {
     int cheap;         /* forward may run again before backward instead of keeping out */
     /* bit i: the gradient of in[i] is that of out, so that they may share memory; see op add */
     unsigned passes;
+    unsigned strided_in; /* bit i: in[i] may be a view, its gradient as well */
     /* numbers kept from forward to backward; may be NULL */
     size_t (*saved)(const graph *g, const node *n);
     /* numbers for one run; may be NULL */
@@ -61,6 +72,8 @@ struct op {
     void (*forward)(const graph *g, const node *n);
     void (*backward)(const graph *g, const node *n); /* NULL: nothing to differentiate */
     void (*destroy)(graph *g, node *n);              /* of what prepare made; may be NULL */
+    /* multiply-adds of matrix products in one forward or backward; NULL: it has none */
+    double (*products)(const node *n, int backward);
 };
 
 struct node {
@@ -68,9 +81,8 @@ struct node {
     int index, inputs;
     tensor *in[GRAPH_INPUTS], *out;
     int adds[GRAPH_INPUTS];
-    size_t size[4]; /* the operator's own numbers */
-    double value[2];
-    void *object; /* the operator's own state, made by prepare */
+    void *attributes; /* the operator's own struct, which does not change after building */
+    void *object;     /* the operator's own state, made by prepare */
     real *saved, *scratch;
 };
 
@@ -83,11 +95,12 @@ struct graph {
     uint64_t seed, step;
     node **nodes;
     tensor **tensors;
-    int node_count, tensor_count, node_room, tensor_room;
+    int node_count, tensor_count, view_count, node_capacity, tensor_capacity;
+    name_table *names;
     size_t param_count;  /* numbers in the flat arrays */
     param_array *arrays; /* of the parameters, in the order of their declaration */
     param_block *blocks;
-    int array_count, block_count, array_room, block_room;
+    int array_count, block_count, array_capacity, block_capacity;
     char *memory; /* of a step */
     size_t bytes;
     void *plan;          /* memory.c */
@@ -108,9 +121,14 @@ tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
 /* Several arrays as one tensor of one axis, called BLOCK.mixer; in files BLOCK.mixer.NAME. `b` has
  * name, fill, owner, channels and grid. The same name again gives the same tensor. */
 tensor *graph_param_block(graph *g, const param_block *b, int count, const param_spec *specs);
-/* For operators: a node with its output; shape may be NULL for that of in[0]. */
+/* For operators: a node with its output; shape may be NULL for that of in[0]. `bytes` of attributes
+ * are copied into memory of the node; where attributes is NULL they are zero, for the operator to
+ * fill. */
 node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank,
-                const size_t *shape);
+                const size_t *shape, const void *attributes, size_t bytes);
+/* Columns [first, first + count) of x: a tensor in the memory of x, with the rows of x. Gradients
+ * go to where they belong in that of x. Only operators that say so (op.strided_in) take it. */
+tensor *columns(graph *g, tensor *x, size_t first, size_t count);
 tensor *graph_fail(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tensor *graph_find(const graph *g, const char *name); /* NULL when there is none */
 

@@ -1,27 +1,30 @@
-/* memory - the steps of a run and the place of every value, gradient and scratch in one block.
- * Internal to src/graph. */
+/* memory - what a run does, in order, and where every value, gradient and scratch is. Internal to
+ * src/graph. */
 #ifndef SSM2D_GRAPH_MEMORY_H
 #define SSM2D_GRAPH_MEMORY_H
 
 #include "graph/graph.h"
 
-/* again: forward once more, for backward */
-typedef enum step_kind { STEP_FORWARD, STEP_AGAIN, STEP_BACKWARD } step_kind;
+/* A run visits each node once in forward and, in training, once in backward. Before a backward
+ * visit a cheap node may be visited once more, to recompute the output that was not kept; and
+ * columns of a gradient that nobody has written are cleared. */
+typedef enum visit_kind { VISIT_FORWARD, VISIT_RECOMPUTE, VISIT_BACKWARD, VISIT_CLEAR } visit_kind;
 
-typedef struct step {
-    step_kind kind;
+typedef struct visit {
+    visit_kind kind;
     node *node;
-    /* offsets in the block, in bytes: where the node's output and scratch are in this step */
-    size_t out, scratch;
-} step;
+    size_t out, scratch; /* offsets in the block, in bytes, of the node's output and scratch */
+    /* to clear: columns [first, first + count) of this tensor's gradient */
+    tensor *cleared;
+    size_t first, count;
+} visit;
 
-/* Kept in graph.plan: steps, and for each tensor the offset of its gradient, for each node that of
- * what it saves. */
+/* Kept in graph.plan. */
 typedef struct memory_plan {
-    int steps, backward; /* the first of the backward ones */
-    step *step;
-    size_t *grad, *saved;
-    double *times; /* of the caller, or NULL */
+    int visits, backward; /* backward: the first visit of graph_backward */
+    visit *visit;         /* [visits] */
+    size_t *grad, *saved; /* offsets of each tensor's gradient, and of what each node saves */
+    double *times;        /* of the caller, or NULL */
 } memory_plan;
 
 #endif

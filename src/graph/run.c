@@ -1,4 +1,4 @@
-/* run - goes through the planned steps; before each, the node is told where its memory is. */
+/* run - makes the planned visits; before each, the node is told where its memory is. */
 #include "graph/memory.h"
 
 #include <math.h>
@@ -12,7 +12,22 @@ void graph_bind(graph *g, real *params, real *grads)
         if (t->role != ROLE_PARAM) continue;
         t->data = params + t->offset;
         t->grad = grads ? grads + t->offset : NULL;
+        for (tensor *v = t->views; v; v = v->next_view)
+            v->grad = t->grad ? t->grad + v->column : NULL;
     }
+}
+
+static void point_views(const tensor *t)
+{
+    for (tensor *v = t->views; v; v = v->next_view) v->data = t->data + v->column;
+}
+
+/* Values' views are pointed at each visit; inputs and parameters are where the caller has put
+ * them. */
+static void point_given_views(const graph *g)
+{
+    for (int i = 0; g->view_count && i < g->tensor_count; i++)
+        if (g->tensors[i]->role != ROLE_VALUE && g->tensors[i]->views) point_views(g->tensors[i]);
 }
 
 static double now(void)
@@ -22,39 +37,51 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void run_step(graph *g, const step *s)
+static void clear_columns(const tensor *t, size_t first, size_t count)
 {
-    s->node->scratch = (real *)(void *)(g->memory + s->scratch);
-    if (s->kind == STEP_BACKWARD) {
-        s->node->op->backward(g, s->node);
+    for (size_t at = first; at < t->count; at += t->row_stride)
+        memset(t->grad + at, 0, count * sizeof(real));
+}
+
+static void make_visit(graph *g, const visit *v)
+{
+    node *n = v->node;
+    if (v->kind == VISIT_CLEAR) {
+        clear_columns(v->cleared, v->first, v->count);
         return;
     }
-    s->node->out->data = (real *)(void *)(g->memory + s->out);
-    s->node->op->forward(g, s->node);
+    n->scratch = (real *)(void *)(g->memory + v->scratch);
+    if (v->kind == VISIT_BACKWARD) {
+        n->op->backward(g, n);
+        return;
+    }
+    n->out->data = (real *)(void *)(g->memory + v->out);
+    point_views(n->out);
+    n->op->forward(g, n);
 }
 
 static void run(graph *g, int first, int end)
 {
     const memory_plan *p = g->plan;
     for (int i = first; i < end; i++) {
-        double start = p->times ? now() : 0;
-        run_step(g, &p->step[i]);
-        if (p->times)
-            p->times[2 * p->step[i].node->index + (p->step[i].kind != STEP_FORWARD)] +=
-                now() - start;
+        const visit *v = &p->visit[i];
+        const double start = p->times ? now() : 0;
+        make_visit(g, v);
+        if (p->times) p->times[2 * v->node->index + (v->kind != VISIT_FORWARD)] += now() - start;
     }
 }
 
 void graph_forward(graph *g)
 {
     const memory_plan *p = g->plan;
+    point_given_views(g);
     run(g, 0, p->backward);
 }
 
 void graph_backward(graph *g)
 {
     const memory_plan *p = g->plan;
-    run(g, p->backward, p->steps);
+    run(g, p->backward, p->visits);
 }
 
 void graph_time(graph *g, double *times)
@@ -63,10 +90,13 @@ void graph_time(graph *g, double *times)
     p->times = times;
 }
 
-static int bad(const real *numbers, size_t count)
+/* Whether t's data (or gradient) holds a NaN or an infinity. */
+static int bad(const tensor *t, const real *numbers)
 {
-    for (size_t k = 0; numbers && k < count; k++)
-        if (!isfinite(numbers[k])) return 1;
+    const size_t width = t->shape[t->rank - 1], rows = t->count / width;
+    for (size_t r = 0; numbers && r < rows; r++)
+        for (size_t c = 0; c < width; c++)
+            if (!isfinite(numbers[r * t->row_stride + c])) return 1;
     return 0;
 }
 
@@ -77,15 +107,20 @@ const char *graph_find_bad(graph *g)
         if (g->tensors[i]->role == ROLE_PARAM && g->tensors[i]->grad)
             memset(g->tensors[i]->grad, 0, g->tensors[i]->count * sizeof(real));
     for (int i = 0; i < g->tensor_count; i++)
-        if (g->tensors[i]->role != ROLE_VALUE && bad(g->tensors[i]->data, g->tensors[i]->count))
+        if ((g->tensors[i]->role == ROLE_PARAM || g->tensors[i]->role == ROLE_INPUT)
+            && bad(g->tensors[i], g->tensors[i]->data))
             return g->tensors[i]->name;
-    for (int i = 0; i < p->steps; i++) {
-        const node *n = p->step[i].node;
-        run_step(g, &p->step[i]);
-        if (p->step[i].kind != STEP_BACKWARD && bad(n->out->data, n->out->count))
-            return n->out->name;
-        for (int k = 0; p->step[i].kind == STEP_BACKWARD && k < n->inputs; k++)
-            if (n->in[k] && n->in[k]->needs_grad && bad(n->in[k]->grad, n->in[k]->count))
+    point_given_views(g);
+    for (int i = 0; i < p->visits; i++) {
+        const node *n = p->visit[i].node;
+        make_visit(g, &p->visit[i]);
+        if (p->visit[i].kind == VISIT_CLEAR) continue;
+        if (p->visit[i].kind != VISIT_BACKWARD) {
+            if (bad(n->out, n->out->data)) return n->out->name;
+            continue;
+        }
+        for (int k = 0; k < n->inputs; k++)
+            if (n->in[k] && n->in[k]->needs_grad && bad(n->in[k], n->in[k]->grad))
                 return n->in[k]->name;
     }
     return NULL;

@@ -5,19 +5,25 @@
 
 #include <string.h>
 
-static void forward_part(const node *n, size_t first, size_t end)
+static void forward_part(const node *n, size_t row, size_t first, size_t end)
 {
-    const real *a = n->in[0]->data, *b = n->in[1]->data;
-    real *y = n->out->data;
+    const real *a = row_data(n->in[0], row), *b = row_data(n->in[1], row);
+    real *y = row_data(n->out, row);
     for (size_t i = first; i < end; i++) y[i] = a[i] + b[i];
 }
 
-static void backward_part(const node *n, size_t first, size_t end)
+/* Whether the gradient of in[k] is not already there because it is that of the output. */
+static int moves(const node *n, int k)
 {
-    const real *dy = n->out->grad;
+    return n->in[k]->needs_grad && (n->adds[k] || n->in[k]->grad != n->out->grad);
+}
+
+static void backward_part(const node *n, size_t row, size_t first, size_t end)
+{
+    const real *dy = row_grad(n->out, row);
     for (int k = 0; k < 2; k++) {
-        real *dx = n->in[k]->grad;
-        if (!n->in[k]->needs_grad || (dx == dy && !n->adds[k])) continue;
+        if (!moves(n, k)) continue;
+        real *dx = row_grad(n->in[k], row);
         if (!n->adds[k])
             memcpy(dx + first, dy + first, (end - first) * sizeof(real));
         else
@@ -25,20 +31,15 @@ static void backward_part(const node *n, size_t first, size_t end)
     }
 }
 
-static void forward(const graph *g, const node *n)
-{
-    elementwise(g, n, n->out->count, forward_part);
-}
+static void forward(const graph *g, const node *n) { elementwise(g, n, forward_part); }
 
 static void backward(const graph *g, const node *n)
 {
-    int moves = 0;
-    for (int k = 0; k < 2; k++)
-        moves |= n->in[k]->needs_grad && (n->adds[k] || n->in[k]->grad != n->out->grad);
-    if (moves) elementwise(g, n, n->out->count, backward_part);
+    if (moves(n, 0) || moves(n, 1)) elementwise(g, n, backward_part);
 }
 
-const op op_add = {.name = "add", .passes = 3, .forward = forward, .backward = backward};
+const op op_add = {
+    .name = "add", .passes = 3, .strided_in = 3, .forward = forward, .backward = backward};
 
 tensor *add(graph *g, tensor *a, tensor *b)
 {
@@ -47,6 +48,6 @@ tensor *add(graph *g, tensor *a, tensor *b)
     if (!same_shape(a, b))
         return graph_fail(g, "add: shapes %s and %s differ", shape_text(a, one),
                           shape_text(b, two));
-    node *n = graph_add(g, &op_add, 2, (tensor *[]){a, b}, 0, NULL);
+    node *n = graph_add(g, &op_add, 2, (tensor *[]){a, b}, 0, NULL, NULL, 0);
     return n ? n->out : NULL;
 }

@@ -36,6 +36,10 @@ tensor *bce(graph *g, tensor *x, tensor *targets)
     if (!same_shape(x, targets))
         return graph_fail(g, "bce: logits %s and targets %s differ", shape_text(x, one),
                           shape_text(targets, two));
-    node *n = graph_add(g, &op_bce, 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
+    if (targets->role != ROLE_INPUT)
+        return graph_fail(
+            g, "bce: targets must be an input of the graph, not %s: they get no gradient",
+            targets->name);
+    node *n = graph_add(g, &op_bce, 2, (tensor *[]){x, targets}, 1, (size_t[]){1}, NULL, 0);
     return n ? n->out : NULL;
 }

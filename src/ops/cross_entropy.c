@@ -54,6 +54,11 @@ tensor *cross_entropy(graph *g, tensor *x, tensor *targets)
     if (x->rank != 2 || !same_shape(x, targets))
         return graph_fail(g, "cross_entropy: logits %s and targets %s differ", shape_text(x, one),
                           shape_text(targets, two));
-    node *n = graph_add(g, &op_cross_entropy, 2, (tensor *[]){x, targets}, 1, (size_t[]){1});
+    if (targets->role != ROLE_INPUT)
+        return graph_fail(
+            g, "cross_entropy: targets must be an input of the graph, not %s: they get no gradient",
+            targets->name);
+    node *n =
+        graph_add(g, &op_cross_entropy, 2, (tensor *[]){x, targets}, 1, (size_t[]){1}, NULL, 0);
     return n ? n->out : NULL;
 }

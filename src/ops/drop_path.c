@@ -4,6 +4,12 @@
 #include "ops/ops.h"
 #include "ops/random.h"
 
+typedef struct drop_path_attributes {
+    double rate;
+} drop_path_attributes;
+
+static const drop_path_attributes *attributes_of(const node *n) { return n->attributes; }
+
 typedef struct job {
     const node *n;
     uint64_t key;
@@ -15,7 +21,7 @@ static void run_image(void *arg, size_t b, int worker)
     (void)worker;
     const job *j = arg;
     const node *n = j->n;
-    const double rate = n->value[0];
+    const double rate = attributes_of(n)->rate;
     const size_t count = n->out->count / n->out->shape[0];
     const real factor = random_at(j->key, b) < rate ? 0 : (real)(1 / (1 - rate));
     const real *from = (j->back ? n->out->grad : n->in[0]->data) + b * count;
@@ -39,8 +45,7 @@ tensor *drop_path(graph *g, tensor *x, double rate)
 {
     if (g->status || !g->random || rate == 0) return x;
     if (!(rate > 0 && rate < 1)) return graph_fail(g, "drop_path: rate %g is not in [0, 1)", rate);
-    node *n = graph_add(g, &op_drop_path, 1, &x, 0, NULL);
-    if (!n) return NULL;
-    n->value[0] = rate;
-    return n->out;
+    const drop_path_attributes a = {rate};
+    node *n = graph_add(g, &op_drop_path, 1, &x, 0, NULL, &a, sizeof a);
+    return n ? n->out : NULL;
 }

@@ -4,6 +4,12 @@
 #include "ops/ops.h"
 #include "ops/random.h"
 
+typedef struct dropout_attributes {
+    double rate;
+} dropout_attributes;
+
+static const dropout_attributes *attributes_of(const node *n) { return n->attributes; }
+
 typedef struct job {
     const node *n;
     uint64_t key;
@@ -17,7 +23,7 @@ static void run_piece(void *arg, size_t task, int worker)
     (void)worker;
     const job *j = arg;
     const node *n = j->n;
-    const double rate = n->value[0];
+    const double rate = attributes_of(n)->rate;
     const real keep = (real)(1 / (1 - rate)), *from = j->back ? n->out->grad : n->in[0]->data;
     real *to = j->back ? n->in[0]->grad : n->out->data;
     const int adds = j->back && n->adds[0];
@@ -40,8 +46,7 @@ tensor *dropout(graph *g, tensor *x, double rate)
 {
     if (g->status || !g->random || rate == 0) return x;
     if (!(rate > 0 && rate < 1)) return graph_fail(g, "dropout: rate %g is not in [0, 1)", rate);
-    node *n = graph_add(g, &op_dropout, 1, &x, 0, NULL);
-    if (!n) return NULL;
-    n->value[0] = rate;
-    return n->out;
+    const dropout_attributes a = {rate};
+    node *n = graph_add(g, &op_dropout, 1, &x, 0, NULL, &a, sizeof a);
+    return n ? n->out : NULL;
 }

@@ -1,62 +1,77 @@
 #include "ops/elementwise.h"
 
+#include "core/arith.h"
+
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 16384 };
+enum { PIECE = 16384 }; /* numbers in a task, about */
 
 typedef struct job {
     const node *node;
-    size_t count;
+    size_t rows, width, rows_per_task;
     elementwise_part *part;
+    const tensor *given;
+    void (*body)(real *y, const real *x, size_t n);
+    void (*body_back)(real *dx, const real *dy, const real *given, size_t n, int adds);
 } job;
+
+static int has_views(const node *n)
+{
+    for (int i = 0; i < n->inputs; i++)
+        if (n->in[i] && n->in[i]->role == ROLE_VIEW) return 1;
+    return 0;
+}
+
+static void run_numbers(const job *j, size_t row, size_t first, size_t end)
+{
+    const node *n = j->node;
+    if (j->part)
+        j->part(n, row, first, end);
+    else if (j->body)
+        j->body(row_data(n->out, row) + first, row_data(n->in[0], row) + first, end - first);
+    else
+        j->body_back(row_grad(n->in[0], row) + first, row_grad(n->out, row) + first,
+                     row_data(j->given, row) + first, end - first, n->adds[0]);
+}
 
 static void run_piece(void *arg, size_t task, int worker)
 {
     (void)worker;
     const job *j = arg;
-    size_t first = task * PIECE, end = first + PIECE < j->count ? first + PIECE : j->count;
-    j->part(j->node, first, end);
+    if (j->rows == 1) {
+        run_numbers(j, 0, task * PIECE, min_size((task + 1) * PIECE, j->width));
+        return;
+    }
+    const size_t end = min_size((task + 1) * j->rows_per_task, j->rows);
+    for (size_t r = task * j->rows_per_task; r < end; r++) run_numbers(j, r, 0, j->width);
 }
 
-void elementwise(const graph *g, const node *n, size_t count, elementwise_part *part)
+static void run(const graph *g, job *j)
 {
-    job j = {n, count, part};
-    pool_run(g->context->pool, (count + PIECE - 1) / PIECE, run_piece, &j);
+    const tensor *out = j->node->out;
+    j->rows = has_views(j->node) ? rows_of(out) : 1;
+    j->width = out->count / j->rows;
+    j->rows_per_task = div_up_size(PIECE, j->width);
+    pool_run(g->context->pool,
+             j->rows == 1 ? div_up_size(j->width, PIECE) : div_up_size(j->rows, j->rows_per_task),
+             run_piece, j);
 }
 
-typedef struct map_job {
-    const node *node;
-    const real *given;
-    void (*body)(real *y, const real *x, size_t n);
-    void (*body_back)(real *dx, const real *dy, const real *given, size_t n, int adds);
-} map_job;
-
-static void map_piece(void *arg, size_t task, int worker)
+void elementwise(const graph *g, const node *n, elementwise_part *part)
 {
-    (void)worker;
-    const map_job *j = arg;
-    const node *n = j->node;
-    const size_t first = task * PIECE, left = n->out->count - first,
-                 count = left < PIECE ? left : PIECE;
-    if (j->body)
-        j->body(n->out->data + first, n->in[0]->data + first, count);
-    else
-        j->body_back(n->in[0]->grad + first, n->out->grad + first, j->given + first, count,
-                     n->adds[0]);
+    run(g, &(job){.node = n, .part = part});
 }
 
 void map(const graph *g, const node *n, void (*body)(real *y, const real *x, size_t n))
 {
-    map_job j = {.node = n, .body = body};
-    pool_run(g->context->pool, (n->out->count + PIECE - 1) / PIECE, map_piece, &j);
+    run(g, &(job){.node = n, .body = body});
 }
 
-void map_back(const graph *g, const node *n, const real *given,
+void map_back(const graph *g, const node *n, const tensor *given,
               void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds))
 {
-    map_job j = {.node = n, .given = given, .body_back = body};
-    pool_run(g->context->pool, (n->out->count + PIECE - 1) / PIECE, map_piece, &j);
+    run(g, &(job){.node = n, .given = given, .body_back = body});
 }
 
 int same_shape(const tensor *a, const tensor *b)

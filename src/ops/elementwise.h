@@ -1,23 +1,27 @@
-/* elementwise - what operators on single numbers share: cutting an array into tasks. */
+/* elementwise - what operators on single numbers share: cutting tensors into tasks, and shapes. */
 #ifndef SSM2D_OPS_ELEMENTWISE_H
 #define SSM2D_OPS_ELEMENTWISE_H
 
 #include "graph/graph.h"
 
-/* Runs `part` over [0, count) in pieces of a fixed size, so that results do not depend on the
- * number of threads. */
-typedef void elementwise_part(const node *n, size_t first, size_t end);
-void elementwise(const graph *g, const node *n, size_t count, elementwise_part *part);
+/* Runs `part` over all numbers of the node's output in pieces that depend on shapes alone. A part
+ * acts on numbers [first, end) of a row, which it finds by row_data and row_grad; when no input is
+ * a view, all rows are seen as one. Inputs have the shape of the output, or are not looked at. */
+typedef void elementwise_part(const node *n, size_t row, size_t first, size_t end);
+void elementwise(const graph *g, const node *n, elementwise_part *part);
 
-/* The same for bodies of simd/simd_ops.h: y = body(x); dx (+)= body(dy, given), where given is what
- * the slope is made from. */
+/* The same for bodies of simd/simd_ops.h: y = body(x), and dx (+)= body(dy, given), where given is
+ * x or y, from which the slope is made. */
 void map(const graph *g, const node *n, void (*body)(real *y, const real *x, size_t n));
-void map_back(const graph *g, const node *n, const real *given,
+void map_back(const graph *g, const node *n, const tensor *given,
               void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds));
 
-/* Where a shared axis is [rows][cols] with rows = everything before the last axis. */
+/* A tensor seen as rows x columns, the last axis being the columns. */
 static inline size_t last_axis(const tensor *t) { return t->shape[t->rank - 1]; }
 static inline size_t rows_of(const tensor *t) { return t->count / last_axis(t); }
+static inline real *row_data(const tensor *t, size_t row) { return t->data + row * t->row_stride; }
+static inline real *row_grad(const tensor *t, size_t row) { return t->grad + row * t->row_stride; }
+
 int same_shape(const tensor *a, const tensor *b);
 const char *shape_text(const tensor *t, char text[64]); /* "(2, 3)" */
 

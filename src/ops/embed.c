@@ -69,7 +69,7 @@ tensor *embed(graph *g, tensor *x, tensor *cls, tensor *pos)
                           shape_text(x, one), pos ? shape_text(pos, two) : "(none)");
     if ((cls && cls->role == ROLE_VALUE) || (pos && pos->role == ROLE_VALUE))
         return graph_fail(g, "embed: cls and pos must be parameters or inputs");
-    node *n = graph_add(g, &op_embed, 3, (tensor *[]){x, cls, pos}, 3, shape);
+    node *n = graph_add(g, &op_embed, 3, (tensor *[]){x, cls, pos}, 3, shape, NULL, 0);
     if (!n) return NULL;
     n->out->grid = x->grid;
     if (x->grid.rows) n->out->grid.first += cls != NULL;

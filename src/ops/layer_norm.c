@@ -13,6 +13,12 @@
 enum { X, GAMMA, BETA };
 enum { PART_ROWS = 64, MOST_PARTS = 64 };
 
+typedef struct layer_norm_attributes {
+    double eps;
+} layer_norm_attributes;
+
+static const layer_norm_attributes *attributes_of(const node *n) { return n->attributes; }
+
 typedef struct job {
     const graph *g;
     const node *n;
@@ -46,8 +52,8 @@ static void forward_part(void *arg, size_t part, int worker)
     const size_t rows = rows_of(n->out), D = last_axis(n->out);
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
         j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL,
-                      n->in[X]->data + r * D, n->in[GAMMA]->data, n->in[BETA]->data, D,
-                      (real)n->value[0]);
+                      row_data(n->in[X], r), n->in[GAMMA]->data, n->in[BETA]->data, D,
+                      (real)attributes_of(n)->eps);
 }
 
 static void backward_part(void *arg, size_t part, int worker)
@@ -56,12 +62,12 @@ static void backward_part(void *arg, size_t part, int worker)
     const job *j = arg;
     const node *n = j->n;
     const size_t rows = rows_of(n->out), D = last_axis(n->out);
-    real *dgamma = n->scratch + part * 2 * D, *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
+    real *dgamma = n->scratch + part * 2 * D;
     memset(dgamma, 0, 2 * D * sizeof(real));
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
-        j->simd->norm_back(dx ? dx + r * D : NULL, dgamma, dgamma + D, n->out->grad + r * D,
-                           n->in[X]->data + r * D, n->saved + 2 * r, n->in[GAMMA]->data, D,
-                           n->adds[X]);
+        j->simd->norm_back(n->in[X]->needs_grad ? row_grad(n->in[X], r) : NULL, dgamma, dgamma + D,
+                           n->out->grad + r * D, row_data(n->in[X], r), n->saved + 2 * r,
+                           n->in[GAMMA]->data, D, n->adds[X]);
 }
 
 static void forward(const graph *g, const node *n)
@@ -88,6 +94,7 @@ static void backward(const graph *g, const node *n)
 const op op_layer_norm = {.name = "layer_norm",
                           .reads_in = 3,
                           .cheap = 1,
+                          .strided_in = 1,
                           .saved = saved,
                           .scratch = scratch,
                           .forward = forward,
@@ -100,8 +107,7 @@ tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
     if (gamma->count != last_axis(x) || beta->count != last_axis(x))
         return graph_fail(g, "layer_norm: input %s does not fit weights %s", shape_text(x, one),
                           shape_text(gamma->count != last_axis(x) ? gamma : beta, two));
-    node *n = graph_add(g, &op_layer_norm, 3, (tensor *[]){x, gamma, beta}, 0, NULL);
-    if (!n) return NULL;
-    n->value[0] = eps;
-    return n->out;
+    const layer_norm_attributes a = {eps};
+    node *n = graph_add(g, &op_layer_norm, 3, (tensor *[]){x, gamma, beta}, 0, NULL, &a, sizeof a);
+    return n ? n->out : NULL;
 }

@@ -4,6 +4,7 @@
  * none of that (simd/gemm_tn.h). Tasks are blocks of rows (of dW: blocks of its rows over all of
  * m), a function of the shape alone, so that the result does not depend on the number of
  * threads. */
+#include "core/arith.h"
 #include "core/status.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
@@ -16,7 +17,7 @@ enum { TALL = 256, FEW = 256, TASKS_WANTED = 8, BLOCK_COLS = 48 };
 /* Few rows, as of one image, are left together, and the columns are cut; else the rows. */
 static size_t block_rows(size_t m)
 {
-    return m < FEW ? m : m < TALL * TASKS_WANTED ? (m + TASKS_WANTED - 1) / TASKS_WANTED : TALL;
+    return m < FEW ? m : m < TALL * TASKS_WANTED ? div_up_size(m, TASKS_WANTED) : TALL;
 }
 
 /* ---- packed products ------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ static void pack_block(void *arg, size_t task, int worker)
     (void)worker;
     const job *j = arg;
     const size_t first = task * j->cols, end = first + j->cols;
-    j->simd->pack(&j->packing, first, end < j->packing.n ? end : j->packing.n);
+    j->simd->gemm_pack(&j->packing, first, min_size(end, j->packing.n));
 }
 
 static void product_block(void *arg, size_t task, int worker)
@@ -47,18 +48,18 @@ static void product_block(void *arg, size_t task, int worker)
                  end = first + j->cols;
     if (j->pack) pack_block(arg, task, worker);
     p.m = i + j->rows < p.m ? j->rows : p.m - i;
-    p.x += i * p.k;
-    p.y += i * p.n;
-    j->simd->packed_product(&p, first, end < p.n ? end : p.n);
+    p.x += i * p.x_row;
+    p.y += i * p.y_row;
+    j->simd->gemm_packed(&p, first, min_size(end, p.n));
 }
 
 /* is_packed: the weights need no packing any more. */
 static void multiply(const graph *g, job *j, int is_packed)
 {
-    const size_t m = j->product.m, n = j->product.n, strip = j->simd->strip;
+    const size_t m = j->product.m, n = j->product.n, panel = j->simd->panel;
     j->rows = block_rows(m);
-    j->cols = BLOCK_COLS > strip ? BLOCK_COLS / strip * strip : strip;
-    j->across = (n + j->cols - 1) / j->cols;
+    j->cols = BLOCK_COLS > panel ? BLOCK_COLS / panel * panel : panel;
+    j->across = div_up_size(n, j->cols);
     if (j->rows < m) { /* every block of rows needs all of the weights */
         if (!is_packed) pool_run(g->context->pool, j->across, pack_block, j);
         j->cols = n;
@@ -66,7 +67,7 @@ static void multiply(const graph *g, job *j, int is_packed)
     } else {
         j->pack = !is_packed;
     }
-    pool_run(g->context->pool, (m + j->rows - 1) / j->rows * j->across, product_block, j);
+    pool_run(g->context->pool, div_up_size(m, j->rows) * j->across, product_block, j);
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -87,7 +88,8 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (!keeps(g, nd)) return SSM2D_OK;
-    nd->object = mem_alloc(g->context, sizeof(kept) + simd_of(g)->packed_room(n, k) * sizeof(real));
+    nd->object =
+        mem_alloc(g->context, sizeof(kept) + simd_of(g)->gemm_packed_size(n, k) * sizeof(real));
     return nd->object
                ? SSM2D_OK
                : fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
@@ -96,20 +98,20 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
 static void destroy(graph *g, node *nd) { mem_free(g->context, nd->object); }
 
 /* For one worker, in whole cache lines. */
-static size_t turned_room(const graph *g)
+static size_t tn_scratch_size(const graph *g)
 {
-    return (simd_of(g)->turned_room(BLOCK_COLS) + 15) / 16 * 16;
+    return div_up_size(simd_of(g)->gemm_tn_scratch_size(BLOCK_COLS), 16) * 16;
 }
 
 static size_t scratch(const graph *g, const node *nd, int back)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (back) {
-        const size_t packed = nd->in[0]->needs_grad ? simd_of(g)->packed_room(k, n) : 0;
-        const size_t turned = turned_room(g) * (size_t)pool_threads(g->context->pool);
-        return packed > turned ? packed : turned; /* one after the other */
+        const size_t packed = nd->in[0]->needs_grad ? simd_of(g)->gemm_packed_size(k, n) : 0;
+        const size_t tn = tn_scratch_size(g) * (size_t)pool_threads(g->context->pool);
+        return max_size(packed, tn); /* one after the other */
     }
-    return keeps(g, nd) ? 0 : simd_of(g)->packed_room(n, k);
+    return keeps(g, nd) ? 0 : simd_of(g)->gemm_packed_size(n, k);
 }
 
 static void forward(const graph *g, const node *nd)
@@ -119,8 +121,15 @@ static void forward(const graph *g, const node *nd)
     real *packed = w ? w->weights : nd->scratch;
     const int is_packed = w && w->packed == g->step + 1;
     job j = {.simd = simd_of(g),
-             .product = {m, n, k, nd->in[0]->data, packed, nd->inputs < 3 ? NULL : nd->in[2]->data,
-                         nd->out->data, 0},
+             .product = {.m = m,
+                         .n = n,
+                         .k = k,
+                         .x = nd->in[0]->data,
+                         .x_row = nd->in[0]->row_stride,
+                         .packed = packed,
+                         .bias = nd->inputs < 3 ? NULL : nd->in[2]->data,
+                         .y = nd->out->data,
+                         .y_row = n},
              .packing = {n, k, nd->in[1]->data, 1, k, packed}};
     multiply(g, &j, is_packed);
     if (w) w->packed = g->step + 1;
@@ -132,44 +141,65 @@ typedef struct weights_job {
     const simd_ops *simd;
     gemm_tn_args product;
     real *scratch;
-    size_t room; /* of a worker */
+    size_t scratch_size; /* of a worker */
 } weights_job;
 
 static void weight_block(void *arg, size_t task, int worker)
 {
     const weights_job *j = arg;
     const size_t first = task * BLOCK_COLS, end = first + BLOCK_COLS, n = j->product.n;
-    j->simd->turned_product(&j->product, first, end < n ? end : n,
-                            j->scratch + (size_t)worker * j->room);
+    j->simd->gemm_tn(&j->product, first, min_size(end, n),
+                     j->scratch + (size_t)worker * j->scratch_size);
 }
 
 static void backward(const graph *g, const node *nd)
 {
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (nd->in[0]->needs_grad) {
-        job j = {
-            .simd = simd_of(g),
-            .product = {m, k, n, nd->out->grad, nd->scratch, NULL, nd->in[0]->grad, nd->adds[0]},
-            .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
+        job j = {.simd = simd_of(g),
+                 .product = {.m = m,
+                             .n = k,
+                             .k = n,
+                             .x = nd->out->grad,
+                             .x_row = n,
+                             .packed = nd->scratch,
+                             .y = nd->in[0]->grad,
+                             .y_row = nd->in[0]->row_stride,
+                             .adds = nd->adds[0]},
+                 .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
         multiply(g, &j, 0);
     }
-    weights_job j = {.simd = simd_of(g),
-                     .product = {m, n, k, nd->in[0]->data, nd->out->grad,
-                                 nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
-                                 nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL},
-                     .scratch = nd->scratch,
-                     .room = turned_room(g)};
+    weights_job j = {
+        .simd = simd_of(g),
+        .product = {.m = m,
+                    .n = n,
+                    .k = k,
+                    .x = nd->in[0]->data,
+                    .x_row = nd->in[0]->row_stride,
+                    .dy = nd->out->grad,
+                    .dw = nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
+                    .db = nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL},
+        .scratch = nd->scratch,
+        .scratch_size = tn_scratch_size(g)};
     if (j.product.dw || j.product.db)
-        pool_run(g->context->pool, (n + BLOCK_COLS - 1) / BLOCK_COLS, weight_block, &j);
+        pool_run(g->context->pool, div_up_size(n, BLOCK_COLS), weight_block, &j);
+}
+
+static double products(const node *nd, int back)
+{
+    const double one = (double)nd->in[0]->count * (double)last_axis(nd->out);
+    return back ? one * (nd->in[0]->needs_grad + nd->in[1]->needs_grad) : one;
 }
 
 const op op_linear = {.name = "linear",
                       .reads_in = 3,
+                      .strided_in = 1,
                       .scratch = scratch,
                       .prepare = prepare,
                       .forward = forward,
                       .backward = backward,
-                      .destroy = destroy};
+                      .destroy = destroy,
+                      .products = products};
 
 tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
 {
@@ -186,6 +216,6 @@ tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
     size_t shape[GRAPH_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = w->shape[0];
-    node *n = graph_add(g, &op_linear, b ? 3 : 2, (tensor *[]){x, w, b}, x->rank, shape);
+    node *n = graph_add(g, &op_linear, b ? 3 : 2, (tensor *[]){x, w, b}, x->rank, shape, NULL, 0);
     return n ? n->out : NULL;
 }

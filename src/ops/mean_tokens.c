@@ -48,6 +48,6 @@ tensor *mean_tokens(graph *g, tensor *x)
         return graph_fail(g, "mean_tokens: %s is not (batch, tokens, channels)",
                           shape_text(x, one));
     const size_t shape[] = {x->shape[0], x->shape[2]};
-    node *n = graph_add(g, &op_mean_tokens, 1, &x, 2, shape);
+    node *n = graph_add(g, &op_mean_tokens, 1, &x, 2, shape, NULL, 0);
     return n ? n->out : NULL;
 }

@@ -10,10 +10,15 @@
 #include <string.h>
 
 enum { X, PARAMS };
-enum { FIRST, ROWS, COLS }; /* size[] */
+
+typedef struct mix_ssm2d_attributes {
+    ssm2d_config config;
+    size_t first, rows, cols;
+} mix_ssm2d_attributes;
+
+static const mix_ssm2d_attributes *attributes_of(const node *n) { return n->attributes; }
 
 typedef struct mixer {
-    ssm2d_config config;
     ssm2d_plan *plan;
     ssm2d_workspace *workspace;
     uint64_t prepared; /* inference: step + 1 for which the kernels were made */
@@ -22,7 +27,7 @@ typedef struct mixer {
 static void move_first(const node *n, real *to, const real *from, int adds)
 {
     const size_t image = n->out->count / n->out->shape[0],
-                 count = n->size[FIRST] * last_axis(n->out);
+                 count = attributes_of(n)->first * last_axis(n->out);
     for (size_t b = 0; b < n->out->shape[0]; b++)
         for (size_t i = 0; i < count; i++)
             to[b * image + i] = from[b * image + i] + (adds ? to[b * image + i] : 0);
@@ -31,7 +36,7 @@ static void move_first(const node *n, real *to, const real *from, int adds)
 static void forward(const graph *g, const node *n)
 {
     mixer *m = n->object;
-    const size_t at = n->size[FIRST] * last_axis(n->out);
+    const size_t at = attributes_of(n)->first * last_axis(n->out);
     if (g->training || m->prepared != g->step + 1) {
         ssm2d_prepare(m->plan, m->workspace, n->in[PARAMS]->data);
         m->prepared = g->step + 1;
@@ -44,7 +49,7 @@ static void backward(const graph *g, const node *n)
 {
     (void)g;
     mixer *m = n->object;
-    const size_t at = n->size[FIRST] * last_axis(n->out);
+    const size_t at = attributes_of(n)->first * last_axis(n->out);
     real *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
     if (dx && !n->adds[X]) memset(dx, 0, n->in[X]->count * sizeof(real));
     if (dx) move_first(n, dx, n->out->grad, 1);
@@ -55,16 +60,18 @@ static void backward(const graph *g, const node *n)
 
 static ssm2d_status prepare(graph *g, node *n, ssm2d_error *error)
 {
-    mixer *m = n->object;
+    const mix_ssm2d_attributes *a = attributes_of(n);
+    mixer *m = n->object = mem_alloc(g->context, sizeof *m);
+    if (!m) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a mixer");
     const ptrdiff_t H = (ptrdiff_t)last_axis(n->out), tokens = (ptrdiff_t)n->out->shape[1];
     ssm2d_plan_options o = ssm2d_plan_options_default();
     o.batch = n->out->shape[0];
-    o.rows = n->size[ROWS];
-    o.cols = n->size[COLS];
+    o.rows = a->rows;
+    o.cols = a->cols;
     o.type = sizeof(real) == sizeof(double) ? SSM2D_DOUBLE : SSM2D_FLOAT;
     o.inference = !g->training;
     o.in = o.out = (ssm2d_strides){tokens * H, (ptrdiff_t)o.cols * H, H, 1};
-    ssm2d_status status = ssm2d_plan_create(g->context, &m->config, &o, &m->plan, error);
+    ssm2d_status status = ssm2d_plan_create(g->context, &a->config, &o, &m->plan, error);
     return status ? status : ssm2d_workspace_create(m->plan, &m->workspace, error);
 }
 
@@ -95,18 +102,7 @@ tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *confi
         || x->shape[2] != (size_t)config->channels || params->count != ssm2d_param_total(config))
         return graph_fail(g, "mixer: tokens %s are not %d + %d x %d with %d channels",
                           shape_text(x, one), first, rows, cols, config->channels);
-    node *n = graph_add(g, &op_mix_ssm2d, 2, (tensor *[]){x, params}, 0, NULL);
-    if (!n) return NULL;
-    mixer *m = mem_alloc(g->context, sizeof *m);
-    if (!m) {
-        graph_fail(g, "no memory for a mixer");
-        g->status = SSM2D_ERROR_MEMORY;
-        return NULL;
-    }
-    m->config = *config;
-    n->object = m;
-    n->size[FIRST] = (size_t)first;
-    n->size[ROWS] = (size_t)rows;
-    n->size[COLS] = (size_t)cols;
-    return n->out;
+    const mix_ssm2d_attributes a = {*config, (size_t)first, (size_t)rows, (size_t)cols};
+    node *n = graph_add(g, &op_mix_ssm2d, 2, (tensor *[]){x, params}, 0, NULL, &a, sizeof a);
+    return n ? n->out : NULL;
 }

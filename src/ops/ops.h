@@ -19,6 +19,31 @@ tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
 /* Multi-head attention over tokens. qkv: [B][T][3*D], row = which*D + head*(D/heads) + d; y:
  * [B][T][D], heads side by side; y = softmax(q k^T / sqrt(D/heads)) v */
 tensor *attention(graph *g, tensor *qkv, int heads);
+
+typedef enum attention_scores {
+    ATTENTION_SOFTMAX, /* exp(s), each row divided by its sum */
+    ATTENTION_LAPLACE  /* (1 + erf((s - 0.707107)/(0.282095 * sqrt 2)))/2, no division */
+} attention_scores;
+
+/* Scores are s = scale * q.k + bias + mask. Arrays are copied. */
+typedef struct attention_options {
+    int heads;
+    double scale; /* 0: 1/sqrt(the width of a head of q) */
+    attention_scores scores;
+    /* A table (entries, heads), of one head also (entries), or NULL: query i and key j get entry
+     * center + position[i] - position[j]. Windows: position = row*(2*cols - 1) + column. Sequences
+     * with entry P-1+j-i: position[i] = -i, center = P-1. */
+    tensor *bias;
+    const int *position; /* [T] */
+    int center;
+    /* [groups][T][T], finite, or NULL: image b gets that of group b modulo groups. */
+    const float *mask;
+    int groups;
+} attention_options;
+
+/* The same with more options. q, k: [B][T][heads*w], v: [B][T][heads*u]; y: [B][T][heads*u]. Memory
+ * for scores is a few rows for each worker, however large T is; the mask is kept as it is given. */
+tensor *attention_of(graph *g, tensor *q, tensor *k, tensor *v, const attention_options *o);
 /* The patches of images, flattened as (channel, row, column). x: [B][C][R][S] (input), y:
  * [B][R/p*S/p][C*p*p] */
 tensor *patches(graph *g, tensor *x, int patch);
@@ -36,6 +61,7 @@ tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *confi
 
 tensor *add(graph *g, tensor *a, tensor *b);  /* a + b, same shape */
 tensor *gate(graph *g, tensor *a, tensor *b); /* a * b, same shape */
+tensor *contiguous(graph *g, tensor *x);      /* a copy when x is a view, else x */
 tensor *scale(graph *g, tensor *x, double factor);
 tensor *gelu(graph *g, tensor *x); /* x * Phi(x), by erf */
 tensor *silu(graph *g, tensor *x);
@@ -47,10 +73,12 @@ tensor *softmax(graph *g, tensor *x); /* over the last axis */
 tensor *dropout(graph *g, tensor *x, double rate);
 tensor *drop_path(graph *g, tensor *x, double rate);
 
-/* Mean over the batch of -sum_c t_c * log softmax(x)_c.  x, targets: [B][classes]; loss: [1].
- * targets sum to one. */
+/* Losses: [1]. Targets have the shape of x, must be an input of the graph, and get no gradient. */
+
+/* Mean over the batch of -sum_c t_c * log softmax(x)_c.  x, targets: [B][classes]; the targets of
+ * an image sum to one. */
 tensor *cross_entropy(graph *g, tensor *x, tensor *targets);
-/* Mean over batch and classes of the binary cross-entropy of sigmoid(x). */
+/* Mean over all numbers of the binary cross-entropy of sigmoid(x). */
 tensor *bce(graph *g, tensor *x, tensor *targets);
 
 #endif

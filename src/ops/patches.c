@@ -5,15 +5,17 @@
 
 #include <string.h>
 
-typedef struct job {
-    const node *n;
-} job;
+typedef struct patches_attributes {
+    size_t side; /* of a patch, in pixels */
+} patches_attributes;
+
+static const patches_attributes *attributes_of(const node *n) { return n->attributes; }
 
 /* One row of patches of one image; to the patches, or (back) from their gradient. */
 static void move_row(const node *n, size_t task, real *image, real *patches, int back)
 {
-    const size_t *x = n->in[0]->shape, p = n->size[0], down = x[2] / p, across = x[3] / p,
-                 length = x[1] * p * p;
+    const size_t *x = n->in[0]->shape, p = attributes_of(n)->side, down = x[2] / p,
+                 across = x[3] / p, length = x[1] * p * p;
     const size_t b = task / down, i = task % down;
     for (size_t j = 0; j < across; j++) {
         real *patch = patches + ((b * down + i) * across + j) * length;
@@ -31,30 +33,31 @@ static void move_row(const node *n, size_t task, real *image, real *patches, int
 
 static void forward_row(void *arg, size_t task, int worker)
 {
-    const node *n = ((job *)arg)->n;
+    const node *n = arg;
     (void)worker;
     move_row(n, task, n->in[0]->data, n->out->data, 0);
 }
 
 static void backward_row(void *arg, size_t task, int worker)
 {
-    const node *n = ((job *)arg)->n;
+    const node *n = arg;
     (void)worker;
     move_row(n, task, n->in[0]->grad, n->out->grad, 1);
 }
 
+static size_t rows_of_patches(const node *n)
+{
+    return n->in[0]->shape[0] * (n->in[0]->shape[2] / attributes_of(n)->side);
+}
+
 static void forward(const graph *g, const node *n)
 {
-    job j = {n};
-    pool_run(g->context->pool, n->in[0]->shape[0] * (n->in[0]->shape[2] / n->size[0]), forward_row,
-             &j);
+    pool_run(g->context->pool, rows_of_patches(n), forward_row, (void *)n);
 }
 
 static void backward(const graph *g, const node *n)
 {
-    job j = {n};
-    pool_run(g->context->pool, n->in[0]->shape[0] * (n->in[0]->shape[2] / n->size[0]), backward_row,
-             &j);
+    pool_run(g->context->pool, rows_of_patches(n), backward_row, (void *)n);
 }
 
 const op op_patches = {.name = "patches", .cheap = 1, .forward = forward, .backward = backward};
@@ -68,9 +71,9 @@ tensor *patches(graph *g, tensor *x, int patch)
         return graph_fail(g, "patches: images %s cannot be cut into patches of %d x %d",
                           shape_text(x, one), patch, patch);
     const size_t shape[] = {x->shape[0], x->shape[2] / p * (x->shape[3] / p), x->shape[1] * p * p};
-    node *n = graph_add(g, &op_patches, 1, &x, 3, shape);
+    const patches_attributes a = {p};
+    node *n = graph_add(g, &op_patches, 1, &x, 3, shape, &a, sizeof a);
     if (!n) return NULL;
-    n->size[0] = p;
     n->out->grid = (token_grid){0, (int)(x->shape[2] / p), (int)(x->shape[3] / p)};
     return n->out;
 }

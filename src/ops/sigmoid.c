@@ -10,14 +10,15 @@ static void forward(const graph *g, const node *n)
 
 static void backward(const graph *g, const node *n)
 {
-    map_back(g, n, n->out->data, simd_ops_for(g->context->cpu)->sigmoid_back);
+    map_back(g, n, n->out, simd_ops_for(g->context->cpu)->sigmoid_back);
 }
 
-const op op_sigmoid = {.name = "sigmoid", .reads_out = 1, .forward = forward, .backward = backward};
+const op op_sigmoid = {
+    .name = "sigmoid", .reads_out = 1, .strided_in = 1, .forward = forward, .backward = backward};
 
 tensor *sigmoid(graph *g, tensor *x)
 {
     if (g->status) return NULL;
-    node *n = graph_add(g, &op_sigmoid, 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_sigmoid, 1, &x, 0, NULL, NULL, 0);
     return n ? n->out : NULL;
 }

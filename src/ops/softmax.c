@@ -40,6 +40,6 @@ const op op_softmax = {.name = "softmax", .reads_out = 1, .forward = forward, .b
 tensor *softmax(graph *g, tensor *x)
 {
     if (g->status) return NULL;
-    node *n = graph_add(g, &op_softmax, 1, &x, 0, NULL);
+    node *n = graph_add(g, &op_softmax, 1, &x, 0, NULL, NULL, 0);
     return n ? n->out : NULL;
 }

@@ -4,12 +4,19 @@
 
 #include <string.h>
 
+typedef struct take_token_attributes {
+    size_t token;
+} take_token_attributes;
+
+static const take_token_attributes *attributes_of(const node *n) { return n->attributes; }
+
 static void forward(const graph *g, const node *n)
 {
     (void)g;
     const size_t T = n->in[0]->shape[1], D = n->in[0]->shape[2];
     for (size_t b = 0; b < n->in[0]->shape[0]; b++)
-        memcpy(n->out->data + b * D, n->in[0]->data + (b * T + n->size[0]) * D, D * sizeof(real));
+        memcpy(n->out->data + b * D, n->in[0]->data + (b * T + attributes_of(n)->token) * D,
+               D * sizeof(real));
 }
 
 static void backward_image(void *arg, size_t b, int worker)
@@ -19,7 +26,7 @@ static void backward_image(void *arg, size_t b, int worker)
     const size_t T = n->in[0]->shape[1], D = n->in[0]->shape[2];
     real *dx = n->in[0]->grad + b * T * D;
     if (!n->adds[0]) memset(dx, 0, T * D * sizeof(real));
-    for (size_t d = 0; d < D; d++) dx[n->size[0] * D + d] += n->out->grad[b * D + d];
+    for (size_t d = 0; d < D; d++) dx[attributes_of(n)->token * D + d] += n->out->grad[b * D + d];
 }
 
 static void backward(const graph *g, const node *n)
@@ -36,8 +43,7 @@ tensor *take_token(graph *g, tensor *x, int t)
     if (x->rank != 3 || t < 0 || (size_t)t >= x->shape[1])
         return graph_fail(g, "take_token: there is no token %d in %s", t, shape_text(x, one));
     const size_t shape[] = {x->shape[0], x->shape[2]};
-    node *n = graph_add(g, &op_take_token, 1, &x, 2, shape);
-    if (!n) return NULL;
-    n->size[0] = (size_t)t;
-    return n->out;
+    const take_token_attributes a = {(size_t)t};
+    node *n = graph_add(g, &op_take_token, 1, &x, 2, shape, &a, sizeof a);
+    return n ? n->out : NULL;
 }

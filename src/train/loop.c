@@ -34,6 +34,13 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Of the epoch under way. */
+static double train_accuracy(const training *s)
+{
+    const train_state *state = &s->t->state;
+    return (double)state->correct / ((double)state->images * trainer_decisions(s->t));
+}
+
 static int told_to_stop(const training *s)
 {
     return s->hooks->stop && s->hooks->stop(s->hooks->user);
@@ -99,7 +106,7 @@ static void tell_step(const training *s, const step_result *r)
                         .step = done,
                         .steps = s->t->epoch_steps,
                         .loss = state->loss_sum / (double)done,
-                        .accuracy = (double)state->correct / (double)state->images,
+                        .accuracy = train_accuracy(s),
                         .lr = r->lr,
                         .images_per_s = s->speed,
                         .seconds_left =
@@ -163,8 +170,7 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     train_state *state = &t->state;
     const train_options *o = &t->settings.options;
     char title[SSM2D_TEXT + 64];
-    const double loss = state->loss_sum / (double)t->epoch_steps,
-                 accuracy = (double)state->correct / (double)state->images;
+    const double loss = state->loss_sum / (double)t->epoch_steps, accuracy = train_accuracy(s);
     const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
     state->epochs++;
     const int best = !state->best_epoch || e->accuracy > state->best;
@@ -238,6 +244,7 @@ static void tell_start(const training *s, const beginning *how)
                          .epoch_steps = t->epoch_steps,
                          .bytes = t->graph->bytes,
                          .read = how->read,
+                         .loss_changed = t->loss_changed,
                          .restored = how->restored};
     s->hooks->start(s->hooks->user, &start);
 }

@@ -1,11 +1,13 @@
 /* attend - one head of attention, forward and backward, in tiles of queries.
  *
- * A tile of scores never leaves the cache. Forward keeps only the log of the sum of exponentials of
- * each row, from which backward makes the probabilities again:
- *     S = q k^T / sqrt(width), P = exp(S - lse), dP = dout v^T, dS = P (dP - rowsum(dout out)),
- *     dv = P^T dout, dk = dS^T q / sqrt(width), dq = dS k / sqrt(width).
- * What is read by vectors is copied first, with its last axis padded to whole vectors; k and v
- * transposed for the scores. */
+ * A tile of scores never leaves the cache, so that memory does not grow with tokens * tokens.
+ * Backward computes the scores S = scale * q k^T + bias + mask anew:
+ *     softmax: P = exp(S - lse), dS = P (dP - rowsum(dout out)); forward keeps lse, the log of the
+ *              sum of exponentials of each row;
+ *     laplace: P = (1 + erf(z))/2, z = (S - mu)/(sigma sqrt 2), dS = dP exp(-z^2)/(sigma sqrt(2 pi));
+ *     dP = dout v^T, dv = P^T dout, dk = scale * dS^T q, dq = scale * dS k, dbias = dS.
+ * What is read by vectors is copied first, with its last axis padded to whole vectors; k and v are
+ * transposed for the scores. Of P and dS only the first `tokens` of a row count. */
 #include "ops/simd/gemm_micro.h"
 
 enum { TILE_NUMBERS = 5120, TILE_LEAST = 12 };
@@ -22,47 +24,51 @@ static size_t tile_rows(size_t tokens)
 
 /* Pieces of the scratch; every row is whole vectors, so that all are aligned. */
 typedef struct pieces {
-    size_t M, across, wide; /* queries in a tile; padded tokens and width */
+    size_t M, across;    /* queries in a tile; padded tokens */
+    size_t wide, v_wide; /* padded widths */
     real *kt, *vt, *p, *ds, *q, *k, *v, *dout, *rows, *sums, *dk, *dv;
     size_t total;
 } pieces;
 
-static pieces cut(size_t tokens, size_t width, int back, real *scratch)
+static pieces cut(size_t tokens, size_t width, size_t v_width, int back, real *scratch)
 {
-    pieces s = {.M = tile_rows(tokens), .across = padded(tokens), .wide = padded(width)};
-    const size_t turned = width * s.across, tile = s.M * s.across, straight = tokens * s.wide;
+    pieces s = {.M = tile_rows(tokens),
+                .across = padded(tokens),
+                .wide = padded(width),
+                .v_wide = padded(v_width)};
+    const size_t tile = s.M * s.across;
     size_t at = 0;
 #define PIECE(name, numbers) (s.name = scratch + at, at += (numbers))
-    PIECE(kt, turned);
+    PIECE(kt, width * s.across);
     PIECE(p, tile);
-    PIECE(rows, s.M * s.wide);
+    PIECE(rows, s.M * (s.wide > s.v_wide ? s.wide : s.v_wide));
     if (!back) {
-        PIECE(v, straight);
+        PIECE(v, tokens * s.v_wide);
         PIECE(sums, padded(s.M));
     } else {
-        PIECE(vt, turned);
+        PIECE(vt, v_width * s.across);
         PIECE(ds, tile);
-        PIECE(q, straight);
-        PIECE(k, straight);
-        PIECE(dout, straight);
-        PIECE(dk, straight);
-        PIECE(dv, straight);
+        PIECE(q, tokens * s.wide);
+        PIECE(k, tokens * s.wide);
+        PIECE(dout, tokens * s.v_wide);
+        PIECE(dk, tokens * s.wide);
+        PIECE(dv, tokens * s.v_wide);
     }
 #undef PIECE
     s.total = at;
     return s;
 }
 
-static size_t attend_room(size_t tokens, size_t width, int back)
+static size_t attend_scratch_size(size_t tokens, size_t width, size_t v_width, int back)
 {
     static real nothing[1];
-    return cut(tokens, width, back, nothing).total;
+    return cut(tokens, width, v_width, back, nothing).total;
 }
 
 /* to[width][across] = factor * from[tokens][width]^T, padded with 0. A vector's worth of tokens at
  * a time: their rows stay in the cache, which a whole column at this stride would not. */
-static void turn(real *to, size_t across, const real *from, size_t row, size_t tokens, size_t width,
-                 real factor)
+static void transpose(real *to, size_t across, const real *from, size_t row, size_t tokens,
+                      size_t width, real factor)
 {
     size_t t = 0;
     for (; t + LANES <= tokens; t += LANES)
@@ -136,42 +142,118 @@ static real exponentials(real *s, size_t tokens, real *sum)
     return most;
 }
 
+/* ---- bias and mask --------------------------------------------------------------------------- */
+
+/* to[t] += from[t] */
+static void add_row(real *to, const real *from, size_t n)
+{
+    size_t t = 0;
+    for (; t + LANES <= n; t += LANES) store(to + t, load(to + t) + load(from + t));
+    for (; t < n; t++) to[t] += from[t];
+}
+
+/* Adds bias and mask to the scores of m queries from `first` on. */
+static void shift_scores(const attend_args *a, real *s, size_t across, size_t first, size_t m)
+{
+    const size_t T = a->tokens;
+    for (size_t i = first; i < first + m; i++, s += across) {
+        if (a->bias && a->position) {
+            const real *middle = a->bias + a->center + a->position[i];
+            for (size_t t = 0; t < T; t++) s[t] += middle[-a->position[t]];
+        } else if (a->bias) {
+            add_row(s, a->bias + (ptrdiff_t)i * a->bias_row, T);
+        }
+        if (a->mask) add_row(s, a->mask + i * T, T);
+    }
+}
+
+static void collect_bias_gradient(const attend_args *a, const real *ds, size_t across, size_t first,
+                                  size_t m)
+{
+    for (size_t i = first; i < first + m; i++, ds += across)
+        if (a->position) {
+            real *middle = a->dbias + a->center + a->position[i];
+            for (size_t t = 0; t < a->tokens; t++) middle[-a->position[t]] += ds[t];
+        } else {
+            add_row(a->dbias + (ptrdiff_t)i * a->bias_row, ds, a->tokens);
+        }
+}
+
+/* ---- laplace --------------------------------------------------------------------------------- */
+
+/* z = (s - mu)/(sigma sqrt 2), with mu and sigma rounded to six digits as published. */
+#define LAPLACE_MU    ((real)0.707107)
+#define LAPLACE_SCALE ((real)(1 / (0.282095 * 1.41421356237309504880)))
+#define LAPLACE_TOP   ((real)(0.39894228040143267794 / 0.282095)) /* 1/(sigma sqrt(2 pi)) */
+
+static void laplace(real *s, size_t across)
+{
+    for (size_t t = 0; t < across; t += LANES) {
+        vec z = (load(s + t) - LAPLACE_MU) * LAPLACE_SCALE;
+        store(s + t, vec_erf(z) * (real)0.5 + (real)0.5);
+    }
+}
+
+/* Rows of P and dS: p holds scores, ds dP. */
+static void laplace_gradients(real *p, real *ds, size_t across)
+{
+    for (size_t t = 0; t < across; t += LANES) {
+        vec z = (load(p + t) - LAPLACE_MU) * LAPLACE_SCALE;
+        vec slope = vec_exp(not_below(-z * z, -FAR)) * LAPLACE_TOP;
+        store(ds + t, load(ds + t) * slope);
+        store(p + t, vec_erf(z) * (real)0.5 + (real)0.5);
+    }
+}
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
 /* The next head's numbers stand beside this one's, too far from row to row for the processor to
  * guess. */
 INLINE void fetch_ahead(const attend_args *a, size_t token)
 {
-    for (size_t d = 0; d < a->width; d += 64 / sizeof(real)) {
-        __builtin_prefetch(a->q + token * a->row + a->width + d);
-        __builtin_prefetch(a->k + token * a->row + a->width + d);
-        __builtin_prefetch(a->v + token * a->row + a->width + d);
-        __builtin_prefetch(a->out + token * a->out_row + a->width + d);
-        if (a->dout) __builtin_prefetch(a->dout + token * a->out_row + a->width + d);
+    for (size_t d = a->width; d < 2 * a->width; d += 64 / sizeof(real)) {
+        __builtin_prefetch(a->q + token * a->q_row + d);
+        __builtin_prefetch(a->k + token * a->k_row + d);
+    }
+    for (size_t d = a->v_width; d < 2 * a->v_width; d += 64 / sizeof(real)) {
+        __builtin_prefetch(a->v + token * a->v_row + d);
+        __builtin_prefetch(a->out + token * a->out_row + d);
+        if (a->dout) __builtin_prefetch(a->dout + token * a->out_row + d);
     }
 }
 
 static void attend(const attend_args *a)
 {
-    const pieces s = cut(a->tokens, a->width, 0, a->scratch);
-    const size_t T = a->tokens, d = a->width;
-    turn(s.kt, s.across, a->k, a->row, T, d, 1 / real_sqrt((real)d));
-    copy(s.v, s.wide, a->v, a->row, T, d);
+    const pieces s = cut(a->tokens, a->width, a->v_width, 0, a->scratch);
+    const size_t T = a->tokens, d = a->width, dv = a->v_width;
+    transpose(s.kt, s.across, a->k, a->k_row, T, d, a->scale);
+    copy(s.v, s.v_wide, a->v, a->v_row, T, dv);
     for (size_t first = a->first; first < a->end; first += s.M) {
         const size_t m = a->end - first < s.M ? a->end - first : s.M;
-        product(s.p, s.across, a->q + first * a->row, a->row, 1, s.kt, s.across, m, s.across, d, 0);
+        product(s.p, s.across, a->q + first * a->q_row, a->q_row, 1, s.kt, s.across, m, s.across, d,
+                0);
+        if (a->bias || a->mask) shift_scores(a, s.p, s.across, first, m);
         for (size_t i = 0; i < m; i++) {
             fetch_ahead(a, first + i);
+            if (a->laplace) {
+                laplace(s.p + i * s.across, s.across);
+                s.sums[i] = 1; /* rows are not normalised */
+                continue;
+            }
             real most = exponentials(s.p + i * s.across, T, &s.sums[i]);
             if (a->lse) a->lse[first + i] = most + real_log(s.sums[i]);
         }
-        product(s.rows, s.wide, s.p, s.across, 1, s.v, s.wide, m, s.wide, T, 0);
+        product(s.rows, s.v_wide, s.p, s.across, 1, s.v, s.v_wide, m, s.v_wide, T, 0);
         for (size_t i = 0; i < m; i++)
-            put(a->out + (first + i) * a->out_row, 0, s.rows + i * s.wide, 0, 1, d, 1 / s.sums[i],
-                0);
+            put(a->out + (first + i) * a->out_row, 0, s.rows + i * s.v_wide, 0, 1, dv,
+                1 / s.sums[i], 0);
     }
 }
 
+/* ---- backward -------------------------------------------------------------------------------- */
+
 /* Rows of P and dS: p holds scores, ds dP. */
-static void score_gradients(real *p, real *ds, size_t tokens, real lse, real along)
+static void softmax_gradients(real *p, real *ds, size_t tokens, real lse, real along)
 {
     const size_t last = padded(tokens) - LANES;
     const mask there = first_lanes(tokens - last);
@@ -196,29 +278,35 @@ static real dot(const real *x, const real *y, size_t n)
 
 static void attend_back(const attend_args *a)
 {
-    const pieces s = cut(a->tokens, a->width, 1, a->scratch);
-    const size_t T = a->tokens, d = a->width;
-    const real factor = 1 / real_sqrt((real)d);
-    turn(s.kt, s.across, a->k, a->row, T, d, factor);
-    turn(s.vt, s.across, a->v, a->row, T, d, 1);
-    copy(s.q, s.wide, a->q, a->row, T, d);
-    copy(s.k, s.wide, a->k, a->row, T, d);
-    copy(s.dout, s.wide, a->dout, a->out_row, T, d);
+    const pieces s = cut(a->tokens, a->width, a->v_width, 1, a->scratch);
+    const size_t T = a->tokens, d = a->width, dv = a->v_width;
+    transpose(s.kt, s.across, a->k, a->k_row, T, d, a->scale);
+    transpose(s.vt, s.across, a->v, a->v_row, T, dv, 1);
+    copy(s.q, s.wide, a->q, a->q_row, T, d);
+    copy(s.k, s.wide, a->k, a->k_row, T, d);
+    copy(s.dout, s.v_wide, a->dout, a->out_row, T, dv);
     for (size_t first = 0; first < T; first += s.M) {
         const size_t m = T - first < s.M ? T - first : s.M;
-        const real *q = s.q + first * s.wide, *dout = s.dout + first * s.wide;
+        const real *q = s.q + first * s.wide, *dout = s.dout + first * s.v_wide;
         product(s.p, s.across, q, s.wide, 1, s.kt, s.across, m, s.across, d, 0);
-        product(s.ds, s.across, dout, s.wide, 1, s.vt, s.across, m, s.across, d, 0);
+        product(s.ds, s.across, dout, s.v_wide, 1, s.vt, s.across, m, s.across, dv, 0);
+        if (a->bias || a->mask) shift_scores(a, s.p, s.across, first, m);
         for (size_t i = 0; i < m; i++) {
+            real *p = s.p + i * s.across, *ds = s.ds + i * s.across;
             fetch_ahead(a, first + i);
-            score_gradients(s.p + i * s.across, s.ds + i * s.across, T, a->lse[first + i],
-                            dot(dout + i * s.wide, a->out + (first + i) * a->out_row, d));
+            if (a->laplace)
+                laplace_gradients(p, ds, s.across);
+            else
+                softmax_gradients(p, ds, T, a->lse[first + i],
+                                  dot(dout + i * s.v_wide, a->out + (first + i) * a->out_row, dv));
         }
-        product(s.dv, s.wide, s.p, 1, s.across, dout, s.wide, T, s.wide, m, first != 0);
+        if (a->dbias) collect_bias_gradient(a, s.ds, s.across, first, m);
+        product(s.dv, s.v_wide, s.p, 1, s.across, dout, s.v_wide, T, s.v_wide, m, first != 0);
         product(s.dk, s.wide, s.ds, 1, s.across, q, s.wide, T, s.wide, m, first != 0);
+        if (!a->dq) continue;
         product(s.rows, s.wide, s.ds, s.across, 1, s.k, s.wide, m, s.wide, T, 0);
-        put(a->dq + first * a->row, a->row, s.rows, s.wide, m, d, factor, a->adds);
+        put(a->dq + first * a->q_row, a->q_row, s.rows, s.wide, m, d, a->scale, a->dq_adds);
     }
-    put(a->dk, a->row, s.dk, s.wide, T, d, factor, a->adds);
-    put(a->dv, a->row, s.dv, s.wide, T, d, 1, a->adds);
+    if (a->dk) put(a->dk, a->k_row, s.dk, s.wide, T, d, a->scale, a->dk_adds);
+    if (a->dv) put(a->dv, a->v_row, s.dv, s.v_wide, T, dv, 1, a->dv_adds);
 }

@@ -1,8 +1,8 @@
-/* product - small matrix products whose operands are in the first two caches.
+/* gemm_micro - small matrix products whose operands are in the first two caches.
  *
  * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n
- * being whole vectors. A block of rows x vectors of C stays in registers; strips of three vectors
- * are there for odd widths. */
+ * being whole vectors. A block of rows x vectors of C stays in registers; products three vectors
+ * wide are there for odd widths. */
 
 #ifdef MANY_REGISTERS
 enum { ROWS_1 = 8, ROWS_2 = 12, ROWS_3 = 8 };
@@ -36,10 +36,10 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
     for (; m >= rows; m -= rows, c += rows * ldc, a += rows * a_row)                               \
         product_block(rows, vectors, c, ldc, a, a_row, a_k, b, ldb, k, adds);
 
-#define STRIP(vectors, most)                                                                       \
-    static void product_strip_##vectors(real *c, size_t ldc, const real *a, size_t a_row,          \
-                                        size_t a_k, const real *b, size_t ldb, size_t m, size_t k, \
-                                        int adds)                                                  \
+/* product_1, product_2, product_3: m rows of a C that is so many vectors wide. */
+#define PRODUCT(vectors, most)                                                                     \
+    static void product_##vectors(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k,    \
+                                  const real *b, size_t ldb, size_t m, size_t k, int adds)         \
     {                                                                                              \
         BLOCKS(most, vectors)                                                                      \
         BLOCKS(4, vectors)                                                                         \
@@ -47,19 +47,19 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
         BLOCKS(1, vectors)                                                                         \
     }
 
-STRIP(1, ROWS_1)
-STRIP(2, ROWS_2)
-STRIP(3, ROWS_3)
+PRODUCT(1, ROWS_1)
+PRODUCT(2, ROWS_2)
+PRODUCT(3, ROWS_3)
 
 static void product(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k, const real *b,
                     size_t ldb, size_t m, size_t n, size_t k, int adds)
 {
     size_t j = 0;
     if (n == LANES) {
-        product_strip_1(c, ldc, a, a_row, a_k, b, ldb, m, k, adds);
+        product_1(c, ldc, a, a_row, a_k, b, ldb, m, k, adds);
         return;
     }
     for (; j + 2 * LANES <= n && n - j != 3 * LANES; j += 2 * LANES)
-        product_strip_2(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
-    if (j < n) product_strip_3(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
+        product_2(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
+    if (j < n) product_3(c + j, ldc, a, a_row, a_k, b + j, ldb, m, k, adds);
 }

@@ -1,71 +1,77 @@
-/* packed - y = x W + b, with W packed: what oneDNN's sgemm does anew for every block of rows is
- * done once for all of them here, where the sums are as short as a transformer's. Measured on one
- * core (Zen 3, AVX2), gigaflops, oneDNN 2.6 / this, while oneDNN's peak, on large square matrices,
- * was 92 to 95:
+/* gemm_packed - y (+)= x W + b, with W packed once for all blocks of rows of x.
  *
- *     rows x n x k     256 x 576 x 192     256 x 192 x 192     256 x 192 x 768     197 x 192 x 192     65 x 576 x 192
- *                        83 / 96             87 / 97             84 / 92             85 / 97             77 / 90
+ * A panel is two vectors of columns of W, padded with 0: [panels][k][2*LANES]. Every number of y is
+ * summed in the same order, however many rows there are.
  *
- * A strip is two vectors of columns of W, padded with 0: [strips][k][2*LANES]. Every number of y is
- * summed in the same order, however many rows there are. */
+ * Libraries pack anew in every call, which counts where k is as short as a transformer's. Measured
+ * on one core (Zen 3, AVX2) in gigaflops, oneDNN 2.6 reaching 92 to 95 on large square matrices:
+ *
+ *     rows x n x k       oneDNN  this
+ *     256 x 576 x 192        83    96
+ *     256 x 192 x 192        87    97
+ *     256 x 192 x 768        84    92
+ *     197 x 192 x 192        85    97
+ *      65 x 576 x 192        77    90 */
 
-/* so many numbers of k that a strip stays in the first-level cache */
-enum { STRIP = 2 * LANES, STRIP_DEPTH = 384 };
+/* PANEL_DEPTH: so many rows of a panel stay in the first-level cache. */
+enum { PANEL = 2 * LANES, PANEL_DEPTH = 384 };
 
-static size_t packed_room(size_t n, size_t k) { return (n + STRIP - 1) / STRIP * STRIP * k; }
+static size_t gemm_packed_size(size_t n, size_t k) { return (n + PANEL - 1) / PANEL * PANEL * k; }
 
-static void pack(const gemm_pack_args *p, size_t first, size_t end)
+static void gemm_pack(const gemm_pack_args *p, size_t first, size_t end)
 {
     real *to = p->packed + first * p->k;
-    for (size_t c = first; c < end; c += STRIP) {
+    for (size_t c = first; c < end; c += PANEL) {
         const real *from = p->weights + c * p->column;
-        const size_t cols = p->n - c < STRIP ? p->n - c : STRIP;
-        for (size_t l = 0; l < p->k; l++, to += STRIP, from += p->row)
-            if (p->column == 1 && cols == STRIP) {
+        const size_t cols = p->n - c < PANEL ? p->n - c : PANEL;
+        for (size_t l = 0; l < p->k; l++, to += PANEL, from += p->row)
+            if (p->column == 1 && cols == PANEL) {
                 store(to, load(from));
                 store(to + LANES, load(from + LANES));
             } else {
-                for (size_t j = 0; j < STRIP; j++) to[j] = j < cols ? from[j * p->column] : 0;
+                for (size_t j = 0; j < PANEL; j++) to[j] = j < cols ? from[j * p->column] : 0;
             }
     }
 }
 
-/* A strip of y, all of its columns. */
-INLINE void packed_strip(real *y, size_t row, const real *x, const real *strip, size_t m, size_t k,
-                         int adds)
+/* m rows of y for a whole panel. */
+INLINE void panel_product(real *y, size_t y_row, const real *x, size_t x_row, const real *panel,
+                          size_t m, size_t k, int adds)
 {
-    for (size_t l = 0; l < k; l += STRIP_DEPTH)
-        product_strip_2(y, row, x + l, k, 1, strip + l * STRIP, STRIP, m,
-                        k - l < STRIP_DEPTH ? k - l : STRIP_DEPTH, adds || l > 0);
+    for (size_t l = 0; l < k; l += PANEL_DEPTH)
+        product_2(y, y_row, x + l, x_row, 1, panel + l * PANEL, PANEL, m,
+                  k - l < PANEL_DEPTH ? k - l : PANEL_DEPTH, adds || l > 0);
 }
 
-/* The last strip when it is wider than what is left of y. */
-static void packed_rest(real *y, size_t row, size_t cols, const real *x, const real *strip,
-                        size_t m, size_t k, int adds)
+/* The last panel when y has fewer columns left: computed beside y, a few rows at a time. */
+static void panel_product_part(const gemm_packed_args *p, size_t column)
 {
     enum { ROWS = 12 };
-    _Alignas(64) real here[ROWS * STRIP];
-    for (size_t i = 0; i < m; i += ROWS) {
-        const size_t rows = m - i < ROWS ? m - i : ROWS;
-        for (size_t r = 0; adds && r < rows; r++)
-            for (size_t j = 0; j < STRIP; j++)
-                here[r * STRIP + j] = j < cols ? y[(i + r) * row + j] : 0;
-        packed_strip(here, STRIP, x + i * k, strip, rows, k, adds);
+    _Alignas(64) real here[ROWS * PANEL];
+    const size_t cols = p->n - column;
+    for (size_t i = 0; i < p->m; i += ROWS) {
+        const size_t rows = p->m - i < ROWS ? p->m - i : ROWS;
+        real *y = p->y + i * p->y_row + column;
+        for (size_t r = 0; p->adds && r < rows; r++)
+            for (size_t j = 0; j < PANEL; j++)
+                here[r * PANEL + j] = j < cols ? y[r * p->y_row + j] : 0;
+        panel_product(here, PANEL, p->x + i * p->x_row, p->x_row, p->packed + column * p->k, rows,
+                      p->k, p->adds);
         for (size_t r = 0; r < rows; r++)
-            for (size_t j = 0; j < cols; j++) y[(i + r) * row + j] = here[r * STRIP + j];
+            for (size_t j = 0; j < cols; j++) y[r * p->y_row + j] = here[r * PANEL + j];
     }
 }
 
-static void packed_product(const gemm_packed_args *p, size_t first, size_t end)
+static void gemm_packed(const gemm_packed_args *p, size_t first, size_t end)
 {
-    for (size_t c = first; c < end; c += STRIP) {
-        const real *strip = p->packed + c * p->k;
-        const size_t cols = p->n - c < STRIP ? p->n - c : STRIP;
-        if (cols == STRIP)
-            packed_strip(p->y + c, p->n, p->x, strip, p->m, p->k, p->adds);
+    for (size_t c = first; c < end; c += PANEL) {
+        const size_t cols = p->n - c < PANEL ? p->n - c : PANEL;
+        if (cols == PANEL)
+            panel_product(p->y + c, p->y_row, p->x, p->x_row, p->packed + c * p->k, p->m, p->k,
+                          p->adds);
         else
-            packed_rest(p->y + c, p->n, cols, p->x, strip, p->m, p->k, p->adds);
+            panel_product_part(p, c);
         for (size_t i = 0; p->bias && i < p->m; i++)
-            for (size_t j = 0; j < cols; j++) p->y[i * p->n + c + j] += p->bias[c + j];
+            for (size_t j = 0; j < cols; j++) p->y[i * p->y_row + c + j] += p->bias[c + j];
     }
 }

@@ -11,42 +11,59 @@
 
 #include <stddef.h>
 
-/* One head of one image: softmax(q k^T / sqrt(width)) v. q, k, v (and their gradients) are
- * [tokens][width] with `row` numbers from token to token, out and dout with `out_row`. */
+/* One head of one image: y = f(scale * q k^T + bias + mask) v, f being softmax over the keys, or the
+ * Laplace attention function of each score by itself. q and k are [tokens][width], v and out
+ * [tokens][v_width], with q_row (and so on) numbers from token to token; gradients are laid out
+ * like what they belong to. */
 typedef struct attend_args {
-    size_t tokens, width, row, out_row;
+    size_t tokens, width, v_width;
+    size_t q_row, k_row, v_row, out_row;
+    real scale;
+    int laplace;
     size_t first, end; /* the queries to answer; backward always does all */
     const real *q, *k, *v;
     real *out;
-    /* [tokens], log of the sum of exponentials of a row of scores: forward gives it unless NULL,
-     * for backward */
+
+    /* The bias of query i: bias[i * bias_row + key]; or, where `position` is given,
+     * bias[center + position[i] - position[key]]. bias may be NULL. */
+    const real *bias;
+    ptrdiff_t bias_row;
+    const int *position;
+    int center;
+    const real *mask; /* [tokens][tokens], or NULL */
+
+    /* [tokens], log of the sum of exponentials of a row of scores: softmax gives it in forward
+     * unless it is NULL, and needs it in backward */
     real *lse;
     const real *dout;
-    real *dq, *dk, *dv;
-    int adds;
-    real *scratch; /* attend_room numbers, aligned to 64 bytes */
+    real *dq, *dk, *dv; /* each may be NULL */
+    int dq_adds, dk_adds, dv_adds;
+    real *dbias; /* laid out like bias, added to; may be NULL */
+
+    real *scratch; /* attend_scratch_size numbers, aligned to 64 bytes */
 } attend_args;
 
-/* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]. */
+/* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]; rows of x and y are x_row and
+ * y_row numbers apart. */
 typedef struct gemm_packed_args {
-    size_t m, n, k;
+    size_t m, n, k, x_row, y_row;
     const real *x, *packed, *bias; /* bias may be NULL */
     real *y;
     int adds;
 } gemm_packed_args;
 
-/* W for it, from where its rows and columns are so many numbers apart. */
+/* Packs W, whose rows and columns are so many numbers apart. */
 typedef struct gemm_pack_args {
     size_t n, k;
     const real *weights;
     size_t row, column;
-    real *packed; /* packed_room(n, k) numbers */
+    real *packed; /* gemm_packed_size(n, k) numbers */
 } gemm_pack_args;
 
-/* dW += dy^T x, db += the sum of the rows of dy. x: [m][k], dy: [m][n], dW: [n][k]; dW and db may
- * be NULL. */
+/* dW += dy^T x, db += the sum of the rows of dy. x: [m][k] with x_row numbers from row to row, dy:
+ * [m][n], dW: [n][k]; dW and db may be NULL. */
 typedef struct gemm_tn_args {
-    size_t m, n, k;
+    size_t m, n, k, x_row;
     const real *x, *dy;
     real *dw, *db;
 } gemm_tn_args;
@@ -66,16 +83,17 @@ typedef struct simd_ops {
     /* One row; dx may be NULL; dgamma and dbeta are added to. */
     void (*norm_back)(real *dx, real *dgamma, real *dbeta, const real *dy, const real *x,
                       const real *stats, const real *gamma, size_t n, int adds);
-    size_t (*attend_room)(size_t tokens, size_t width, int back);
+    size_t (*attend_scratch_size)(size_t tokens, size_t width, size_t v_width, int back);
     void (*attend)(const attend_args *a);
     void (*attend_back)(const attend_args *a);
-    size_t strip; /* columns of y that are made together */
-    size_t (*packed_room)(size_t n, size_t k);
-    /* Of columns [first, end) of y; first is a multiple of strip, end too unless it is n. */
-    void (*pack)(const gemm_pack_args *p, size_t first, size_t end);
-    void (*packed_product)(const gemm_packed_args *p, size_t first, size_t end);
-    size_t (*turned_room)(size_t rows); /* numbers of memory for so many rows of dW */
-    void (*turned_product)(const gemm_tn_args *p, size_t first, size_t end, real *room);
+    size_t panel; /* columns of y that are computed together */
+    size_t (*gemm_packed_size)(size_t n, size_t k);
+    /* For columns [first, end) of y; first is a multiple of panel, end too unless it is n. */
+    void (*gemm_pack)(const gemm_pack_args *p, size_t first, size_t end);
+    void (*gemm_packed)(const gemm_packed_args *p, size_t first, size_t end);
+    size_t (*gemm_tn_scratch_size)(size_t rows); /* numbers, for so many rows of dW */
+    /* For rows [first, end) of dW. */
+    void (*gemm_tn)(const gemm_tn_args *p, size_t first, size_t end, real *scratch);
 } simd_ops;
 
 const simd_ops *simd_ops_for(cpu_level level);

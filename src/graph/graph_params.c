@@ -5,18 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for `more` elements in a list that doubles; returns whether there is. */
-static int grow(graph *g, void **list, size_t size, int count, int more, int *room)
+/* Makes a list large enough for `more` elements, by doubling it; returns whether it is. */
+static int grow(graph *g, void **list, size_t size, int count, int more, int *capacity)
 {
-    if (count + more <= *room) return 1;
-    int wanted = *room ? 2 * *room : 64;
+    if (count + more <= *capacity) return 1;
+    int wanted = *capacity ? 2 * *capacity : 64;
     while (wanted < count + more) wanted *= 2;
     char *bigger = mem_alloc(g->context, (size_t)wanted * size);
     if (!bigger) return graph_no_memory(g), 0;
     if (*list) memcpy(bigger, *list, (size_t)count * size);
     mem_free(g->context, *list);
     *list = bigger;
-    *room = wanted;
+    *capacity = wanted;
     return 1;
 }
 
@@ -65,7 +65,7 @@ tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
     if (g->status) return NULL;
     tensor *t = known(g, name, spec->rank, spec->shape);
     if (t || g->status) return t;
-    if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, 1, &g->array_room))
+    if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, 1, &g->array_capacity))
         return NULL;
     t = declare(g, name, spec->rank, spec->shape);
     if (t) add_array(g, spec, name, t->offset, -1);
@@ -85,8 +85,8 @@ tensor *graph_param_block(graph *g, const param_block *b, int count, const param
     snprintf(name, sizeof name, "%.80s.mixer", b->name);
     tensor *t = known(g, name, 1, &total);
     if (t || g->status) return t;
-    if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, count, &g->array_room)
-        || !grow(g, (void **)&g->blocks, sizeof *g->blocks, g->block_count, 1, &g->block_room))
+    if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, count, &g->array_capacity)
+        || !grow(g, (void **)&g->blocks, sizeof *g->blocks, g->block_count, 1, &g->block_capacity))
         return NULL;
     t = declare(g, name, 1, &total);
     if (!t) return NULL;

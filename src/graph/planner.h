@@ -1,0 +1,59 @@
+/* planner - what graph_finish works with: the spans of memory of a graph. Internal to src/graph. */
+#ifndef SSM2D_GRAPH_PLANNER_H
+#define SSM2D_GRAPH_PLANNER_H
+
+#include "graph/intervals.h"
+#include "graph/memory.h"
+#include "graph/place.h"
+
+/* Spans by use, T tensors and N nodes: of tensor t its value [t], the value recomputed [T + t], the
+ * gradient [2T + t]; of node n what it saves [3T + n], and its scratch in each kind of visit
+ * [3T + N + 3n + kind]. */
+typedef struct planner {
+    graph *g;
+    memory_plan *plan;
+    span *spans;
+    int span_count;
+    tensor *out; /* of the graph */
+    /* of each tensor that has views, the columns of its gradient that are written by now */
+    interval_pool columns;
+    int *written;
+} planner;
+
+static inline span *value(const planner *p, const tensor *t) { return &p->spans[t->index]; }
+
+static inline span *recomputed(const planner *p, const tensor *t)
+{
+    return &p->spans[p->g->tensor_count + t->index];
+}
+
+static inline span *gradient(const planner *p, const tensor *t)
+{
+    return &p->spans[2 * p->g->tensor_count + t->index];
+}
+
+static inline span *saved(const planner *p, const node *n)
+{
+    return &p->spans[3 * p->g->tensor_count + n->index];
+}
+
+static inline span *scratch(const planner *p, const node *n, visit_kind kind)
+{
+    return &p->spans[3 * p->g->tensor_count + p->g->node_count + 3 * n->index + (int)kind];
+}
+
+static inline int in_use(const span *s) { return s->first != SPAN_NONE; }
+
+/* Whether running n backward writes the gradient of in[i], which is in the block. */
+static inline int writes_gradient(const planner *p, const node *n, int i)
+{
+    const tensor *t = storage_of(n->in[i]);
+    return t && t->role == ROLE_VALUE && t->needs_grad && n->op->backward
+           && in_use(gradient(p, n->out));
+}
+
+/* Lets gradients that operators hand on unchanged (op.passes) share memory where that is safe.
+ * Called when the visits are planned; returns 0 without memory. */
+int share_gradients(planner *p);
+
+#endif
