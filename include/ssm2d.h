@@ -17,8 +17,9 @@
  *     ssm2d_backward(plan, ws, params, u, dy, du, dparams);           // adds to du and dparams
  *
  * Threads: a context, a plan and a parameter array may be shared by any number of threads; each
- * thread executes with a workspace of its own. The library never prints, exits, or aborts. MIT
- * licence. */
+ * thread executes with a workspace of its own, or a stream of its own. The library never prints or
+ * exits; it aborts only where asserts are on and a caller breaks a contract. docs/layer.md has the
+ * mathematics and a walk through these functions. MIT licence. */
 #ifndef SSM2D_H
 #define SSM2D_H
 
@@ -61,11 +62,11 @@ typedef struct ssm2d_error {
 SSM2D_API const char *ssm2d_version(void);
 SSM2D_API const char *ssm2d_status_name(ssm2d_status status);
 
-/* Structs that may grow. ssm2d_context_options, ssm2d_config and ssm2d_plan_options begin with their
- * own size, by which the library knows the header that a program was compiled with: what later
- * versions add has its default for the program. Start from the ssm2d_*_default() functions, which
- * set it; a size that no version had, 0 among them, is refused. The functions ssm2d_*_init are what
- * those call, and what bindings for other languages call with the size of their own struct. */
+/* Structs that may grow. ssm2d_context_options, ssm2d_config and ssm2d_plan_options begin with
+ * their own size, by which the library knows the header that a program was compiled with: what
+ * later versions add has its default for the program. Start from the ssm2d_*_default() functions,
+ * which set it; a size that no version had, 0 among them, is refused. The functions ssm2d_*_init
+ * are what those call, and what bindings for other languages call with the size of their struct. */
 
 /* ---- context: threads, memory, instruction set ----------------------------------------------- */
 
@@ -73,8 +74,8 @@ typedef struct ssm2d_context ssm2d_context;
 
 typedef struct ssm2d_context_options {
     size_t size; /* of this struct */
-    /* 1 to 1024; 0: as many as the process has processors, by its affinity mask and the CPU quota of
-     * its control group. More threads than processors are allowed, and only cost time. */
+    /* 1 to 1024; 0: as many as the process has processors, by its affinity mask and the CPU quota
+     * of its control group. More threads than processors are allowed, and only cost time. */
     int threads;
     /* "baseline", "avx2", "avx512"; NULL: the environment's SSM2D_CPU, else the best the machine
      * has */
@@ -96,8 +97,8 @@ static inline ssm2d_context_options ssm2d_context_options_default(void)
     return options;
 }
 
-/* options may be NULL: the defaults. Everything made from a context must be destroyed before it. All destroy
- * functions accept NULL. */
+/* options may be NULL: the defaults. Everything made from a context must be destroyed before it.
+ * All destroy functions accept NULL. */
 SSM2D_API ssm2d_status ssm2d_context_create(const ssm2d_context_options *options,
                                             ssm2d_context **context, ssm2d_error *error);
 SSM2D_API void ssm2d_context_destroy(ssm2d_context *context);
@@ -124,8 +125,8 @@ typedef enum ssm2d_pair { SSM2D_PAIR_BOTH, SSM2D_PAIR_COLUMNS } ssm2d_pair;
  *     authors     (r*H + h) mod K, as published. When K divides H, all directions of a channel use
  *                 one system, and the layer cannot tell left from right or top from bottom.
  *     distinct    (h + r*n_ssm) mod K: the directions of a channel use different systems.
- * With share_directions K is n_ssm and the system is h mod K for either. The row of C is r*H + h with
- * c_per_channel (shared: h), else the number of the system. */
+ * With share_directions K is n_ssm and the system is h mod K for either. The row of C is r*H + h
+ * with c_per_channel (shared: h), else the number of the system. */
 typedef enum ssm2d_assign { SSM2D_ASSIGN_AUTHORS, SSM2D_ASSIGN_DISTINCT } ssm2d_assign;
 
 typedef struct ssm2d_config {

@@ -16,19 +16,15 @@ static const char *const assign_names[] = {"authors", "distinct", NULL};
 static const int directions_allowed[] = {1, 2, 4, 0};
 
 #define PLACE(name) offsetof(ssm2d_config, name)
+/* clang-format off */
 #define NUMBER(name, low, high, value, help)                                                       \
-    {                                                                                              \
-#name, help, SSM2D_KIND_INT, PLACE(name), low, high, value, NULL, NULL                     \
-    }
+    {#name, help, SSM2D_KIND_INT, PLACE(name), low, high, value, NULL, NULL}
 #define CHOICE(name, names, value, help)                                                           \
-    {                                                                                              \
-#name, help, SSM2D_KIND_CHOICE, PLACE(name), 0, sizeof names / sizeof *names - 2, value,   \
-            names, NULL                                                                            \
-    }
+    {#name, help, SSM2D_KIND_CHOICE, PLACE(name), 0, sizeof names / sizeof *names - 2, value,      \
+     names, NULL}
 #define FLAG(name, value, help)                                                                    \
-    {                                                                                              \
-#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, value, NULL, NULL                         \
-    }
+    {#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, value, NULL, NULL}
+/* clang-format on */
 
 const ssm2d_field layer_fields[] = {
     NUMBER(channels, 1, MAX_CHANNELS, NULL, "channels of the input, each filtered by itself"),

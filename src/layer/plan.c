@@ -128,7 +128,7 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config,
                            const ssm2d_plan_options *o, ssm2d_plan *best, ssm2d_error *error)
 {
     const typed_functions *functions = functions_of(o->type);
-    double least = 1e300, estimate = 1e300;
+    double best_cost = 1e300, estimate = 1e300;
     ssm2d_error reason;
     ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
     memset(best, 0, sizeof *best);
@@ -152,12 +152,12 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config,
                 break;
             }
         }
-        if (hopeless || cost >= least) {
+        if (hopeless || cost >= best_cost) {
             functions->release(&one);
             continue;
         }
         functions->release(best);
-        least = cost;
+        best_cost = cost;
         *best = one;
         status = SSM2D_OK;
     }

@@ -35,11 +35,11 @@ static ssm2d_status check_strides(const char *name, const ssm2d_config *c,
                    {"channel", (size_t)c->channels, s->channel}};
     size_t reached = 1; /* numbers that the axes so far spread over */
     for (int done = 0; done < 4; done++) {
-        axis *least = &axes[done];
-        for (axis *a = least; a < axes + 4; a++)
-            if (stride_length(a->stride) < stride_length(least->stride)) least = a;
-        const axis a = *least;
-        *least = axes[done];
+        axis *smallest = &axes[done];
+        for (axis *a = smallest; a < axes + 4; a++)
+            if (stride_length(a->stride) < stride_length(smallest->stride)) smallest = a;
+        const axis a = *smallest;
+        *smallest = axes[done];
         if (a.size < 2) continue;
         size_t length;
         if (stride_length(a.stride) < reached)
