@@ -163,6 +163,8 @@ typedef struct ssm2d_param {
     size_t shape[4];
     size_t offset, size; /* in numbers, from the start of the flat array */
     int decay;           /* whether weight decay is meant to act on it (never on A, B, C) */
+    int system; /* whether it is an A, B or C of the systems, which may want a learning rate of
+                 * their own */
 } ssm2d_param;
 
 /* The i-th parameter array, i from 0; returns 0 when there is no such (or the configuration is not

@@ -44,7 +44,7 @@ double *read_arrays(const weights *w, const char *path)
     if (safetensors_count(file) != (size_t)w->count)
         fail_msg("%s has %zu arrays, the model %d", path, safetensors_count(file), w->count);
     for (int i = 0; i < w->count; i++) {
-        const weights_array *a = &w->arrays[i];
+        const param_array *a = &w->arrays[i];
         const safetensors_array *found;
         if (safetensors_expect(file, a->name, a->rank, a->shape, &found, &error)
             || safetensors_read_double(file, found, out + a->offset, &error))
@@ -117,7 +117,7 @@ void assert_close(const char *what, const double *got, const double *expected, s
 void assert_arrays(const model_case *c, const double *got, double tolerance)
 {
     for (int i = 0; i < c->weights->count; i++) {
-        const weights_array *a = &c->weights->arrays[i];
+        const param_array *a = &c->weights->arrays[i];
         char what[700];
         snprintf(what, sizeof what, "%s, gradient of %s", c->folder, a->name);
         assert_close(what, got + a->offset, c->grads + a->offset, a->count, tolerance);

@@ -3,6 +3,7 @@
 #include "op_examples.h"
 
 #include "core/rng.h"
+#include "graph_helpers.h"
 #include "ops/ops.h"
 
 #include <setjmp.h>
@@ -29,7 +30,7 @@ typedef struct maker {
 /* An input of the operator that is differentiated. */
 static tensor *give(maker *m, int rank, const size_t *shape)
 {
-    tensor *x = graph_param(m->g, 1, rank, shape, "x%d", m->count);
+    tensor *x = graph_param(m->g, spec_of(rank, shape), "x%d", m->count);
     if (m->mode != OF_PARAMS) x = scale(m->g, x, 0.75);
     return m->given[m->count++] = x;
 }
@@ -46,7 +47,7 @@ static tensor *give_columns(maker *m, int rank, const size_t *shape)
 /* A parameter of the operator. */
 static tensor *weight(maker *m, const char *name, int rank, const size_t *shape)
 {
-    return graph_param(m->g, 0, rank, shape, "%s", name);
+    return graph_param(m->g, spec_of(rank, shape), "%s", name);
 }
 
 /* Two inputs of the same shape: apart, the same twice, a view and none, two views of the same

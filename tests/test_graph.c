@@ -3,6 +3,7 @@
 #include "problem.h"
 
 #include "graph/memory.h"
+#include "graph_helpers.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -66,7 +67,8 @@ static void finish(graph *g, tensor *out)
 static tensor *of_views(graph *g, tensor *x, rng *r)
 {
     enum { WIDE = 3 * COLS };
-    tensor *wide = linear(g, x, graph_param(g, 1, 2, (size_t[]){WIDE, COLS}, "wide"), NULL), *y;
+    tensor *wide = linear(g, x, graph_param(g, spec_of(2, (size_t[]){WIDE, COLS}), "wide"), NULL),
+           *y;
     if (below(r, 2)) wide = below(r, 2) ? gelu(g, wide) : scale(g, wide, 0.7);
     y = columns(g, wide, (size_t)below(r, WIDE - COLS + 1), COLS);
     for (int i = below(r, 4); i >= 0; i--) {
@@ -81,7 +83,7 @@ static tensor *of_views(graph *g, tensor *x, rng *r)
     if (below(r, 3) == 0)
         y = add(g, y,
                 linear(g, add(g, wide, scale(g, wide, 0.5)),
-                       graph_param(g, 1, 2, (size_t[]){COLS, WIDE}, "back"), NULL));
+                       graph_param(g, spec_of(2, (size_t[]){COLS, WIDE}), "back"), NULL));
     return scale(g, y, 0.2);
 }
 
@@ -93,7 +95,7 @@ static tensor *random_model(graph *g, uint64_t seed)
     tensor *made[MOST], *out = NULL;
     int used[MOST] = {0}, count = 0, params = 1 + below(&r, 3), nodes = 2 + below(&r, 20);
     const int most_adds = below(&r, 2);
-    for (; count < params; count++) made[count] = graph_param(g, 1, 2, shape, "p%d", count);
+    for (; count < params; count++) made[count] = graph_param(g, spec_of(2, shape), "p%d", count);
     made[count++] = graph_input(g, "x", 2, shape);
     for (int i = 0; i < nodes; i++) {
         int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count),
@@ -109,17 +111,19 @@ static tensor *random_model(graph *g, uint64_t seed)
         case 3: z = scale(g, x, 0.6); break;
         case 4: z = gelu(g, x); break;
         case 5:
-            z = layer_norm(g, x, graph_param(g, 0, 1, shape + 1, "gamma%d", below(&r, 3)),
-                           graph_param(g, 0, 1, shape + 1, "beta%d", below(&r, 3)), 0.1);
+            z = layer_norm(g, x, graph_param(g, spec_of(1, shape + 1), "gamma%d", below(&r, 3)),
+                           graph_param(g, spec_of(1, shape + 1), "beta%d", below(&r, 3)), 0.1);
             break;
         case 6:
-            z = linear(g, x, graph_param(g, 1, 2, (size_t[]){COLS, COLS}, "w%d", below(&r, 3)),
-                       below(&r, 2) ? graph_param(g, 0, 1, shape + 1, "b%d", i) : NULL);
+            z = linear(g, x,
+                       graph_param(g, spec_of(2, (size_t[]){COLS, COLS}), "w%d", below(&r, 3)),
+                       below(&r, 2) ? graph_param(g, spec_of(1, shape + 1), "b%d", i) : NULL);
             break;
         case 7: z = of_views(g, x, &r); break;
         default:
             z = linear(g, columns(g, x, (size_t)below(&r, 3), 3),
-                       graph_param(g, 1, 2, (size_t[]){COLS, 3}, "narrow%d", below(&r, 3)), NULL);
+                       graph_param(g, spec_of(2, (size_t[]){COLS, 3}), "narrow%d", below(&r, 3)),
+                       NULL);
         }
         made[count++] = z;
     }
@@ -282,8 +286,9 @@ static tensor *mlp(graph *g, int depth)
     const size_t in[] = {64, 32};
     tensor *x = graph_input(g, "x", 2, in);
     for (int i = 0; i < depth; i++) {
-        tensor *h = linear(g, x, graph_param(g, 1, 2, (size_t[]){128, 32}, "up%d", i), NULL);
-        h = linear(g, gelu(g, h), graph_param(g, 1, 2, (size_t[]){32, 128}, "down%d", i), NULL);
+        tensor *h = linear(g, x, graph_param(g, spec_of(2, (size_t[]){128, 32}), "up%d", i), NULL);
+        h = linear(g, gelu(g, h), graph_param(g, spec_of(2, (size_t[]){32, 128}), "down%d", i),
+                   NULL);
         x = add(g, x, h);
     }
     return x;
@@ -348,7 +353,8 @@ static int build_all(long fail_at)
     if (!status) {
         tensor *x = graph_input(g, "x", 3, tokens);
         for (int i = 0; i < 70; i++) x = gelu(g, scale(g, x, 0.5));
-        tensor *params = graph_param(g, 0, 1, (size_t[]){ssm2d_param_total(&config)}, "mixer");
+        tensor *params =
+            graph_param(g, spec_of(1, (size_t[]){ssm2d_param_total(&config)}), "mixer");
         x = mix_ssm2d(g, x, params, &config, 1, 2, 3);
         x = attention(g, x, 2);
         status = graph_finish(g, x, &error);
@@ -393,7 +399,7 @@ static void attention_with(graph *g, tensor *x, int far, int groups)
 
 static void overlapping_attention(graph *g)
 {
-    tensor *x = graph_param(g, 1, 3, (size_t[]){2, 3, 9}, "qkv");
+    tensor *x = graph_param(g, spec_of(3, (size_t[]){2, 3, 9}), "qkv");
     tensor *q = columns(g, x, 0, 3), *k = columns(g, x, 3, 3), *v = columns(g, x, 5, 4);
     attention_of(g, q, k, v, &(attention_options){.heads = 1});
 }
@@ -420,14 +426,15 @@ static void refuse(graph *g, int which)
     case 15: input(g, 3, 2, 0, 4, 0); break;
     case 16: input(g, 3, SIZE_MAX / 2, 8, 4, 0); break;
     case 17:
-        graph_param(g, 0, 1, (size_t[]){3}, "w"), graph_param(g, 0, 1, (size_t[]){4}, "w");
+        graph_param(g, spec_of(1, (size_t[]){3}), "w"),
+            graph_param(g, spec_of(1, (size_t[]){4}), "w");
         break;
     case 18: embed(g, flat, NULL, NULL); break;
     case 19: patches(g, input(g, 4, 1, 3, 8, 8), 0); break;
     case 20: attention(g, x, 0); break;
     case 21: embed(g, input(g, 4, 2, 3, 4, 5), NULL, NULL); break;
-    case 22: cross_entropy(g, flat, graph_param(g, 0, 2, flat->shape, "labels")); break;
-    case 23: bce(g, flat, graph_param(g, 0, 2, flat->shape, "labels")); break;
+    case 22: cross_entropy(g, flat, graph_param(g, spec_of(2, flat->shape), "labels")); break;
+    case 23: bce(g, flat, graph_param(g, spec_of(2, flat->shape), "labels")); break;
     case 29: attention_of(g, x, x, flat, &(attention_options){.heads = 1}); break;
     case 30: attention_of(g, x, x, x, &(attention_options){.heads = 3}); break;
     case 31: attention_with(g, x, 2, 0); break;
@@ -512,11 +519,11 @@ static void first_bad_tensor_is_named(void **state)
     graph *g = graph_of(context, 1);
     double x[ROWS * COLS];
     tensor *in = graph_input(g, "image", 2, shape);
-    tensor *a = add(g, in, graph_param(g, 1, 2, shape, "a"));
-    tensor *b = gate(g, a, graph_param(g, 1, 2, shape, "b"));
+    tensor *a = add(g, in, graph_param(g, spec_of(2, shape), "a"));
+    tensor *b = gate(g, a, graph_param(g, spec_of(2, shape), "b"));
     tensor *c = scale(g, b, 1e-200), *d = scale(g, c, 1e200),
-           *out = gelu(g, layer_norm(g, d, graph_param(g, 0, 1, shape + 1, "gamma"),
-                                     graph_param(g, 0, 1, shape + 1, "beta"), 1e-5));
+           *out = gelu(g, layer_norm(g, d, graph_param(g, spec_of(1, shape + 1), "gamma"),
+                                     graph_param(g, spec_of(1, shape + 1), "beta"), 1e-5));
     out = add(g, d, scale(g, out, 0));
     finish(g, out);
     double *p = doubles(g->param_count), *dp = doubles(g->param_count);

@@ -347,7 +347,7 @@ static void refuses_odd_options(void **state)
     o.ahead = 0;
     REFUSED("ahead=0: use 1 to 64");
     o.augment.flip = 2;
-    REFUSED("flip=2: use 0 to 1");
+    REFUSED("flip=2: use true or false");
     o.norm.std[0] = -1;
     REFUSED("std=-1");
     dataset_close(d);

@@ -2,7 +2,8 @@
 #define _GNU_SOURCE /* mkstemp */
 #include "core/context.h"
 #include "io/json.h"
-#include "models/model.h"
+#include "mixers/ssm2d_mixer.h"
+#include "models/vit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,32 +48,35 @@ static void test_presets(void **state)
 {
     (void)state;
     model_config c = parsed("{\"model\": \"vit\"}");
-    assert_int_equal(c.patch, 4);
-    assert_int_equal(c.depth, 9);
-    assert_int_equal(c.heads, 12);
-    assert_int_equal(c.qkv_bias, 0);
+    assert_int_equal(vit_of(&c)->patch, 4);
+    assert_int_equal(vit_of(&c)->depth, 9);
+    assert_int_equal(vit_of(&c)->heads, 12);
+    assert_int_equal(vit_of(&c)->qkv_bias, 0);
     assert_ptr_equal(c.mixer.kind, &mixer_none);
-    assert_int_equal(c.mixer.init, SSM2D_INIT_IDENTITY);
-    assert_true(c.mlp_ratio == 2 && c.norm_eps == 1e-5 && c.drop_path == 0);
+    assert_true(vit_of(&c)->mlp_ratio == 2 && vit_of(&c)->norm_eps == 1e-5
+                && vit_of(&c)->drop_path == 0);
     c = parsed("{\"model\": \"vit\", \"image\": 64}");
-    assert_int_equal(c.patch, 8);
+    assert_int_equal(vit_of(&c)->patch, 8);
     assert_int_equal(c.image[1], 64);
     /* model counts first wherever it stands */
     c = parsed("{\"patch\": 2, \"image\": [64, 32], \"model\": \"vit\"}");
-    assert_int_equal(c.patch, 2);
+    assert_int_equal(vit_of(&c)->patch, 2);
     assert_int_equal(c.image[0], 64);
     assert_int_equal(c.image[1], 32);
     c = parsed("{\"model\": \"vit-mini\"}");
-    assert_int_equal(c.dim, 96);
-    assert_int_equal(c.depth, 4);
-    assert_int_equal(c.heads, 4);
+    assert_int_equal(vit_of(&c)->dim, 96);
+    assert_int_equal(vit_of(&c)->depth, 4);
+    assert_int_equal(vit_of(&c)->heads, 4);
     c = parsed("{\"model\": \"deit-s\", \"mixer\": \"ssm2d\"}");
-    assert_int_equal(c.dim, 384);
-    assert_int_equal(c.patch, 16);
-    assert_int_equal(c.qkv_bias, 1);
-    assert_true(c.norm_eps == 1e-6 && c.mlp_ratio == 4);
+    assert_int_equal(vit_of(&c)->dim, 384);
+    assert_int_equal(vit_of(&c)->patch, 16);
+    assert_int_equal(vit_of(&c)->qkv_bias, 1);
+    assert_true(vit_of(&c)->norm_eps == 1e-6 && vit_of(&c)->mlp_ratio == 4);
     assert_ptr_equal(c.mixer.kind, &mixer_ssm2d);
-    assert_int_equal(c.mixer.layer.directions * c.mixer.layer.n_ssm * c.mixer.layer.d_state, 32);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.directions
+                         * ssm2d_mixer_of(&c.mixer)->layer.n_ssm
+                         * ssm2d_mixer_of(&c.mixer)->layer.d_state,
+                     32);
 }
 
 static void test_mixer(void **state)
@@ -83,19 +87,17 @@ static void test_mixer(void **state)
         "\"authors\", \"complex\": true,"
         " \"complex_form\": \"cartesian\", \"normalize\": true, \"average\": true, \"n_ssm\": 3}}");
     assert_int_equal(c.mixer.place, PLACE_FFN);
-    assert_int_equal(c.mixer.init, SSM2D_INIT_AUTHORS);
-    assert_int_equal(c.mixer.layer.values, SSM2D_CARTESIAN);
-    assert_int_equal(c.mixer.layer.layer_norm, 1);
-    assert_int_equal(c.mixer.layer.average, 1);
-    assert_int_equal(c.mixer.layer.n_ssm, 3);
-    assert_int_equal(c.mixer.layer.directions, 4);
-    assert_int_equal(c.mixer.layer.skip, 1);
-    assert_int_equal(model_mixer_channels(&c), 384);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->init, SSM2D_INIT_AUTHORS);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.values, SSM2D_CARTESIAN);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.layer_norm, 1);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.average, 1);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.n_ssm, 3);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.directions, 4);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.skip, 1);
     c = parsed("{\"model\": \"vit\", \"mixer\": null}");
     assert_ptr_equal(c.mixer.kind, &mixer_none);
     c = parsed("{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\"}}");
     assert_ptr_equal(c.mixer.kind, &mixer_none);
-    assert_int_equal(model_mixer_channels(&c), 192);
 }
 
 static void test_refused(void **state)
@@ -134,36 +136,25 @@ static void test_refused(void **state)
         {"{\"model\": \"vit\", \"mixer\": \"smm2d\"}", "\"mixer\" is \"smm2d\": use none or ssm2d"},
         {"{\"model\": \"vit\", \"mixer\": 5}", "\"mixer\" is 5: use none or ssm2d"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"conv\"}}",
-         "\"kind\" is \"conv\": use none or ssm2d"},
+         "\"mixer.kind\" is \"conv\": use none or ssm2d"},
         {"{\"model\": \"vit\", \"mixer\": {\"n_ssm\": 2}}",
-         "its \"kind\" is none: give \"kind\": \"ssm2d\""},
+         "\"mixer\" has settings, but no \"kind\" that takes any"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\", \"n_ssm\": 2}}",
-         "its \"kind\" is none"},
-        {"{\"model\": \"vit\", \"mixer\": {}}", "its \"kind\" is none"},
+         "\"mixer\" has settings, but no \"kind\""},
+        {"{\"model\": \"vit\", \"mixer\": {}}", "\"mixer\" has settings, but no \"kind\""},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"place\": \"top\"}}",
-         "\"place\" is \"top\": use attn, block or ffn"},
+         "\"mixer.place\" is \"top\": use attn, block or ffn"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"init\": 3}}",
-         "\"init\" is 3: use identity or authors"},
+         "\"mixer.init\" is 3: use identity or authors"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"n_sms\": 3}}",
-         "\"n_sms\" is not a known key: did you mean \"n_ssm\"?"},
+         "\"mixer.n_sms\" is not a known key: did you mean \"mixer.n_ssm\"?"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"directions\": 3}}",
-         "\"directions\" is 3: use 1, 2 or 4"},
+         "\"mixer.directions\" is 3: use 1, 2 or 4"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"channels\": 3}}",
          "\"channels\" of \"mixer\" follow from the model"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_refused(cases[i].text, SSM2D_ERROR_ARGUMENT, cases[i].part);
-    static const char *const later[] = {"swin", "swin-t", "mega", "mega-t", "mega-lra"};
-    for (int i = 0; i < 5; i++) {
-        char text[64], part[64];
-        snprintf(text, sizeof text, "{\"model\": \"%s\"}", later[i]);
-        snprintf(part, sizeof part, "m.json: model \"%s\" comes later", later[i]);
-        assert_refused(text, SSM2D_ERROR_UNSUPPORTED, part);
-    }
-    assert_refused("{\"model\": \"vit\", \"mixer\": {\"kind\": \"s4nd\"}}", SSM2D_ERROR_UNSUPPORTED,
-                   "mixer \"s4nd\" comes later");
-    assert_refused("{\"model\": \"vit\", \"mixer\": \"ema\"}", SSM2D_ERROR_UNSUPPORTED,
-                   "mixer \"ema\" comes later");
 }
 
 /* A refusal changes nothing. */
@@ -181,25 +172,26 @@ static void test_set(void **state)
         {"dim", "many", "--set: \"dim\" is \"many\""},
         {"dim", "", "--set: \"dim\" is \"\""},
         {"dim", "48 49", "\"dim\" is \"48 49\""},
-        {"mixer.plaec", "attn", "did you mean \"place\"?"},
-        {"mixer.mixer.place", "attn", "\"mixer\" is not a known key"},
-        {"mixer.directions", "3", "--set: \"directions\" is 3"}};
+        {"mixer.plaec", "attn", "did you mean \"mixer.place\"?"},
+        {"mixer.mixer.place", "attn", "\"mixer.mixer.place\" is not a known key"},
+        {"mixer.directions", "3", "--set: \"mixer.directions\" is 3"}};
     assert_int_equal(model_config_named("vit-mini", &c, &error), SSM2D_OK);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        if (model_config_set("--set", good[i][0], good[i][1], &c, &error))
+        if (model_config_set((field_source){.where = "--set"}, good[i][0], good[i][1], &c, &error))
             fail_msg("%s: %s", good[i][0], error.line);
-    assert_int_equal(c.dim, 48);
+    assert_int_equal(vit_of(&c)->dim, 48);
     assert_int_equal(c.image[1], 24);
-    assert_int_equal(c.pos_embed, 0);
+    assert_int_equal(vit_of(&c)->pos_embed, 0);
     assert_ptr_equal(c.mixer.kind, &mixer_ssm2d);
-    assert_int_equal(c.mixer.layer.directions, 2);
-    assert_int_equal(c.mixer.layer.values, SSM2D_POLAR);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.directions, 2);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.values, SSM2D_POLAR);
     assert_int_equal(c.mixer.place, PLACE_BLOCK);
-    assert_true(c.norm_eps == 1e-4);
+    assert_true(vit_of(&c)->norm_eps == 1e-4);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(&before, &c, sizeof c);
-        assert_int_equal(model_config_set("--set", bad[i][0], bad[i][1], &c, &error),
-                         SSM2D_ERROR_ARGUMENT);
+        assert_int_equal(
+            model_config_set((field_source){.where = "--set"}, bad[i][0], bad[i][1], &c, &error),
+            SSM2D_ERROR_ARGUMENT);
         if (!strstr(error.line, bad[i][2]))
             fail_msg("\"%s\" does not say \"%s\"", error.line, bad[i][2]);
         assert_memory_equal(&before, &c, sizeof c);
@@ -212,21 +204,24 @@ static void test_keys(void **state)
     (void)state;
     model_config c = parsed("{\"model\": \"vit\", \"mixer\": \"ssm2d\"}");
     cJSON *root = model_config_to_json(&c);
-    char key[64];
+    char key[MODEL_KEY];
     const char *help;
     int count = 0;
-    for (; model_config_key(count, key, sizeof key, &help); count++) {
+    for (; model_config_key(&c, count, key, &help); count++) {
         const char *inner = strncmp(key, "mixer.", 6) ? NULL : key + 6;
         ssm2d_error error;
         assert_non_null(help);
         const cJSON *at = inner ? cJSON_GetObjectItemCaseSensitive(root, "mixer") : root;
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(at, inner ? inner : key);
         if (!item) fail_msg("%s is listed, but not written", key);
-        char *text = cJSON_PrintUnformatted(item);
-        if (model_config_set("--set", key, text, &c, &error)) fail_msg("%s", error.line);
-        cJSON_free(text);
+        char *printed = cJSON_PrintUnformatted(item);
+        const char *text = cJSON_IsString(item) ? item->valuestring : printed;
+        if (cJSON_IsObject(item)) text = "ssm2d";
+        if (model_config_set((field_source){.where = "--set"}, key, text, &c, &error))
+            fail_msg("%s", error.line);
+        cJSON_free(printed);
     }
-    assert_int_equal(count, 1 + 12 + 3 + 13);
+    assert_int_equal(count, 1 + 3 + 10 + 1 + 1 + 1 + 13);
     cJSON_Delete(root);
 }
 

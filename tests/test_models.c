@@ -1,7 +1,8 @@
 /* Whole models through graphs in double: the golden cases, parameter counts, the inference graph,
  * other sizes, drop path, and learning one batch by heart. */
 
-#include "models/build.h"
+#include "mixers/ssm2d_mixer.h"
+#include "models/vit.h"
 #include "model_case.h"
 #include "ops/ops.h"
 #include "problem.h"
@@ -81,8 +82,8 @@ static size_t count_of(ssm2d_context *context, const char *name, int classes, co
     ssm2d_error error;
     if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
     c.classes = classes;
-    c.mixer.kind = mixer_find(kind);
-    c.mixer.layer.values = numbers;
+    if (model_config_use_mixer(&c, mixer_find(kind), &error)) fail_msg("%s", error.line);
+    if (c.mixer.kind == &mixer_ssm2d) ssm2d_mixer_of(&c.mixer)->layer.values = numbers;
     if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
         fail_msg("%s", error.line);
     size_t total = w->total, sum = 0;
@@ -122,14 +123,12 @@ static void test_counts(void **state)
      * place */
     for (int i = 0; model_at(i); i++) {
         const model *m = model_at(i);
-        const double last = m->paper[0] < 3 ? 0.01 : 0.001;
-        if (!m->paper_classes) continue;
-        for (int k = 0; k < 3; k++) {
-            double count =
-                (double)count_of(context, m->name, m->paper_classes, k ? "ssm2d" : "none",
-                                 k == 2 ? SSM2D_POLAR : SSM2D_REAL);
-            if (fabs(count / 1e6 - m->paper[k]) > last)
-                fail_msg("%s: %g is not %g M", m->name, count, m->paper[k]);
+        for (const paper_count *p = m->paper; p && p->mixer; p++) {
+            const double last = p->millions < 3 ? 0.01 : 0.001;
+            const ssm2d_values numbers = *p->settings ? SSM2D_POLAR : SSM2D_REAL;
+            double count = (double)count_of(context, m->name, m->paper_classes, p->mixer, numbers);
+            if (fabs(count / 1e6 - p->millions) > last)
+                fail_msg("%s: %g is not %g M", m->name, count, p->millions);
         }
     }
     ssm2d_context_destroy(context);
@@ -146,10 +145,12 @@ static model_config small_config(const char *const (*set)[2], int count)
         {"image", "16"}, {"dim", "32"}, {"depth", "2"}, {"classes", "5"}};
     if (model_config_named("vit-mini", &c, &error)) fail_msg("%s", error.line);
     for (int i = 0; i < 4; i++)
-        if (model_config_set("test", common[i][0], common[i][1], &c, &error))
+        if (model_config_set((field_source){.where = "test"}, common[i][0], common[i][1], &c,
+                             &error))
             fail_msg("%s", error.line);
     for (int i = 0; i < count; i++)
-        if (model_config_set("test", set[i][0], set[i][1], &c, &error)) fail_msg("%s", error.line);
+        if (model_config_set((field_source){.where = "test"}, set[i][0], set[i][1], &c, &error))
+            fail_msg("%s", error.line);
     if (model_config_finish(&c, &error)) fail_msg("%s", error.line);
     return c;
 }
@@ -160,7 +161,7 @@ static float *initial(ssm2d_context *context, const model_config *c, uint64_t se
     ssm2d_error error;
     if (weights_create(context, c, &w, &error)) fail_msg("%s", error.line);
     float *params = malloc(w->total * sizeof *params);
-    if (weights_init(w, WEIGHTS_ALL, seed, params, &error)) fail_msg("%s", error.line);
+    if (weights_init(w, PARAM_ALL, seed, params, &error)) fail_msg("%s", error.line);
     weights_destroy(w);
     return params;
 }
@@ -289,8 +290,8 @@ static void test_other_size(void **state)
             fail_msg("%s", error.line);
         float *resized = malloc(v->total * sizeof *resized);
         if (weights_resize(w, params, v, resized, &error)) fail_msg("%s", error.line);
-        const weights_array *pos = weights_find(v, "pos_embed"),
-                            *head = weights_find(v, "head.weight");
+        const param_array *pos = weights_find(v, "pos_embed"),
+                          *head = weights_find(v, "head.weight");
         assert_int_equal(pos->shape[1], 1 + sides[s][0] / 4 * (sides[s][1] / 4));
         assert_memory_equal(resized + head->offset, params + weights_find(w, "head.weight")->offset,
                             head->count * sizeof(float));
@@ -307,7 +308,7 @@ static void test_other_size(void **state)
     /* a model that differs in more than its image is refused */
     model_config wider = c;
     weights *v;
-    wider.dim = 64;
+    vit_of(&wider)->dim = 64;
     assert_int_equal(weights_create(context, &wider, &v, &error), SSM2D_OK);
     float *resized = malloc(v->total * sizeof *resized);
     assert_int_equal(weights_resize(w, params, v, resized, &error), SSM2D_ERROR_ARGUMENT);

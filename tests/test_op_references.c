@@ -1,5 +1,6 @@
 /* Operators against loops that say what they compute, in double: attention with bias, mask and the
  * Laplace function. */
+#include "graph_helpers.h"
 #include "problem.h"
 
 #include "ops/ops.h"
@@ -26,7 +27,7 @@ static once once_open(void)
 
 static tensor *param(once *o, int rank, size_t a, size_t b, size_t c, const char *name)
 {
-    return graph_param(o->g, 1, rank, (size_t[]){a, b, c}, "%s", name);
+    return graph_param(o->g, spec_of(rank, (size_t[]){a, b, c}), "%s", name);
 }
 
 static void once_run(once *o, tensor *out)

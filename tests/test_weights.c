@@ -21,7 +21,8 @@ static weights *weights_of(const char *name, const char *const (*set)[2], int co
     ssm2d_error error;
     if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
     for (int i = 0; i < count; i++)
-        if (model_config_set("test", set[i][0], set[i][1], &c, &error)) fail_msg("%s", error.line);
+        if (model_config_set((field_source){.where = "test"}, set[i][0], set[i][1], &c, &error))
+            fail_msg("%s", error.line);
     if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
         fail_msg("%s", error.line);
     return w;
@@ -32,13 +33,13 @@ static float *initial(const weights *w, uint64_t seed)
     ssm2d_error error;
     float *params = malloc(w->total * sizeof *params);
     for (size_t i = 0; i < w->total; i++) params[i] = NAN;
-    if (weights_init(w, WEIGHTS_ALL, seed, params, &error)) fail_msg("%s", error.line);
+    if (weights_init(w, PARAM_ALL, seed, params, &error)) fail_msg("%s", error.line);
     return params;
 }
 
-static const weights_array *find(const weights *w, const char *name)
+static const param_array *find(const weights *w, const char *name)
 {
-    const weights_array *a = weights_find(w, name);
+    const param_array *a = weights_find(w, name);
     if (!a) fail_msg("there is no %s", name);
     return a;
 }
@@ -51,37 +52,38 @@ static void test_list(void **state)
     static const struct {
         const char *name;
         int decay;
-        weights_part part;
+        param_part part;
     } expected[] = {
-        {"cls_token", 1, WEIGHTS_BODY},
-        {"pos_embed", 1, WEIGHTS_BODY},
-        {"patch_embed.proj.weight", 1, WEIGHTS_BODY},
-        {"patch_embed.proj.bias", 0, WEIGHTS_BODY},
-        {"blocks.3.norm1.weight", 1, WEIGHTS_BODY},
-        {"blocks.3.norm1.bias", 0, WEIGHTS_BODY},
-        {"blocks.3.attn.qkv.weight", 1, WEIGHTS_BODY},
-        {"blocks.3.mlp.fc2.bias", 0, WEIGHTS_BODY},
-        {"blocks.3.mixer.A", 0, WEIGHTS_MIXERS},
-        {"blocks.3.mixer.B", 0, WEIGHTS_MIXERS},
-        {"blocks.3.mixer.C", 0, WEIGHTS_MIXERS},
-        {"blocks.3.mixer.D", 1, WEIGHTS_MIXERS},
-        {"blocks.3.mixer.gamma", 1, WEIGHTS_MIXERS},
-        {"blocks.3.mixer.beta", 0, WEIGHTS_MIXERS},
-        {"norm.weight", 1, WEIGHTS_BODY},
-        {"head.weight", 1, WEIGHTS_HEAD},
-        {"head.bias", 0, WEIGHTS_HEAD},
+        {"cls_token", 1, PARAM_BODY},
+        {"pos_embed", 1, PARAM_BODY},
+        {"patch_embed.proj.weight", 1, PARAM_BODY},
+        {"patch_embed.proj.bias", 0, PARAM_BODY},
+        {"blocks.3.norm1.weight", 1, PARAM_BODY},
+        {"blocks.3.norm1.bias", 0, PARAM_BODY},
+        {"blocks.3.attn.qkv.weight", 1, PARAM_BODY},
+        {"blocks.3.mlp.fc2.bias", 0, PARAM_BODY},
+        {"blocks.3.mixer.A", 0, PARAM_MIXER},
+        {"blocks.3.mixer.B", 0, PARAM_MIXER},
+        {"blocks.3.mixer.C", 0, PARAM_MIXER},
+        {"blocks.3.mixer.D", 1, PARAM_MIXER},
+        {"blocks.3.mixer.gamma", 1, PARAM_MIXER},
+        {"blocks.3.mixer.beta", 0, PARAM_MIXER},
+        {"norm.weight", 1, PARAM_BODY},
+        {"head.weight", 1, PARAM_HEAD},
+        {"head.bias", 0, PARAM_HEAD},
     };
     weights *w = weights_of("vit-mini", with_mixer, 2);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        const weights_array *a = find(w, expected[i].name);
-        if (a->decay != expected[i].decay) fail_msg("%s: decay is %d", a->name, a->decay);
-        assert_int_equal(a->part, expected[i].part);
-        assert_int_equal(a->system, strstr(a->name, "mixer.") && strpbrk(a->name, "ABC"));
+        const param_array *a = find(w, expected[i].name);
+        const int decay = a->spec.group == PARAM_DECAY, is_system = a->spec.group == PARAM_SYSTEM;
+        if (decay != expected[i].decay) fail_msg("%s: decay is %d", a->name, decay);
+        assert_int_equal(a->spec.part, expected[i].part);
+        assert_int_equal(is_system, strstr(a->name, "mixer.") && strpbrk(a->name, "ABC"));
     }
     assert_int_equal(w->count, 4 + 4 * (11 + 6) + 4);
     assert_null(weights_find(w, "blocks.0.mixer"));
     assert_null(weights_find(w, "blocks.0.attn.qkv.bias"));
-    const weights_array *patch = find(w, "patch_embed.proj.weight");
+    const param_array *patch = find(w, "patch_embed.proj.weight");
     assert_int_equal(patch->rank, 4);
     assert_true(patch->shape[0] == 96 && patch->shape[1] == 3 && patch->shape[2] == 4
                 && patch->shape[3] == 4);
@@ -93,7 +95,7 @@ static void test_list(void **state)
 static void assert_moments(const weights *w, const float *params, const char *name, double mean,
                            double deviation)
 {
-    const weights_array *a = find(w, name);
+    const param_array *a = find(w, name);
     double sum = 0, squares = 0, n = (double)a->count;
     for (size_t i = 0; i < a->count; i++) sum += (double)params[a->offset + i];
     for (size_t i = 0; i < a->count; i++)
@@ -134,10 +136,10 @@ static void test_init(void **state)
     assert_memory_equal(params, again, w->total * sizeof *params);
     assert_memory_not_equal(params, other, w->total * sizeof *params);
     for (int i = 0; i < plain->count; i++) {
-        const weights_array *a = &plain->arrays[i], *b = find(w, a->name);
+        const param_array *a = &plain->arrays[i], *b = find(w, a->name);
         assert_memory_equal(bare + a->offset, params + b->offset, a->count * sizeof *params);
     }
-    const weights_array *a = find(w, "blocks.0.mixer.A"), *b = find(w, "blocks.1.mixer.A");
+    const param_array *a = find(w, "blocks.0.mixer.A"), *b = find(w, "blocks.1.mixer.A");
     assert_memory_not_equal(params + a->offset, params + b->offset, a->count * sizeof *params);
     a = find(w, "blocks.0.mlp.fc1.weight"), b = find(w, "blocks.1.mlp.fc1.weight");
     assert_memory_not_equal(params + a->offset, params + b->offset, a->count * sizeof *params);
@@ -192,9 +194,9 @@ static void test_new_mixers(void **state)
         fail_msg("%s", error.line);
     assert_int_equal(report.new_mixer_arrays, 4 * 6);
     for (int i = 0; i < w->count; i++) {
-        const weights_array *a = &w->arrays[i];
-        const float *from =
-            a->part == WEIGHTS_MIXERS ? expected + a->offset : bare + find(plain, a->name)->offset;
+        const param_array *a = &w->arrays[i];
+        const float *from = a->spec.part == PARAM_MIXER ? expected + a->offset
+                                                        : bare + find(plain, a->name)->offset;
         assert_memory_equal(params + a->offset, from, a->count * sizeof *params);
     }
     if (weights_save(w, path, params, &error)) fail_msg("%s", error.line);
@@ -212,7 +214,7 @@ static void save_changed(const weights *w, float *params, const char *without, c
     ssm2d_error error;
     size_t count = 0;
     for (int i = 0; i < w->count; i++) {
-        const weights_array *a = &w->arrays[i];
+        const param_array *a = &w->arrays[i];
         if (without && !strcmp(a->name, without)) continue;
         safetensors_item *item = &items[count++];
         *item = (safetensors_item){
@@ -274,7 +276,7 @@ static void test_new_head(void **state)
         || weights_load(seven, path, &options, new, &report, &error))
         fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 1);
-    const weights_array *a = find(seven, "head.weight");
+    const param_array *a = find(seven, "head.weight");
     assert_memory_equal(new + a->offset, expected + a->offset, a->count * sizeof *new);
     a = find(seven, "head.bias");
     assert_memory_equal(new + a->offset, expected + a->offset, a->count * sizeof *new);
@@ -322,7 +324,7 @@ static void test_bicubic(void **state)
     for (int i = 0; i < MOST * DIM; i++) from[i] = (float)rng_normal(&r);
     for (size_t k = 0; k < sizeof grids / sizeof *grids; k++) {
         const int *old = grids[k][0], *new = grids[k][1];
-        pos_embed_resize(from, old, to, new, DIM);
+        grid_resize(from, old, to, new, 1, DIM);
         assert_memory_equal(from, to, DIM * sizeof *to); /* CLS */
         for (int i = 0; i < new[0]; i++)
             for (int j = 0; j < new[1]; j++)
@@ -341,7 +343,7 @@ static void test_bicubic(void **state)
         0.47265625, 0.76953125, 1.24609375, 1.875,  2.28125, 2.91015625, 3.38671875, 3.68359375,
         1.66015625, 1.95703125, 2.43359375, 3.0625, 3.46875, 4.09765625, 4.57421875, 4.87109375};
     for (int i = 0; i <= 16; i++) from[i] = (float)i; /* CLS is 0 */
-    pos_embed_resize(from, (const int[]){4, 4}, to, (const int[]){8, 8}, 1);
+    grid_resize(from, (const int[]){4, 4}, to, (const int[]){8, 8}, 1, 1);
     for (int i = 0; i < 16; i++)
         if (fabs((double)to[1 + i] - known[i]) > 1e-6)
             fail_msg("%d: %.9g, not %g", i, (double)to[1 + i], known[i]);
@@ -417,7 +419,7 @@ static void test_no_memory(void **state)
     ssm2d_error error;
     model_config c;
     assert_int_equal(model_config_named("vit-mini", &c, &error), SSM2D_OK);
-    c.mixer.kind = &mixer_ssm2d;
+    assert_int_equal(model_config_use_mixer(&c, &mixer_ssm2d, &error), SSM2D_OK);
     assert_int_equal(model_config_finish(&c, &error), SSM2D_OK);
     left = 1000;
     assert_int_equal(ssm2d_context_create(&options, &poor, &error), SSM2D_OK);

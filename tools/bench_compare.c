@@ -52,17 +52,22 @@ ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm
     char text[32], key[OPTION_KEY];
     const char *value;
     ssm2d_status status = model_config_named(o->model, config, error);
-    if (!status) status = model_config_set("--mixer", "mixer", o->mixer, config, error);
+    if (!status)
+        status =
+            model_config_set((field_source){.where = "--mixer"}, "mixer", o->mixer, config, error);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !status; i++) {
         if (numbers[i].value == OPTION_UNSET) continue;
         snprintf(text, sizeof text, "%ld", numbers[i].value);
-        status = model_config_set(numbers[i].option, numbers[i].key, text, config, error);
+        status = model_config_set((field_source){.where = numbers[i].option}, numbers[i].key, text,
+                                  config, error);
     }
     if (!status && o->complex)
-        status = model_config_set("--complex", "mixer.complex", "true", config, error);
+        status = model_config_set((field_source){.where = "--complex"}, "mixer.values", "polar",
+                                  config, error);
     for (int i = 0; i < o->set.count && !status; i++) {
         status = option_pair("--set", o->set.words[i], key, &value, error);
-        if (!status) status = model_config_set("--set", key, value, config, error);
+        if (!status)
+            status = model_config_set((field_source){.where = "--set"}, key, value, config, error);
     }
     return status ? status : model_config_finish(config, error);
 }
@@ -122,7 +127,7 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
     bench_model *mixed = NULL, *plain = NULL;
     bench_peak *peak = NULL;
     model_config without = *config;
-    without.mixer.kind = &mixer_none;
+    mixer_config_default(&mixer_none, &without.mixer);
     *outcome = (bench_outcome){.batch = batch};
     bench_match_cpu(context);
     ssm2d_status status = bench_model_create(context, config, batch, training, &mixed, error);
@@ -176,13 +181,10 @@ void bench_outcome_json(const bench_outcome *r, int threads)
 
 void bench_outcome_head(ssm2d_context *context, const model_config *c, const char *what)
 {
-    const ssm2d_config *layer = &c->mixer.layer;
-    printf("%s, %dx%d, patch %d, mixer %s", c->model->name, c->image[0], c->image[1], c->patch,
-           c->mixer.kind->name);
-    if (c->mixer.kind == &mixer_ssm2d)
-        printf(" (%s, %d directions, n_ssm %d, d_state %d)",
-               layer->values == SSM2D_REAL ? "real" : "complex", layer->directions, layer->n_ssm,
-               layer->d_state);
+    char patch[16], mixed[128];
+    printf("%s, %dx%d, patch %s, mixer %s", c->model->name, c->image[0], c->image[1],
+           model_config_text(c, "patch", patch, sizeof patch),
+           mixer_config_text(&c->mixer, mixed, sizeof mixed));
     printf(": %s, %d threads, %s.\n", what, ssm2d_context_threads(context),
            ssm2d_context_cpu(context));
 }

@@ -3,7 +3,7 @@
 #include "core/context.h"
 #include "core/rng.h"
 #include "core/status.h"
-#include "models/build.h"
+#include "models/model.h"
 #include "models/weights.h"
 #include "ops/ops.h"
 #include "train/adamw.h"
@@ -106,8 +106,8 @@ static void fill(bench_model *m)
     for (size_t b = 0; b < targets->shape[0]; b++)
         m->targets[b * targets->shape[1] + rng_next(&r) % targets->shape[1]] = 1;
     for (int i = 0; i < m->weights->count; i++) {
-        const weights_array *a = &m->weights->arrays[i];
-        m->spans[i] = (param_span){a->offset, a->count, a->decay, 1};
+        const param_array *a = &m->weights->arrays[i];
+        m->spans[i] = (param_span){a->offset, a->count, a->spec.group == PARAM_DECAY, 1};
     }
 }
 
@@ -134,7 +134,7 @@ ssm2d_status bench_model_create(ssm2d_context *context, const model_config *conf
     ssm2d_status status = weights_create(context, config, &m->weights, error);
     if (!status) status = make_graph(m, config, batch, training, error);
     if (!status) status = take_memory(m, error);
-    if (!status) status = weights_init(m->weights, WEIGHTS_ALL, 1, m->params, error);
+    if (!status) status = weights_init(m->weights, PARAM_ALL, 1, m->params, error);
     if (!status) {
         fill(m);
         status = warm_up(m, error);

@@ -5,6 +5,7 @@
 #include "models/weights.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct values {
     int json, keys;
@@ -16,58 +17,59 @@ static const option options[] = {
      .help = "print the keys of a configuration instead"},
     {0}};
 
-/* The rows of each model, in the order of model.paper. */
-static const struct {
-    const char *mixer, *label;
-    ssm2d_values numbers;
-} variants[] = {{"none", "none", SSM2D_REAL},
-                {"ssm2d", "ssm2d real", SSM2D_REAL},
-                {"ssm2d", "ssm2d complex", SSM2D_POLAR}};
+/* The mixers of a model that the paper does not have, with settings on top of the model's. */
+static const paper_count our_rows[] = {
+    {"none", "", 0}, {"ssm2d", "", 0}, {"ssm2d", "values=polar", 0}, {0}};
 
-enum { VARIANTS = sizeof variants / sizeof *variants };
-
+/* One row of the table: a model with a mixer. */
 typedef struct row {
     model_config config;
+    char mixer[128];
     size_t parameters;
+    double paper; /* in millions; 0: not in the paper */
 } row;
 
-static ssm2d_status row_of(ssm2d_context *context, const model *m, int variant, row *out,
-                           ssm2d_error *error)
+static ssm2d_status row_of(ssm2d_context *context, const model *m, const paper_count *variant,
+                           row *out, ssm2d_error *error)
 {
     weights *w;
-    ssm2d_status status = model_config_named(m->name, &out->config, error);
+    model_config *c = &out->config;
+    ssm2d_status status = model_config_named(m->name, c, error);
+    if (!status) status = model_config_use_mixer(c, mixer_find(variant->mixer), error);
+    if (!status) status = mixer_config_preset(variant->settings, &c->mixer, error);
     if (status) return status;
-    if (m->paper_classes) out->config.classes = m->paper_classes;
-    out->config.mixer.kind = mixer_find(variants[variant].mixer);
-    out->config.mixer.layer.values = variants[variant].numbers;
-    if ((status = model_config_finish(&out->config, error))) return status;
-    if ((status = weights_create(context, &out->config, &w, error))) return status;
+    if (m->paper_classes) c->classes = m->paper_classes;
+    if ((status = model_config_finish(c, error))) return status;
+    if ((status = weights_create(context, c, &w, error))) return status;
     out->parameters = w->total;
+    out->paper = variant->millions;
+    mixer_config_text(&c->mixer, out->mixer, sizeof out->mixer);
     weights_destroy(w);
     return SSM2D_OK;
 }
 
-static void print_row(const model *m, int variant, const row *r)
+static void print_row(const row *r)
 {
-    char size[32], paper[16] = "-";
+    static const char *const keys[] = {"patch", "dim", "depth", "heads"};
+    char size[32], paper[16] = "-", text[32];
     const model_config *c = &r->config;
     snprintf(size, sizeof size, "%dx%d", c->image[0], c->image[1]);
-    if (m->paper_classes)
-        snprintf(paper, sizeof paper, m->paper[0] < 3 ? "%.2f M" : "%.3f M", m->paper[variant]);
-    printf("%-10s %-14s %-9s %5d %5d %5d %5d %8d %12zu %10s\n", m->name, variants[variant].label,
-           size, c->patch, c->dim, c->depth, c->heads, c->classes, r->parameters, paper);
+    if (r->paper > 0) snprintf(paper, sizeof paper, r->paper < 3 ? "%.2f M" : "%.3f M", r->paper);
+    printf("%-10s %-9s", c->model->name, size);
+    for (int i = 0; i < 4; i++) printf(" %5s", model_config_text(c, keys[i], text, sizeof text));
+    printf(" %8d %12zu %10s  %s\n", c->classes, r->parameters, paper, r->mixer);
 }
 
-static int add_json(cJSON *list, const model *m, int variant, const row *r)
+static int add_json(cJSON *list, const row *r, int is_complex)
 {
-    cJSON *entry = cJSON_CreateObject(), *config = model_config_to_json(&r->config);
-    int good =
-        entry && config && cJSON_AddStringToObject(entry, "model", m->name)
-        && cJSON_AddStringToObject(entry, "mixer", variants[variant].mixer)
-        && cJSON_AddBoolToObject(entry, "complex", variants[variant].numbers != SSM2D_REAL)
-        && cJSON_AddNumberToObject(entry, "parameters", (double)r->parameters)
-        && (m->paper_classes ? cJSON_AddNumberToObject(entry, "paper_millions", m->paper[variant])
-                             : cJSON_AddNullToObject(entry, "paper_millions"));
+    const model_config *c = &r->config;
+    cJSON *entry = cJSON_CreateObject(), *config = model_config_to_json(c);
+    int good = entry && config && cJSON_AddStringToObject(entry, "model", c->model->name)
+               && cJSON_AddStringToObject(entry, "mixer", c->mixer.kind->name)
+               && cJSON_AddBoolToObject(entry, "complex", is_complex)
+               && cJSON_AddNumberToObject(entry, "parameters", (double)r->parameters)
+               && (r->paper > 0 ? cJSON_AddNumberToObject(entry, "paper_millions", r->paper)
+                                : cJSON_AddNullToObject(entry, "paper_millions"));
     if (good && cJSON_AddItemToObject(entry, "config", config)) {
         config = NULL;
         if (cJSON_AddItemToArray(list, entry)) return 1;
@@ -77,12 +79,33 @@ static int add_json(cJSON *list, const model *m, int variant, const row *r)
     return 0;
 }
 
-static void print_keys(void)
+/* The keys of a model of each family, and those of each mixer. */
+static ssm2d_status print_keys(ssm2d_error *error)
 {
-    char key[64];
-    const char *help;
-    for (int i = 0; model_config_key(i, key, sizeof key, &help); i++)
-        printf("%-24s%s\n", key, help);
+    char key[MODEL_KEY];
+    const char *help, *name;
+    const model *m;
+    const model_family *last = NULL;
+    for (int i = 0; (m = model_at(i)); i++) {
+        model_config c;
+        if (m->family == last) continue;
+        last = m->family;
+        ssm2d_status status = model_config_named(m->name, &c, error);
+        if (status) return status;
+        printf("%skeys of a model of the family %s:\n\n", i ? "\n" : "", m->family->name);
+        for (int k = 0; model_config_key(&c, k, key, &help); k++) printf("%-24s%s\n", key, help);
+    }
+    for (int i = 0; mixer_at(i); i++) {
+        mixer_config c;
+        if (!mixer_at(i)->fields) continue;
+        mixer_config_default(mixer_at(i), &c);
+        printf("\nkeys of the mixer %s, %s:\n\n", c.kind->name, c.kind->help);
+        for (int k = 0; mixer_config_key(&c, k, &name, &help); k++) {
+            snprintf(key, sizeof key, "mixer.%s", name);
+            printf("%-24s%s\n", key, help);
+        }
+    }
+    return SSM2D_OK;
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -91,23 +114,24 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     ssm2d_status status = SSM2D_OK;
     cJSON *list = cJSON_CreateArray();
     if (o->keys) {
-        print_keys();
+        status = print_keys(error);
         goto done;
     }
     if (!list) goto no_memory;
     if (!o->json)
-        printf("%-10s %-14s %-9s %5s %5s %5s %5s %8s %12s %10s\n", "model", "mixer", "image",
-               "patch", "dim", "depth", "heads", "classes", "parameters", "the paper");
+        printf("%-10s %-9s %5s %5s %5s %5s %8s %12s %10s  %s\n", "model", "image", "patch", "dim",
+               "depth", "heads", "classes", "parameters", "the paper", "mixer");
     const model *m;
-    for (int i = 0; (m = model_at(i)); i++)
-        for (int variant = 0; variant < VARIANTS; variant++) {
+    for (int i = 0; (m = model_at(i)); i++) {
+        for (const paper_count *p = m->paper ? m->paper : our_rows; p->mixer; p++) {
             row r;
-            if ((status = row_of(context, m, variant, &r, error))) goto done;
+            if ((status = row_of(context, m, p, &r, error))) goto done;
             if (!o->json)
-                print_row(m, variant, &r);
-            else if (!add_json(list, m, variant, &r))
+                print_row(&r);
+            else if (!add_json(list, &r, strstr(p->settings, "values=") != NULL))
                 goto no_memory;
         }
+    }
     if (o->json) {
         char *text = cJSON_Print(list);
         if (!text) goto no_memory;

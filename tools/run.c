@@ -5,7 +5,7 @@
 #include "core/status.h"
 #include "io/npy.h"
 #include "io/text.h"
-#include "models/build.h"
+#include "models/model.h"
 #include "models/weights.h"
 #include "ops/ops.h"
 
@@ -141,8 +141,7 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
                report.new_mixer_arrays, j->options->weights, j->options->seed);
     if (report.resized)
         printf("position embedding interpolated from %d x %d to %d x %d patches\n",
-               report.old_grid[0], report.old_grid[1], j->config.image[0] / j->config.patch,
-               j->config.image[1] / j->config.patch);
+               report.old_grid[0], report.old_grid[1], report.grid[0], report.grid[1]);
     return SSM2D_OK;
 }
 
@@ -171,6 +170,7 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     const size_t shape[] = {j->batch, j->classes};
     ssm2d_status status = graph_create(j->context, j->options->grads != NULL, &j->graph, error);
     if (status) return status;
+    j->graph->random = 0; /* the model as it is, not as it is trained */
     tensor *logits = model_build(j->graph, &j->config, j->batch);
     tensor *targets = graph_input(j->graph, "targets", 2, shape);
     tensor *loss = cross_entropy(j->graph, logits, targets);
@@ -210,7 +210,6 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         fail(error, status, "%s: %s", text_path(j.options->config), why.line);
         goto done;
     }
-    j.config.drop_path = 0; /* the model as it is, not as it is trained */
     j.classes = (size_t)j.config.classes;
     if ((status = read_images(&j, error))) goto done;
     if (j.options->labels && (status = read_labels(&j, error))) goto done;

@@ -44,11 +44,12 @@ void train_view_start(void *user, const train_start *start)
     train_view *v = user;
     const train_settings *s = start->settings;
     const model_config *m = &s->model;
+    char mixed[128];
     printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to test; %d "
            "thread%s\n",
-           m->model->name, m->mixer.kind->name, start->parameters, m->image[0], m->image[1],
-           m->channels, start->train_images, start->test_images, v->threads,
-           v->threads == 1 ? "" : "s");
+           m->model->name, mixer_config_text(&m->mixer, mixed, sizeof mixed), start->parameters,
+           m->image[0], m->image[1], m->channels, start->train_images, start->test_images,
+           v->threads, v->threads == 1 ? "" : "s");
     if (start->read) {
         printf("begins with %s", s->options.start);
         if (start->read->new_head) printf("; a new head for %d classes", m->classes);

@@ -33,7 +33,7 @@ class Field(ctypes.Structure):
 
 class Param(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("rank", c_int), ("shape", c_size_t * 4), ("offset", c_size_t), ("size", c_size_t),
-                ("decay", c_int)]
+                ("decay", c_int), ("system", c_int)]
 
 
 class Error(ctypes.Structure):

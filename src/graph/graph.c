@@ -2,6 +2,7 @@
 
 #include "core/arith.h"
 #include "core/status.h"
+#include "graph/graph_impl.h"
 #include "graph/names.h"
 
 #include <stdalign.h>
@@ -15,7 +16,7 @@ ssm2d_status graph_create(ssm2d_context *context, int training, graph **out, ssm
     *out = NULL;
     if (!g) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a graph");
     g->context = context;
-    g->training = training;
+    g->training = g->random = training;
     *out = g;
     return SSM2D_OK;
 }
@@ -29,6 +30,8 @@ void graph_destroy(graph *g)
         mem_free(g->context, n);
     }
     for (int i = 0; i < g->tensor_count; i++) mem_free(g->context, g->tensors[i]);
+    mem_free(g->context, g->arrays);
+    mem_free(g->context, g->blocks);
     mem_free(g->context, g->nodes);
     mem_free(g->context, g->tensors);
     mem_free(g->context, g->names);
@@ -48,7 +51,7 @@ tensor *graph_fail(graph *g, const char *format, ...)
     return NULL;
 }
 
-static void *no_memory(graph *g)
+void *graph_no_memory(graph *g)
 {
     graph_fail(g, "no memory for a graph of %d nodes", g->node_count);
     g->status = SSM2D_ERROR_MEMORY;
@@ -61,7 +64,7 @@ static int grow(graph *g, void ***list, int count, int *capacity)
     if (count < *capacity) return 1;
     int wanted = *capacity ? 2 * *capacity : 64;
     void **bigger = mem_alloc(g->context, (size_t)wanted * sizeof *bigger);
-    if (!bigger) return no_memory(g), 0;
+    if (!bigger) return graph_no_memory(g), 0;
     if (*list) memcpy(bigger, *list, (size_t)count * sizeof *bigger);
     mem_free(g->context, *list);
     *list = bigger;
@@ -69,13 +72,13 @@ static int grow(graph *g, void ***list, int count, int *capacity)
     return 1;
 }
 
-static tensor *new_tensor(graph *g, role kind, int rank, const size_t *shape)
+tensor *graph_new_tensor(graph *g, role kind, int rank, const size_t *shape)
 {
     if (g->status || !grow(g, (void ***)&g->tensors, g->tensor_count, &g->tensor_capacity))
         return NULL;
-    if (!names_reserve(g)) return no_memory(g);
+    if (!names_reserve(g)) return graph_no_memory(g);
     tensor *t = mem_alloc(g->context, sizeof *t);
-    if (!t) return no_memory(g);
+    if (!t) return graph_no_memory(g);
     t->role = kind;
     t->rank = rank;
     t->count = 1;
@@ -105,12 +108,13 @@ tensor *columns(graph *g, tensor *x, size_t first, size_t count)
     size_t shape[GRAPH_RANK];
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = count;
-    tensor *t = new_tensor(g, ROLE_VIEW, x->rank, shape);
+    tensor *t = graph_new_tensor(g, ROLE_VIEW, x->rank, shape);
     if (!t) return NULL;
     t->base = storage_of(x);
     t->column = x->column + first;
     t->row_stride = x->row_stride;
     t->needs_grad = x->needs_grad;
+    t->grid = x->grid;
     t->next_view = t->base->views;
     t->base->views = t;
     g->view_count++;
@@ -121,33 +125,8 @@ tensor *columns(graph *g, tensor *x, size_t first, size_t count)
 
 tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape)
 {
-    tensor *t = new_tensor(g, ROLE_INPUT, rank, shape);
+    tensor *t = graph_new_tensor(g, ROLE_INPUT, rank, shape);
     if (t) snprintf(t->name, sizeof t->name, "%s", name);
-    return t;
-}
-
-tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
-{
-    char name[sizeof((tensor *)0)->name];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(name, sizeof name, format, args);
-    va_end(args);
-    if (g->status) return NULL;
-    tensor *t = graph_find(g, name);
-    if (t) {
-        if (t->role == ROLE_PARAM && t->rank == rank
-            && !memcmp(t->shape, shape, (size_t)rank * sizeof *shape))
-            return t;
-        return graph_fail(g, "parameter %s is declared twice with different shapes", name);
-    }
-    t = new_tensor(g, ROLE_PARAM, rank, shape);
-    if (!t) return NULL;
-    snprintf(t->name, sizeof t->name, "%s", name);
-    t->decay = decay;
-    t->needs_grad = g->training;
-    t->offset = g->param_count;
-    g->param_count += t->count;
     return t;
 }
 
@@ -161,7 +140,7 @@ node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int ran
     if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_capacity)) return NULL;
     const size_t head = div_up_size(sizeof(node), alignof(max_align_t)) * alignof(max_align_t);
     char *memory = mem_alloc(g->context, head + bytes);
-    if (!memory) return no_memory(g);
+    if (!memory) return graph_no_memory(g);
     node *n = (node *)(void *)memory;
     n->attributes = memory + head;
     if (attributes) memcpy(n->attributes, attributes, bytes);
@@ -169,14 +148,17 @@ node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int ran
     n->index = g->node_count;
     n->inputs = inputs;
     for (int i = 0; i < inputs; i++) n->in[i] = in[i];
-    n->out = shape ? new_tensor(g, ROLE_VALUE, rank, shape)
-                   : new_tensor(g, ROLE_VALUE, in[0]->rank, in[0]->shape);
+    n->out = shape ? graph_new_tensor(g, ROLE_VALUE, rank, shape)
+                   : graph_new_tensor(g, ROLE_VALUE, in[0]->rank, in[0]->shape);
     if (!n->out) {
         mem_free(g->context, n);
         return NULL;
     }
     snprintf(n->out->name, sizeof n->out->name, "%d:%s", n->index, what->name);
     n->out->producer = n;
+    if (inputs && in[0]->rank == n->out->rank && in[0]->rank > 1
+        && in[0]->shape[in[0]->rank - 2] == n->out->shape[n->out->rank - 2])
+        n->out->grid = in[0]->grid;
     for (int i = 0; i < inputs; i++)
         if (what->backward && in[i] && in[i]->needs_grad) n->out->needs_grad = 1;
     g->nodes[g->node_count++] = n;

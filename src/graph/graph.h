@@ -10,11 +10,12 @@
 
 #include "core/context.h"
 #include "core/real.h"
+#include "graph/params.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GRAPH_RANK = 4, GRAPH_INPUTS = 6 };
+enum { GRAPH_INPUTS = 6 };
 
 typedef struct graph graph;
 typedef struct node node;
@@ -38,7 +39,7 @@ struct tensor {
     size_t shape[GRAPH_RANK], count;
     size_t row_stride;
     int needs_grad;
-    int decay; /* parameters: whether weight decay acts on it */
+    token_grid grid; /* of its tokens, the axis before the last; nodes hand it on */
     real *data, *grad;
     node *producer;
     size_t offset; /* parameters: in the flat arrays, in numbers */
@@ -90,13 +91,17 @@ struct graph {
     /* whether backward will be run; operators that only act in training are left out otherwise */
     int training;
     /* random operators draw from (seed, step, node): set step before each run */
+    int random; /* whether dropout and stochastic depth act; as training, unless set before building */
     uint64_t seed, step;
     node **nodes;
     tensor **tensors;
     int node_count, tensor_count, view_count, node_capacity, tensor_capacity;
     name_table *names;
-    size_t param_count; /* numbers in the flat arrays */
-    char *memory;       /* of a step */
+    size_t param_count;  /* numbers in the flat arrays */
+    param_array *arrays; /* of the parameters, in the order of their declaration */
+    param_block *blocks;
+    int array_count, block_count, array_capacity, block_capacity;
+    char *memory; /* of a step */
     size_t bytes;
     void *plan;          /* memory.c */
     ssm2d_status status; /* the first error while building */
@@ -110,9 +115,12 @@ void graph_destroy(graph *g);
 
 /* All return NULL after an error, and accept NULL tensors then. */
 tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape);
-/* name is formatted; the same name and shape again gives the same tensor. */
-tensor *graph_param(graph *g, int decay, int rank, const size_t *shape, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+/* A parameter; its name is formatted. The same name and shape again gives the same tensor. */
+tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Several arrays as one tensor of one axis, called BLOCK.mixer; in files BLOCK.mixer.NAME. `b` has
+ * name, fill, owner, channels and grid. The same name again gives the same tensor. */
+tensor *graph_param_block(graph *g, const param_block *b, int count, const param_spec *specs);
 /* For operators: a node with its output; shape may be NULL for that of in[0]. `bytes` of attributes
  * are copied into memory of the node; where attributes is NULL they are zero, for the operator to
  * fill. */

@@ -275,6 +275,19 @@ void atomic_cancel(atomic_file *file)
     *file = (atomic_file){0};
 }
 
+ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,
+                             ssm2d_error *error)
+{
+    atomic_file file;
+    ssm2d_status status = atomic_open(context, path, &file, error);
+    if (status) return status;
+    status = atomic_write(&file, text, strlen(text), error);
+    if (!status) status = atomic_write(&file, "\n", 1, error);
+    if (!status) return atomic_commit(&file, error);
+    atomic_cancel(&file);
+    return status;
+}
+
 ssm2d_status folder_make(const char *path, ssm2d_error *error)
 {
     char part[PATH_MAX];

@@ -32,6 +32,10 @@ ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm
 ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error);
 void atomic_cancel(atomic_file *file);
 
+/* A whole text file and a newline after it, or nothing. */
+ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,
+                             ssm2d_error *error);
+
 /* Creates the folder, and those above it, unless they are there. */
 ssm2d_status folder_make(const char *path, ssm2d_error *error);
 

@@ -75,8 +75,8 @@ static ssm2d_status set_trunc(field_source from, const cJSON *value, ssm2d_confi
     return SSM2D_OK;
 }
 
-ssm2d_status layer_config_set_old(field_source from, const char *key, const cJSON *value,
-                                  ssm2d_config *config, ssm2d_error *error)
+static ssm2d_status set_old(field_source from, const char *key, const cJSON *value,
+                            ssm2d_config *config, ssm2d_error *error)
 {
     if (!strcmp(key, "complex")) return set_complex(from, value, config, error);
     if (!strcmp(key, "complex_form")) return set_form(from, value, config, error);
@@ -102,21 +102,19 @@ static ssm2d_status check_pairs(const char *where, const cJSON *object, ssm2d_er
     return SSM2D_OK;
 }
 
-/* `complex` comes before `complex_form`, which says nothing when it is false. */
-static ssm2d_status set_old_keys(field_source from, const cJSON *object, ssm2d_config *config,
-                                 ssm2d_error *error)
+/* `complex` comes before `complex_form`, which says nothing when it is false or null. */
+ssm2d_status layer_config_read_old(field_source from, const cJSON *object, ssm2d_config *config,
+                                   ssm2d_error *error)
 {
     ssm2d_status status = check_pairs(from.where, object, error);
     const cJSON *is_complex = cJSON_GetObjectItemCaseSensitive(object, "complex");
     const cJSON *form = cJSON_GetObjectItemCaseSensitive(object, "complex_form");
-    if (!status && form && !is_complex)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"complex\" is missing", from.where);
     for (int i = 0; layer_config_old_keys[i] && !status; i++) {
         const char *key = layer_config_old_keys[i];
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
         if (!value || (value == form && (cJSON_IsNull(form) || cJSON_IsFalse(is_complex))))
             continue;
-        status = layer_config_set_old(from, key, value, config, error);
+        status = set_old(from, key, value, config, error);
     }
     return status;
 }
@@ -152,7 +150,7 @@ ssm2d_status layer_config_from_json(const char *file, const cJSON *object,
     if (!cJSON_IsObject(object))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the configuration is %s: use an object {..}",
                     from.where, json_show(object, shown, sizeof shown));
-    ssm2d_status status = set_old_keys(from, object, &result, error);
+    ssm2d_status status = layer_config_read_old(from, object, &result, error);
     for (const cJSON *item = object->child; item && !status; item = item->next) {
         const ssm2d_field *field = layer_field(item->string);
         if (field)

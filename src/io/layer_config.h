@@ -20,8 +20,8 @@ ssm2d_status layer_config_from_json(const char *file, const cJSON *object,
 
 extern const char *const layer_config_old_keys[]; /* ended by NULL */
 
-/* One of the older keys. `complex_form` says nothing of a real layer and is refused there. */
-ssm2d_status layer_config_set_old(field_source from, const char *key, const cJSON *value,
-                                  ssm2d_config *config, ssm2d_error *error);
+/* The older keys of an object; it may have others. */
+ssm2d_status layer_config_read_old(field_source from, const cJSON *object, ssm2d_config *config,
+                                   ssm2d_error *error);
 
 #endif

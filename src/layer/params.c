@@ -67,6 +67,7 @@ static int list(const ssm2d_config *config, entry *table, param_offsets *at)
         add(table, &n, &total, "C", DRAW_NORMAL, 1, &at->c, 2, C, N, 2);
         break;
     }
+    for (int i = 0; i < n; i++) table[i].param.system = 1;
     if (config->skip) {
         add(table, &n, &total, "D", DRAW_NORMAL, 0, &at->d, H, 0, 0, 0);
         table[n - 1].param.decay = 1;

@@ -1,56 +1,90 @@
 /* model - a model is a configuration and a graph builder; its weights are in weights.h.
  *
  *     model_config c;  graph *g;
- *     model_config_named("vit-mini", &c, error);  c.classes = 10;  c.mixer.kind = mixer_find("ssm2d");
+ *     model_config_named("vit-mini", &c, error);  c.classes = 10;
+ *     model_config_set((field_source){"--mixer"}, "mixer", "ssm2d", &c, error);
  *     model_config_finish(&c, error);
  *     graph_create(context, 1, &g, error);
- *     tensor *logits = model_build(g, &c, batch);                      // build.h
+ *     tensor *logits = model_build(g, &c, batch);
  *
- * Adding a model: a file with its builder, compiled for both number types, and its line in
- * registry.c. */
+ * Models of one kind are a family: a builder, the family's own configuration, and the named models.
+ * Adding a family: a file that defines a `model_family`, its line in registry.c and in
+ * CMakeLists.txt. Adding a model to a family: a line in the family's table. */
 #ifndef SSM2D_MODELS_MODEL_H
 #define SSM2D_MODELS_MODEL_H
 
 #include "mixers/mixer.h"
 
-#include <cjson/cJSON.h>
-
 typedef struct model model;
+typedef struct model_family model_family;
+
+enum { MODEL_OWN = 512 };
 
 typedef struct model_config {
-    const model *model;
-    int image[2]; /* rows, columns, in pixels */
-    int channels, patch, classes;
-    int dim, depth, heads;
-    double mlp_ratio;
-    int qkv_bias;
-    double norm_eps;
-    int pos_embed;
-    double drop_path;
+    const model *model; /* what it began as */
+    int image[2];       /* rows and columns in pixels */
+    int channels, classes;
     mixer_config mixer;
+    _Alignas(double) char own[MODEL_OWN]; /* the family's own configuration */
 } model_config;
 
-/* images: [batch][channels][rows][cols] -> [batch][classes] */
-typedef tensor *model_builder(graph *g, const model_config *c, tensor *images);
+/* What a mixer begins with in a model, as mixer_config_preset takes it. */
+typedef struct mixer_preset {
+    const char *mixer, *settings;
+} mixer_preset;
 
-/* how weights begin; see weights.h */
-typedef enum model_start { START_XAVIER, START_TRUNC_NORMAL } model_start;
+/* How many parameters the paper prints for a model with one mixer, in millions. */
+typedef struct paper_count {
+    const char *mixer, *settings; /* on top of the preset's */
+    double millions;
+} paper_count;
 
 struct model {
     const char *name, *help;
-    model_builder *build;
-    model_start start;
-    model_config preset; /* zero: must be given */
-    int paper_classes;   /* the paper's number of parameters is for so many; 0: not in the paper */
-    double paper[3];     /* in millions: plain, real, complex */
+    const model_family *family;
+    int image, channels, classes; /* image: rows and columns; 0: must be given */
+    const void *own;              /* the family's own configuration; zeros must be given */
+    const mixer_preset *mixers;   /* ends without a mixer */
+    int paper_classes;            /* the paper's counts are for so many; 0: not in the paper */
+    const paper_count *paper;     /* ends without a mixer; NULL: not in the paper */
+    int hidden;                   /* not listed: it has no size of its own */
 };
 
-const model *model_at(int i); /* the i-th model that can be asked for by name, NULL past the last */
+struct model_family {
+    const char *name;
+    size_t own_size;
+    const ssm2d_field *fields; /* of its own configuration */
+    const model *models;       /* ends without a name */
+    /* Whether images of this size can be taken as they are. */
+    int (*fits)(const model_config *c, int rows, int cols);
+    /* Fills in what follows from the rest; may be NULL. */
+    void (*fill)(model_config *c);
+    /* Checks what goes beyond the bounds of fields, which hold by then. */
+    ssm2d_status (*check)(const model_config *c, ssm2d_error *error);
+    /* images: [batch][channels][rows][cols] -> [batch][classes] */
+    tensor *(*build)(graph *g, const model_config *c, tensor *images);
+};
+
+/* ---- models by name -------------------------------------------------------------------------- */
+
+const model *model_at(int i); /* the i-th model that is listed, NULL past the last */
+/* The error says which names there are. */
+ssm2d_status model_find(const char *name, const model **found, ssm2d_error *error);
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
-/* Everything as the table has it for this name. */
+/* Everything as the table has it for this name, without a mixer. */
 ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_error *error);
+/* Puts a mixer in, with the settings that the model's table has for it. */
+ssm2d_status model_config_use_mixer(model_config *config, const mixer *kind, ssm2d_error *error);
+
+/* One key from text: "dim" and "192", "mixer.place" and "ffn", "model" and "vit", which replaces
+ * all of them. from.where is for messages: "--set". */
+ssm2d_status model_config_set(field_source from, const char *key, const char *text,
+                              model_config *config, ssm2d_error *error);
+/* Whether there is such a key. */
+int model_config_has(const model_config *config, const char *key);
+
 /* Keys given in the object replace those in *config; `model`, read first, replaces all of them.
  * Unknown keys that are not in `others` (a NULL-ended list, or NULL) are refused with a suggestion.
  * *config may be all zeros if there is a `model`. */
@@ -59,25 +93,28 @@ ssm2d_status model_config_from_json(const char *file, const cJSON *object,
                                     ssm2d_error *error);
 ssm2d_status model_config_read(const ssm2d_context *context, const char *path, model_config *config,
                                ssm2d_error *error);
-/* One key from text: "dim" and "192", "mixer.place" and "ffn"; JSON, or a bare word. `where` is for
- * messages: "--set". */
-ssm2d_status model_config_set(const char *where, const char *key, const char *text,
-                              model_config *config, ssm2d_error *error);
-/* Fills in what follows from the rest (the patch) and checks that all of it fits together. A
- * builder needs this before. */
-ssm2d_status model_config_finish(model_config *config, ssm2d_error *error);
 /* To be freed with cJSON_Delete; NULL without memory. Read again it gives the same
  * configuration. */
 cJSON *model_config_to_json(const model_config *config);
 ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
                                 const model_config *config, ssm2d_error *error);
+/* Fills in what follows from the rest (the patch of `vit`) and checks that all of it fits
+ * together. A builder needs this before. */
+ssm2d_status model_config_finish(model_config *config, ssm2d_error *error);
+/* Whether both are the same model. */
+int model_config_same(const model_config *a, const model_config *b);
 
 /* The i-th key as model_config_set takes it, and what it is; 0 past the last. For help and
  * suggestions. */
-int model_config_key(int i, char *key, size_t size, const char **help);
+enum { MODEL_KEY = 48 };
+int model_config_key(const model_config *config, int i, char key[MODEL_KEY], const char **help);
+/* The value of a key of the model or its family as text; "-" when the family has none. */
+const char *model_config_text(const model_config *config, const char *key, char *text, size_t size);
 
-int model_hidden(const model_config *c); /* width of the MLP inside a block */
-/* what the mixer acts on: dim, or the hidden width */
-int model_mixer_channels(const model_config *c);
+/* ---- graph ----------------------------------------------------------------------------------- */
+
+/* Declares the input "images" [batch][channels][rows][cols] and returns the logits
+ * [batch][classes], for a loss to be added. config lives as long as the graph. */
+tensor *model_build(graph *g, const model_config *config, size_t batch);
 
 #endif

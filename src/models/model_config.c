@@ -1,67 +1,247 @@
-/* config - a model's configuration as a whole: by name, checked, to and from files. The keys are in
- * fields.c. */
+/* model_config - a model's configuration by keys: the fields that every model has, those of its
+ * family, and those of its mixer. */
 #include "core/status.h"
-#include "io/file.h"
+#include "core/suggest.h"
 #include "io/field_json.h"
+#include "io/file.h"
 #include "io/json.h"
-#include "models/fields.h"
-#include "models/registry.h"
+#include "io/text.h"
+#include "models/model.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { MAX_NAMES = 128, SHOWN = 64 };
+
+#define PLACE(name) offsetof(model_config, name)
+
+/* Bounds are such that products of three fit an int. */
+static const ssm2d_field common_fields[] = {
+    {"image", "rows and columns of an image in pixels: [32, 48], or one number for a square",
+     SSM2D_KIND_PAIR, PLACE(image), 1, 16384, NULL, NULL, NULL},
+    {"channels", "channels of an image: 3, or 1 for grey", SSM2D_KIND_INT, PLACE(channels), 1, 512,
+     NULL, NULL, NULL},
+    {"classes", "number of classes", SSM2D_KIND_INT, PLACE(classes), 1, 1 << 20, NULL, NULL, NULL},
+    {0}};
+
+static const char model_help[] = "a name of `ssm2d models`, from which all other values start";
+static const char mixer_help[] =
+    "what mixes patches inside a block; in a file, null, a name or an object";
+static const char mixer_prefix[] = "mixer.";
+
+/* ---- by name --------------------------------------------------------------------------------- */
 
 ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_error *error)
 {
     const model *m;
     ssm2d_status status = model_find(name, &m, error);
     if (status) return status;
-    *config = m->preset;
+    memset(config, 0, sizeof *config);
     config->model = m;
-    config->mixer.layer = ssm2d_config_default();
-    config->mixer.layer.directions = m->preset.mixer.layer.directions;
-    config->mixer.layer.n_ssm = m->preset.mixer.layer.n_ssm;
-    config->mixer.layer.d_state = m->preset.mixer.layer.d_state;
+    config->image[0] = config->image[1] = m->image;
+    config->channels = m->channels;
+    config->classes = m->classes;
+    memcpy(config->own, m->own, m->family->own_size);
+    return model_config_use_mixer(config, &mixer_none, error);
+}
+
+ssm2d_status model_config_use_mixer(model_config *config, const mixer *kind, ssm2d_error *error)
+{
+    mixer_config m;
+    ssm2d_status status = SSM2D_OK;
+    mixer_config_default(kind, &m);
+    for (const mixer_preset *p = config->model->mixers; p && p->mixer && !status; p++)
+        if (!strcmp(p->mixer, kind->name)) status = mixer_config_preset(p->settings, &m, error);
+    if (!status) config->mixer = m;
+    return status;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* The field of that name, and the struct that it is a field of. */
+static const ssm2d_field *find(const model_config *c, const char *key, const void **config)
+{
+    const ssm2d_field *f = field_find(common_fields, key);
+    *config = c;
+    if (f || !c->model) return f;
+    *config = c->own;
+    return field_find(c->model->family->fields, key);
+}
+
+static ssm2d_status set_kind(field_source from, const char *key, const char *name,
+                             const char *shown, model_config *config, ssm2d_error *error)
+{
+    char names[SHOWN];
+    const mixer *kind = mixer_find(name);
+    if (!kind)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use %s", from.where, key, shown,
+                    mixer_names(names, sizeof names));
+    return kind == config->mixer.kind ? SSM2D_OK : model_config_use_mixer(config, kind, error);
+}
+
+static ssm2d_status set_model(field_source from, const char *name, model_config *config,
+                              ssm2d_error *error)
+{
+    ssm2d_error why;
+    ssm2d_status status = model_config_named(name, config, &why);
+    return status ? fail(error, status, "%s: %s", from.where, why.line) : SSM2D_OK;
+}
+
+/* All keys of this configuration, for a suggestion. */
+static ssm2d_status refuse_key(field_source from, const char *key, const char *const *others,
+                               const model_config *config, ssm2d_error *error)
+{
+    const char *names[MAX_NAMES + 1] = {0}, *help;
+    char keys[MAX_NAMES][MODEL_KEY];
+    int n = 0;
+    while (n < MAX_NAMES && model_config_key(config, n, keys[n], &help)) names[n] = keys[n], n++;
+    for (; others && *others && n < MAX_NAMES; others++) names[n++] = *others;
+    return field_refuse_key(from, key, names, error);
+}
+
+static ssm2d_status set_mixer_key(field_source from, const char *key, const char *text,
+                                  model_config *config, ssm2d_error *error)
+{
+    const char *inner = key + strlen(mixer_prefix);
+    char shown[SHOWN];
+    int known;
+    from.prefix = mixer_prefix;
+    if (!strcmp(inner, "kind"))
+        return set_kind(from, key, text, text_show(text, strlen(text), shown, sizeof shown), config,
+                        error);
+    if (config->mixer.kind == &mixer_none)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"%s\" is a setting of a mixer, and the model has none: choose one first "
+                    "(mixer=ssm2d)",
+                    from.where, text_show(key, strlen(key), shown, sizeof shown));
+    mixer_config m = config->mixer;
+    ssm2d_status status = mixer_config_set(from, inner, text, &m, &known, error);
+    if (status) return status;
+    if (!known) return mixer_config_refuse(from, &m, inner, error);
+    config->mixer = m;
     return SSM2D_OK;
 }
 
-int model_hidden(const model_config *c) { return (int)(c->dim * c->mlp_ratio); }
-
-int model_mixer_channels(const model_config *c)
+ssm2d_status model_config_set(field_source from, const char *key, const char *text,
+                              model_config *config, ssm2d_error *error)
 {
-    return c->mixer.place == PLACE_FFN ? model_hidden(c) : c->dim;
+    const void *place;
+    char shown[SHOWN], quoted[SHOWN + 2];
+    if (!strcmp(key, "model")) return set_model(from, text, config, error);
+    if (!strcmp(key, "mixer")) {
+        snprintf(quoted, sizeof quoted, "\"%s\"",
+                 text_show(text, strlen(text), shown, sizeof shown));
+        return set_kind(from, key, text, quoted, config, error);
+    }
+    if (!strncmp(key, mixer_prefix, strlen(mixer_prefix)))
+        return set_mixer_key(from, key, text, config, error);
+    const ssm2d_field *f = find(config, key, &place);
+    if (!f) return refuse_key(from, key, NULL, config, error);
+    return field_parse(from, f, text, (void *)place, error);
 }
 
-ssm2d_status model_config_finish(model_config *c, ssm2d_error *error)
+int model_config_key(const model_config *config, int i, char key[MODEL_KEY], const char **help)
 {
-    if (!c->model) return fail(error, SSM2D_ERROR_ARGUMENT, "the model has no name");
-    /* 8 x 8 tokens at 32 and at 64 pixels */
-    if (!c->patch) c->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 8 : 4;
-    for (int i = 0; i < model_field_count; i++) {
-        const model_field *f = &model_fields[i];
-        const void *place = (const char *)c + f->offset;
-        const double value = f->kind == FIELD_REAL ? *(const double *)place : *(const int *)place;
-        if (value == 0 && f->low > 0)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "model %s has no \"%s\" of its own: give it",
-                        c->model->name, f->name);
-        if (!(value >= f->low && value <= f->high))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\" is %.15g: use %.15g to %.15g", f->name,
-                        value, f->low, f->high);
+    const char *name;
+    const ssm2d_field *tables[] = {common_fields, config->model->family->fields};
+    *help = model_help;
+    snprintf(key, MODEL_KEY, "model");
+    if (i-- == 0) return 1;
+    for (int t = 0; t < 2; t++)
+        for (const ssm2d_field *f = tables[t]; f->name; f++) {
+            if (i--) continue;
+            snprintf(key, MODEL_KEY, "%s", f->name);
+            *help = f->help;
+            return 1;
+        }
+    *help = mixer_help;
+    snprintf(key, MODEL_KEY, "mixer");
+    if (i-- == 0) return 1;
+    if (config->mixer.kind == &mixer_none || !mixer_config_key(&config->mixer, i, &name, help))
+        return 0;
+    snprintf(key, MODEL_KEY, "%s%s", mixer_prefix, name);
+    return 1;
+}
+
+int model_config_has(const model_config *config, const char *key)
+{
+    const void *place;
+    if (!strcmp(key, "model") || !strcmp(key, "mixer")) return 1;
+    /* which of those there are is said by model_config_set, with a suggestion */
+    return !strncmp(key, mixer_prefix, strlen(mixer_prefix)) || find(config, key, &place) != NULL;
+}
+
+const char *model_config_text(const model_config *config, const char *key, char *text, size_t size)
+{
+    const void *place;
+    const ssm2d_field *f = find(config, key, &place);
+    if (f) return field_print(f, place, text, size);
+    snprintf(text, size, "-");
+    return text;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static ssm2d_status mixer_from_json(field_source from, const cJSON *item, model_config *config,
+                                    ssm2d_error *error)
+{
+    char shown[SHOWN];
+    ssm2d_status status = SSM2D_OK;
+    if (cJSON_IsNull(item)) return model_config_use_mixer(config, &mixer_none, error);
+    const int is_object = cJSON_IsObject(item);
+    const cJSON *kind = is_object ? cJSON_GetObjectItemCaseSensitive(item, "kind") : item;
+    if (kind)
+        status = set_kind(from, is_object ? "mixer.kind" : "mixer",
+                          cJSON_IsString(kind) ? kind->valuestring : "",
+                          json_show(kind, shown, sizeof shown), config, error);
+    if (status || !is_object) return status;
+    if (config->mixer.kind == &mixer_none && (!kind || item->child->next))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"mixer\" has settings, but no \"kind\" that takes any: give it, such as "
+                    "\"kind\": \"ssm2d\"",
+                    from.where);
+    from.prefix = mixer_prefix;
+    return mixer_config_from_json(from, item, &config->mixer, error);
+}
+
+static int in_list(const char *name, const char *const *list)
+{
+    while (list && *list && strcmp(*list, name)) list++;
+    return list && *list;
+}
+
+ssm2d_status model_config_from_json(const char *file, const cJSON *object,
+                                    const char *const *others, model_config *config,
+                                    ssm2d_error *error)
+{
+    char shown[SHOWN];
+    model_config result = *config;
+    const field_source from = {.where = text_path(file)};
+    ssm2d_status status = SSM2D_OK;
+    if (!cJSON_IsObject(object))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the configuration is %s: use an object {..}",
+                    from.where, json_show(object, shown, sizeof shown));
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "model");
+    if (name && !cJSON_IsString(name))
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"model\" is %s: use a name of `ssm2d models`",
+                 from.where, json_show(name, shown, sizeof shown));
+    else if (name)
+        status = set_model(from, name->valuestring, &result, error);
+    else if (!result.model)
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"model\" is missing", from.where);
+    for (const cJSON *item = object->child; item && !status; item = item->next) {
+        const void *place;
+        const ssm2d_field *f = find(&result, item->string, &place);
+        if (f)
+            status = field_from_json(from, f, item, (void *)place, error);
+        else if (!strcmp(item->string, "mixer"))
+            status = mixer_from_json(from, item, &result, error);
+        else if (item != name && !in_list(item->string, others))
+            status = refuse_key(from, item->string, others, &result, error);
     }
-    if (c->image[0] % c->patch || c->image[1] % c->patch || c->image[1] < 1)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"patch\" is %d: images of %d x %d cannot be cut into such patches", c->patch,
-                    c->image[0], c->image[1]);
-    if (c->dim % c->heads)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"heads\" is %d: it must divide \"dim\", which is %d", c->heads, c->dim);
-    if (model_hidden(c) < 1)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "\"mlp_ratio\" is %g: too small for \"dim\" %d",
-                    c->mlp_ratio, c->dim);
-    if (c->mixer.kind == &mixer_none) return SSM2D_OK;
-    ssm2d_config layer = c->mixer.layer;
-    ssm2d_error why;
-    layer.channels = model_mixer_channels(c);
-    ssm2d_status status = ssm2d_config_check(&layer, &why);
-    return status ? fail(error, status, "\"mixer\": %s", why.line) : SSM2D_OK;
+    if (!status) *config = result;
+    return status;
 }
 
 ssm2d_status model_config_read(const ssm2d_context *context, const char *path, model_config *config,
@@ -75,47 +255,16 @@ ssm2d_status model_config_read(const ssm2d_context *context, const char *path, m
     return status;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
-static int add_field(cJSON *object, const model_field *f, const model_config *c)
-{
-    const void *place = (const char *)c + f->offset;
-    const int *number = place;
-    switch (f->kind) {
-    case FIELD_INT: return cJSON_AddNumberToObject(object, f->name, *number) != NULL;
-    case FIELD_REAL:
-        return cJSON_AddNumberToObject(object, f->name, *(const double *)place) != NULL;
-    case FIELD_FLAG: return cJSON_AddBoolToObject(object, f->name, *number) != NULL;
-    case FIELD_IMAGE: break;
-    }
-    cJSON *list = cJSON_CreateIntArray(number, 2);
-    if (list && cJSON_AddItemToObject(object, f->name, list)) return 1;
-    cJSON_Delete(list);
-    return 0;
-}
-
-static int add_mixer(cJSON *root, const mixer_config *m)
-{
-    size_t count;
-    const ssm2d_field *fields = ssm2d_config_fields(&count);
-    if (m->kind == &mixer_none) return cJSON_AddNullToObject(root, "mixer") != NULL;
-    cJSON *object = cJSON_AddObjectToObject(root, "mixer");
-    int good = object && cJSON_AddStringToObject(object, "kind", m->kind->name)
-               && cJSON_AddStringToObject(object, "place", mixer_place_names[m->place])
-               && cJSON_AddStringToObject(object, "init", mixer_init_names[m->init]);
-    for (size_t i = 0; good && i < count; i++)
-
-        if (strcmp(fields[i].name, "channels")) /* which follow from the model */
-            good = field_add_to_json(object, &fields[i], &m->layer);
-    return good;
-}
-
 cJSON *model_config_to_json(const model_config *c)
 {
-    cJSON *root = cJSON_CreateObject();
-    int good = root && cJSON_AddStringToObject(root, "model", c->model->name);
-    for (int i = 0; good && i < model_field_count; i++) good = add_field(root, &model_fields[i], c);
-    if (good && add_mixer(root, &c->mixer)) return root;
+    cJSON *root = cJSON_CreateObject(), *mixer_object = mixer_config_to_json(&c->mixer);
+    int good = root && mixer_object && cJSON_AddStringToObject(root, "model", c->model->name);
+    for (const ssm2d_field *f = common_fields; f->name && good; f++)
+        good = field_add_to_json(root, f, c);
+    for (const ssm2d_field *f = c->model->family->fields; f->name && good; f++)
+        good = field_add_to_json(root, f, c->own);
+    if (good && cJSON_AddItemToObject(root, "mixer", mixer_object)) return root;
+    cJSON_Delete(mixer_object);
     cJSON_Delete(root);
     return NULL;
 }
@@ -123,21 +272,51 @@ cJSON *model_config_to_json(const model_config *c)
 ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
                                 const model_config *config, ssm2d_error *error)
 {
-    atomic_file file;
     cJSON *root = model_config_to_json(config);
     char *text = root ? cJSON_Print(root) : NULL;
     ssm2d_status status =
-        text ? atomic_open(context, path, &file, error)
+        text ? file_write_text(context, path, text, error)
              : fail(error, SSM2D_ERROR_MEMORY, "no memory to write a configuration");
-    if (!status) {
-        status = atomic_write(&file, text, strlen(text), error);
-        if (!status) status = atomic_write(&file, "\n", 1, error);
-        if (!status)
-            status = atomic_commit(&file, error);
-        else
-            atomic_cancel(&file);
-    }
     cJSON_free(text);
     cJSON_Delete(root);
     return status;
+}
+
+int model_config_same(const model_config *a, const model_config *b)
+{
+    cJSON *one = model_config_to_json(a), *two = model_config_to_json(b);
+    const int same = one && two && cJSON_Compare(one, two, 1);
+    cJSON_Delete(one);
+    cJSON_Delete(two);
+    return same;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* A field that the model's table leaves open must have been given. */
+static ssm2d_status check_field(const model_config *c, const ssm2d_field *f, const void *config,
+                                ssm2d_error *error)
+{
+    char text[SHOWN];
+    field_print(f, config, text, sizeof text);
+    const int open = !strcmp(text, "0") || !strcmp(text, "0x0") || !*text;
+    if (open && f->minimum > 0)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "model %s has no \"%s\" of its own: give it",
+                    c->model->name, f->name);
+    if (!field_check((field_source){0}, f, config, NULL)) return SSM2D_OK;
+    char values[160];
+    return fail(error, SSM2D_ERROR_ARGUMENT, "\"%s\" is %s: use %s", f->name, text,
+                field_values(f, values, sizeof values));
+}
+
+ssm2d_status model_config_finish(model_config *c, ssm2d_error *error)
+{
+    if (!c->model) return fail(error, SSM2D_ERROR_ARGUMENT, "the model has no name");
+    ssm2d_status status = SSM2D_OK;
+    for (const ssm2d_field *f = common_fields; f->name && !status; f++)
+        status = check_field(c, f, c, error);
+    if (!status && c->model->family->fill) c->model->family->fill(c);
+    for (const ssm2d_field *f = c->model->family->fields; f->name && !status; f++)
+        status = check_field(c, f, c->own, error);
+    return status ? status : c->model->family->check(c, error);
 }

@@ -1,5 +1,5 @@
-/* vit - the vision transformer, and DeiT, which is one with other numbers. Names are timm's. D =
- * dim, T = 1 + patches.
+/* vit - the vision transformer, and DeiT, which is one with other numbers. Names are timm's.
+ * D = dim, T = 1 + patches.
  *
  *     x = [cls; patches W^T + b] + pos                                      [B][T][D]
  *     each block:  x += proj(attention(qkv(norm1(x))));  x += fc2(GELU(fc1(norm2(x))))
@@ -7,65 +7,178 @@
  *
  * After the attention of the last block only CLS is read, so what follows is computed for CLS
  * alone. */
-#include "mixers/mixer.h"
-#include "models/model.h"
+#include "models/vit.h"
+
+#include "core/status.h"
 #include "ops/ops.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { CLS = 0, FIRST_PATCH = 1 };
+_Static_assert(sizeof(vit_config) <= MODEL_OWN, "MODEL_OWN is too small");
 
-model_builder vit_build;
+enum { CLS = 0 };
+
+/* ---- configuration --------------------------------------------------------------------------- */
+
+static const char *const init_names[] = {
+    [VIT_XAVIER] = "xavier", [VIT_TRUNC_NORMAL] = "trunc_normal", NULL};
+
+#define PLACE(name) offsetof(vit_config, name)
+#define INT(name, low, high, help)                                                                 \
+    {                                                                                              \
+#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL                      \
+    }
+#define REAL(name, low, high, help)                                                                \
+    {                                                                                              \
+#name, help, SSM2D_KIND_REAL, PLACE(name), low, high, NULL, NULL, NULL                     \
+    }
+#define FLAG(name, help)                                                                           \
+    {                                                                                              \
+#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, NULL, NULL, NULL                          \
+    }
+
+static const ssm2d_field fields[] = {
+    INT(patch, 1, 1024, "side of a patch in pixels"),
+    INT(dim, 1, 16384, "embedding dimension"),
+    INT(depth, 1, 1024, "number of blocks"),
+    INT(heads, 1, 1024, "attention heads; they divide dim"),
+    REAL(mlp_ratio, 0.01, 64, "hidden width of the MLP, as a multiple of dim"),
+    FLAG(qkv_bias, "a bias on q, k and v"),
+    REAL(norm_eps, 1e-12, 1, "eps of every LayerNorm but the mixer's"),
+    FLAG(pos_embed, "a learned position embedding"),
+    REAL(drop_path, 0, 0.99,
+         "stochastic depth: the rate at which a branch is left out in training"),
+    {"init",
+     "initial weights: xavier (xavier-normal, tokens N(0, 1)) or trunc_normal (deviation 0.02)",
+     SSM2D_KIND_CHOICE, PLACE(init), 0, 1, NULL, init_names, NULL},
+    {0}};
+
+static const vit_config *own_of(const model_config *c) { return (const void *)c->own; }
+static int hidden_of(const vit_config *v) { return (int)(v->dim * v->mlp_ratio); }
+
+static int fits(const model_config *c, int rows, int cols)
+{
+    const int patch = own_of(c)->patch ? own_of(c)->patch : 4;
+    return rows % patch == 0 && cols % patch == 0;
+}
+
+/* The paper's ViT has 8 x 8 patches at 32 and at 64 pixels. */
+static void fill(model_config *c)
+{
+    vit_config *v = vit_of(c);
+    if (!v->patch) v->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 8 : 4;
+}
+
+static ssm2d_status check(const model_config *c, ssm2d_error *error)
+{
+    const vit_config *v = own_of(c);
+    if (c->image[0] % v->patch || c->image[1] % v->patch)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"patch\" is %d: images of %d x %d cannot be cut into such patches", v->patch,
+                    c->image[0], c->image[1]);
+    if (v->dim % v->heads)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"heads\" is %d: it must divide \"dim\", which is %d", v->heads, v->dim);
+    if (hidden_of(v) < 1)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "\"mlp_ratio\" is %g: too small for \"dim\" %d",
+                    v->mlp_ratio, v->dim);
+    return mixer_config_check(&c->mixer, c->mixer.place == PLACE_FFN ? hidden_of(v) : v->dim,
+                              error);
+}
+
+/* ---- graph ----------------------------------------------------------------------------------- */
 
 typedef struct builder {
     graph *g;
     const model_config *c;
+    const vit_config *v;
+    param_part part;
     char block[24]; /* "blocks.3", or nothing outside of blocks */
 } builder;
 
 /* A parameter of the block: "blocks.3" "." "attn.qkv" ".weight" */
-static tensor *param(builder *b, int rank, const size_t *shape, const char *part, const char *end)
+static tensor *param(builder *b, param_spec spec, const char *part, const char *end)
 {
-    const int decay = strcmp(end, ".bias") != 0;
-    return graph_param(b->g, decay, rank, shape, "%s%s%s%s", b->block, *b->block ? "." : "", part,
-                       end);
+    spec.part = b->part;
+    return graph_param(b->g, &spec, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
 }
 
-static tensor *dense(builder *b, tensor *x, int in, int out, int bias, const char *part)
+static tensor *bias(builder *b, size_t count, const char *part)
 {
-    const size_t shape[] = {(size_t)out, (size_t)in};
-    tensor *w = param(b, 2, shape, part, ".weight");
-    return linear(b->g, x, w, bias ? param(b, 1, shape, part, ".bias") : NULL);
+    const param_spec spec = {
+        .rank = 1, .shape = {count}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
+    return param(b, spec, part, ".bias");
+}
+
+/* Initial values of a matrix; of tokens, xavier is N(0, 1). */
+static param_spec with_init(const builder *b, param_spec spec, int is_token)
+{
+    spec.init = b->v->init == VIT_TRUNC_NORMAL ? PARAM_TRUNC_NORMAL
+                : is_token                     ? PARAM_NORMAL
+                                               : PARAM_XAVIER_NORMAL;
+    spec.scale = b->v->init == VIT_TRUNC_NORMAL ? 0.02 : 1;
+    return spec;
+}
+
+static tensor *dense(builder *b, tensor *x, int in, int out, int has_bias, const char *part)
+{
+    const param_spec spec = {.rank = 2, .shape = {(size_t)out, (size_t)in}};
+    tensor *w = param(b, with_init(b, spec, 0), part, ".weight");
+    return linear(b->g, x, w, has_bias ? bias(b, (size_t)out, part) : NULL);
 }
 
 static tensor *norm(builder *b, tensor *x, const char *part)
 {
-    const size_t dim = (size_t)b->c->dim;
-    tensor *gamma = param(b, 1, &dim, part, ".weight");
-    return layer_norm(b->g, x, gamma, param(b, 1, &dim, part, ".bias"), b->c->norm_eps);
+    const size_t dim = (size_t)b->v->dim;
+    const param_spec spec = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
+    tensor *gamma = param(b, spec, part, ".weight");
+    return layer_norm(b->g, x, gamma, bias(b, dim, part), b->v->norm_eps);
+}
+
+/* A matrix in the graph, a convolution in files. */
+static tensor *embed_patches(builder *b, tensor *images)
+{
+    const size_t channels = (size_t)b->c->channels, patch = (size_t)b->v->patch;
+    const size_t dim = (size_t)b->v->dim;
+    const param_spec spec = {.rank = 2,
+                             .shape = {dim, channels * patch * patch},
+                             .file_rank = 4,
+                             .file_shape = {dim, channels, patch, patch}};
+    tensor *x = patches(b->g, images, b->v->patch);
+    tensor *w = param(b, with_init(b, spec, 0), "patch_embed.proj", ".weight");
+    return linear(b->g, x, w, bias(b, dim, "patch_embed.proj"));
+}
+
+/* What is added to every token, the class token's first. */
+static tensor *positions(builder *b)
+{
+    const token_grid grid = {1, b->c->image[0] / b->v->patch, b->c->image[1] / b->v->patch};
+    const size_t tokens = 1 + (size_t)grid.rows * (size_t)grid.cols;
+    const param_spec spec = {
+        .rank = 3, .shape = {1, tokens, (size_t)b->v->dim}, .resize = PARAM_GRID, .grid = grid};
+    return param(b, with_init(b, spec, 1), "pos_embed", "");
 }
 
 static tensor *mix_at(builder *b, tensor *x, mixer_place place)
 {
-    const model_config *c = b->c;
-    if (c->mixer.place != place) return x;
-    return mix(b->g, x, &c->mixer, b->block, FIRST_PATCH, c->image[0] / c->patch,
-               c->image[1] / c->patch);
+    return (mixer_place)b->c->mixer.place == place ? mix(b->g, x, &b->c->mixer, b->block) : x;
 }
 
 /* The same rate on every branch. */
 static tensor *add_branch(builder *b, tensor *x, tensor *branch)
 {
-    return add(b->g, x, drop_path(b->g, branch, b->c->drop_path));
+    return add(b->g, x, drop_path(b->g, branch, b->v->drop_path));
 }
 
 static tensor *block(builder *b, tensor *x, int last)
 {
-    const int dim = b->c->dim, hidden = model_hidden(b->c);
+    const int dim = b->v->dim, hidden = hidden_of(b->v);
+    if (b->g->status) return NULL;
+    const token_grid grid = x->grid;
     x = mix_at(b, x, PLACE_BLOCK);
     tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
-    y = attention(b->g, dense(b, y, dim, 3 * dim, b->c->qkv_bias, "attn.qkv"), b->c->heads);
+    y = attention(b->g, dense(b, y, dim, 3 * dim, b->v->qkv_bias, "attn.qkv"), b->v->heads);
     if (last) {
         x = take_token(b->g, x, CLS);
         y = take_token(b->g, y, CLS);
@@ -74,26 +187,74 @@ static tensor *block(builder *b, tensor *x, int last)
     y = dense(b, norm(b, x, "norm2"), dim, hidden, 1, "mlp.fc1");
     if (!last)
         y = mix_at(b, y, PLACE_FFN);
-    else if (b->c->mixer.place == PLACE_FFN)
-        /* CLS passes it by, but the weights have it */
-        mix_params(b->g, &b->c->mixer, hidden, b->block);
+    else if (b->c->mixer.place == PLACE_FFN) /* CLS passes it by, but the weights have it */
+        mixer_params(b->g, &b->c->mixer, hidden, grid, b->block);
     return add_branch(b, x, dense(b, gelu(b->g, y), hidden, dim, 1, "mlp.fc2"));
 }
 
-tensor *vit_build(graph *g, const model_config *c, tensor *images)
+static tensor *build(graph *g, const model_config *c, tensor *images)
 {
-    builder b = {.g = g, .c = c};
-    const int tokens = FIRST_PATCH + c->image[0] / c->patch * (c->image[1] / c->patch);
-    const size_t dim = (size_t)c->dim, pos_shape[] = {1, (size_t)tokens, dim};
-    tensor *cls = graph_param(g, 1, 3, (size_t[]){1, 1, dim}, "cls_token");
-    tensor *pos = c->pos_embed ? graph_param(g, 1, 3, pos_shape, "pos_embed") : NULL;
-    tensor *x = patches(g, images, c->patch);
-    x = dense(&b, x, c->channels * c->patch * c->patch, c->dim, 1, "patch_embed.proj");
-    x = embed(g, x, cls, pos);
-    for (int i = 0; i < c->depth; i++) {
+    builder b = {.g = g, .c = c, .v = own_of(c), .part = PARAM_BODY};
+    const param_spec token = {.rank = 3, .shape = {1, 1, (size_t)b.v->dim}};
+    tensor *cls = param(&b, with_init(&b, token, 1), "cls_token", "");
+    tensor *pos = b.v->pos_embed ? positions(&b) : NULL;
+    tensor *x = embed(g, embed_patches(&b, images), cls, pos);
+    for (int i = 0; i < b.v->depth; i++) {
         snprintf(b.block, sizeof b.block, "blocks.%d", i);
-        x = block(&b, x, i + 1 == c->depth);
+        x = block(&b, x, i + 1 == b.v->depth);
     }
     b.block[0] = 0;
-    return dense(&b, norm(&b, x, "norm"), c->dim, c->classes, 1, "head");
+    x = norm(&b, x, "norm");
+    b.part = PARAM_HEAD;
+    return dense(&b, x, b.v->dim, c->classes, 1, "head");
 }
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+extern const model_family family_vit;
+
+/* 4 directions with 2 systems each, so that there are as many parameters as the paper counts:
+ * K*N = 128 in a layer of the small ViT, 32 of DeiT. */
+static const mixer_preset vit_mixers[] = {{"ssm2d", "directions=4 n_ssm=2 d_state=16"}, {0}};
+static const mixer_preset deit_mixers[] = {{"ssm2d", "directions=4 n_ssm=2 d_state=4"}, {0}};
+
+#define VIT(patches, dims, depths, head_count)                                                     \
+    &(const vit_config)                                                                            \
+    {                                                                                              \
+        .patch = patches, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 2,       \
+        .norm_eps = 1e-5, .pos_embed = 1, .init = VIT_XAVIER                                       \
+    }
+#define DEIT(dims, depths, head_count)                                                             \
+    &(const vit_config)                                                                            \
+    {                                                                                              \
+        .patch = 16, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 4,            \
+        .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, .init = VIT_TRUNC_NORMAL                  \
+    }
+#define PAPER(plain, real_count, complex_count)                                                    \
+    (const paper_count[])                                                                          \
+    {                                                                                              \
+        {"none", "", plain}, {"ssm2d", "", real_count}, {"ssm2d", "values=polar", complex_count},  \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/* clang-format off */
+static const model models[] = {
+    {"vit-mini", "a small ViT for small images", &family_vit, 32, 3, 10, VIT(4, 96, 4, 4),
+     vit_mixers, 0, NULL, 0},
+    {"vit", "the paper's ViT for small images", &family_vit, 32, 3, 100, VIT(0, 192, 9, 12),
+     vit_mixers, 100, PAPER(2.71, 2.72, 2.73), 0},
+    {"deit-t", "DeiT tiny", &family_vit, 224, 3, 1000, DEIT(192, 12, 3),
+     deit_mixers, 40, PAPER(5.532, 5.537, 5.541), 0},
+    {"deit-s", "DeiT small", &family_vit, 224, 3, 1000, DEIT(384, 12, 6),
+     deit_mixers, 40, PAPER(21.681, 21.688, 21.691), 0},
+    {"deit-b", "DeiT base", &family_vit, 224, 3, 1000, DEIT(768, 12, 12),
+     deit_mixers, 40, PAPER(85.829, 85.841, 85.845), 0},
+    {"deit", "a DeiT of any size", &family_vit, 224, 3, 1000, DEIT(0, 0, 0),
+     deit_mixers, 0, NULL, 1},
+    {0}};
+/* clang-format on */
+
+const model_family family_vit = {"vit", sizeof(vit_config), fields, models, fits, fill, check,
+                                 build};

@@ -9,106 +9,44 @@
 #include "core/hash.h"
 #include "core/rng.h"
 #include "core/status.h"
-#include "models/build.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-static const char mixer_end[] = ".mixer";
-
-static int ends_with(const char *text, const char *end)
-{
-    const size_t length = strlen(text), part = strlen(end);
-    return length >= part && !strcmp(text + length - part, end);
-}
-
-/* Appends the arrays of one parameter of the graph; only counts when the list is NULL. */
-static void list_param(weights *w, const tensor *t)
-{
-    const model_config *c = &w->config;
-    ssm2d_param p;
-    if (!ends_with(t->name, mixer_end)) {
-        weights_array *a = w->arrays ? &w->arrays[w->count] : NULL;
-        w->count++;
-        if (!a) return;
-        snprintf(a->name, sizeof a->name, "%s", t->name);
-        a->rank = t->rank;
-        memcpy(a->shape, t->shape, sizeof a->shape);
-        a->offset = t->offset;
-        a->count = t->count;
-        a->decay = t->decay;
-        a->part = strncmp(t->name, "head.", 5) ? WEIGHTS_BODY : WEIGHTS_HEAD;
-        if (strcmp(t->name, "patch_embed.proj.weight")) return;
-        a->rank = 4; /* a matrix in the graph, a convolution in files */
-        memcpy(a->shape,
-               (size_t[]){(size_t)c->dim, (size_t)c->channels, (size_t)c->patch, (size_t)c->patch},
-               sizeof a->shape);
-        return;
-    }
-    for (int i = 0; c->mixer.kind->array(&c->mixer, model_mixer_channels(c), i, &p); i++) {
-        weights_array *a = w->arrays ? &w->arrays[w->count] : NULL;
-        w->count++;
-        if (!a) continue;
-        snprintf(a->name, sizeof a->name, "%s.%s", t->name, p.name);
-        a->rank = p.rank;
-        memcpy(a->shape, p.shape, sizeof a->shape);
-        a->offset = t->offset + p.offset;
-        a->count = p.size;
-        a->decay = p.decay;
-        a->part = WEIGHTS_MIXERS;
-        /* A, A_angle, B_radius ..; not D, gamma, beta */
-        a->system = p.name[0] >= 'A' && p.name[0] <= 'C';
-    }
-}
-
-static void list_params(weights *w, const graph *g)
-{
-    w->count = 0;
-    for (int i = 0; i < g->tensor_count; i++)
-        if (g->tensors[i]->role == ROLE_PARAM) list_param(w, g->tensors[i]);
-}
 
 ssm2d_status weights_create(ssm2d_context *context, const model_config *config, weights **out,
                             ssm2d_error *error)
 {
-    graph *g = NULL;
     weights *w = mem_alloc(context, sizeof *w);
-    ssm2d_status status = w ? graph_create(context, 0, &g, error)
-                            : fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
     *out = NULL;
-    if (status) goto done;
+    if (!w) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
     w->context = context;
     w->config = *config;
-    model_build(g, config, 1);
-    if (g->status) {
-        status = fail(error, g->status, "%s", g->error.line);
-        goto done;
+    ssm2d_status status = graph_create(context, 0, &w->graph, error);
+    if (!status) {
+        model_build(w->graph, &w->config, 1);
+        if (w->graph->status) status = fail(error, w->graph->status, "%s", w->graph->error.line);
     }
-    w->total = g->param_count;
-    list_params(w, g);
-    w->arrays = mem_alloc(context, (size_t)w->count * sizeof *w->arrays);
-    if (!w->arrays) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the names of %d arrays", w->count);
-        goto done;
+    if (status) {
+        weights_destroy(w);
+        return status;
     }
-    list_params(w, g);
+    w->total = w->graph->param_count;
+    w->count = w->graph->array_count;
+    w->arrays = w->graph->arrays;
+    w->blocks = w->graph->block_count;
+    w->block = w->graph->blocks;
     *out = w;
-    w = NULL;
-done:
-    graph_destroy(g);
-    mem_free(context, w);
-    return status;
+    return SSM2D_OK;
 }
 
 void weights_destroy(weights *w)
 {
     if (!w) return;
-    mem_free(w->context, w->arrays);
+    graph_destroy(w->graph);
     mem_free(w->context, w);
 }
 
-const weights_array *weights_find(const weights *w, const char *name)
+const param_array *weights_find(const weights *w, const char *name)
 {
     for (int i = 0; i < w->count; i++)
         if (!strcmp(w->arrays[i].name, name)) return &w->arrays[i];
@@ -117,10 +55,10 @@ const weights_array *weights_find(const weights *w, const char *name)
 
 /* ---- initial values -------------------------------------------------------------------------- */
 
-static uint64_t seed_of(uint64_t seed, const char *name, size_t length)
+static uint64_t seed_of(uint64_t seed, const char *name)
 {
     uint64_t hash = HASH_START;
-    hash_add(&hash, name, length);
+    hash_add(&hash, name, strlen(name));
     rng r = rng_seed(seed);
     r.state = rng_next(&r) ^ hash;
     return rng_next(&r);
@@ -135,41 +73,34 @@ static double trunc_normal(rng *r, double deviation)
     return value;
 }
 
-static void init_array(const weights *w, const weights_array *a, uint64_t seed, float *x)
+static void init_array(const param_array *a, uint64_t seed, float *x)
 {
-    rng r = rng_seed(seed_of(seed, a->name, strlen(a->name)));
-    const int xavier = w->config.model->start == START_XAVIER;
+    rng r = rng_seed(seed_of(seed, a->name));
     const double in = (double)a->count / (double)a->shape[0], out = (double)a->shape[0];
-    const int is_bias = ends_with(a->name, ".bias"), is_norm = a->rank == 1 && !is_bias,
-              is_token = a->rank == 3;
-    for (size_t i = 0; i < a->count; i++) {
-        if (is_bias || is_norm)
-            x[i] = is_norm;
-        else if (xavier)
-            x[i] = (float)(is_token ? rng_normal(&r) : sqrt(2 / (in + out)) * rng_normal(&r));
-        else
-            x[i] = (float)trunc_normal(&r, 0.02);
-    }
+    const double scale = a->spec.init == PARAM_XAVIER_NORMAL ? sqrt(2 / (in + out)) : a->spec.scale;
+    for (size_t i = 0; i < a->count; i++) switch (a->spec.init) {
+        case PARAM_ONES: x[i] = 1; break;
+        case PARAM_NORMAL:
+        case PARAM_XAVIER_NORMAL: x[i] = (float)(scale * rng_normal(&r)); break;
+        case PARAM_TRUNC_NORMAL: x[i] = (float)trunc_normal(&r, scale); break;
+        case PARAM_ZEROS:
+        case PARAM_BY_BLOCK: x[i] = 0; break;
+        }
 }
 
-ssm2d_status weights_init(const weights *w, weights_part parts, uint64_t seed, float *params,
+ssm2d_status weights_init(const weights *w, int parts, uint64_t seed, float *params,
                           ssm2d_error *error)
 {
-    const model_config *c = &w->config;
-    const size_t mixer_size = mixer_total(&c->mixer, model_mixer_channels(c));
-    size_t end = 0; /* of the last mixer begun: its first array stands for all of it */
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < w->count && !status; i++) {
-        const weights_array *a = &w->arrays[i];
-        if (!(a->part & parts) || a->offset < end) continue;
-        if (a->part != WEIGHTS_MIXERS) {
-            init_array(w, a, seed, params + a->offset);
-            continue;
-        }
-        const size_t block = (size_t)(strstr(a->name, mixer_end) - a->name);
-        status = c->mixer.kind->init(&c->mixer, model_mixer_channels(c),
-                                     seed_of(seed, a->name, block), params + a->offset, error);
-        end = a->offset + mixer_size;
+        const param_array *a = &w->arrays[i];
+        const param_block *b = a->block < 0 ? NULL : &w->block[a->block];
+        if (!((int)a->spec.part & parts)) continue;
+        if (a->spec.init != PARAM_BY_BLOCK)
+            init_array(a, seed, params + a->offset);
+        else if (i == b->first_array) /* it stands for all of the block */
+            status =
+                b->fill(b->owner, b->channels, seed_of(seed, b->name), params + b->offset, error);
     }
     return status;
 }

@@ -24,7 +24,7 @@ static const char *shape_text(int rank, const size_t *shape, char *text, size_t 
     return npy_shape_text(rank, shape, text, size);
 }
 
-static ssm2d_status check_finite(const loading *l, const weights_array *a, ssm2d_error *error)
+static ssm2d_status check_finite(const loading *l, const param_array *a, ssm2d_error *error)
 {
     const float *x = l->params + a->offset;
     for (size_t i = 0; i < a->count; i++)
@@ -34,60 +34,81 @@ static ssm2d_status check_finite(const loading *l, const weights_array *a, ssm2d
     return SSM2D_OK;
 }
 
-/* The grid of a position embedding with other tokens than the model's: what the caller said, else a
- * square. */
-static int old_grid_of(const loading *l, const safetensors_array *found, int grid[2])
+/* ---- arrays that depend on the grid ----------------------------------------------------------- */
+
+/* The cells that an array has a row of numbers for, and the axis on which they are. */
+typedef struct grid_axis {
+    int axis, prefix, cells[2];
+} grid_axis;
+
+static grid_axis grid_axis_of(const param_spec *spec)
 {
-    const size_t patches = found->shape[1] - 1;
-    memcpy(grid, l->options.old_grid, 2 * sizeof *grid);
-    if (!grid[0]) grid[0] = grid[1] = (int)lround(sqrt((double)patches));
-    return grid[0] > 0 && grid[1] > 0 && (size_t)grid[0] * (size_t)grid[1] == patches;
+    const token_grid g = spec->grid;
+    if (spec->resize == PARAM_RELATIVE) return (grid_axis){0, 0, {2 * g.rows - 1, 2 * g.cols - 1}};
+    return (grid_axis){spec->rank - 2, g.first, {g.rows, g.cols}};
 }
 
-static void grid_of(const model_config *c, int grid[2])
+/* Whether the array is the model's but for its grid. */
+static int fits_but_for_grid(const param_array *a, const safetensors_array *found)
 {
-    grid[0] = c->image[0] / c->patch;
-    grid[1] = c->image[1] / c->patch;
+    const grid_axis g = grid_axis_of(&a->spec);
+    int same = a->spec.resize != PARAM_KEEP && a->rank == found->rank;
+    for (int i = 0; same && i < a->rank; i++) same = i == g.axis || a->shape[i] == found->shape[i];
+    return same && found->shape[g.axis] > (size_t)g.prefix;
 }
 
-/* Whether pos_embed has to be interpolated; a grid of as many patches but other sides counts only
- * when the caller said so. */
-static int other_grid(const loading *l, const weights_array *a, const safetensors_array *found)
+/* Whether it has to be interpolated; a grid of as many cells but other sides counts only when the
+ * caller, or the file, said so. */
+static int other_grid(const loading *l, const param_array *a, const safetensors_array *found)
 {
-    int grid[2];
-    grid_of(&l->w->config, grid);
-    if (strcmp(a->name, "pos_embed") || found->rank != 3 || found->shape[0] != 1
-        || found->shape[1] < 2 || found->shape[2] != a->shape[2])
-        return 0;
-    return found->shape[1] != a->shape[1]
-           || (l->options.old_grid[0]
-               && (l->options.old_grid[0] != grid[0] || l->options.old_grid[1] != grid[1]));
+    const int *said = l->options.old_grid;
+    const token_grid g = a->spec.grid;
+    if (!fits_but_for_grid(a, found)) return 0;
+    return found->shape[grid_axis_of(&a->spec).axis] != a->shape[grid_axis_of(&a->spec).axis]
+           || (a->spec.resize == PARAM_GRID && said[0] && (said[0] != g.rows || said[1] != g.cols));
 }
 
-static ssm2d_status load_resized(loading *l, const weights_array *a, const safetensors_array *found,
+/* The cells of the array in the file: what the caller or the file said, else a square. */
+static int old_cells(const loading *l, const param_array *a, const safetensors_array *found,
+                     int cells[2])
+{
+    const grid_axis g = grid_axis_of(&a->spec);
+    const size_t count = found->shape[g.axis] - (size_t)g.prefix;
+    memcpy(cells, l->options.old_grid, 2 * sizeof *cells);
+    if (!cells[0] || a->spec.resize == PARAM_RELATIVE)
+        cells[0] = cells[1] = (int)lround(sqrt((double)count));
+    return cells[0] > 0 && cells[1] > 0 && (size_t)cells[0] * (size_t)cells[1] == count;
+}
+
+static ssm2d_status load_resized(loading *l, const param_array *a, const safetensors_array *found,
                                  ssm2d_error *error)
 {
-    int grid[2];
+    const grid_axis g = grid_axis_of(&a->spec);
+    int cells[2];
     char one[64];
-    grid_of(&l->w->config, grid);
-    if (!old_grid_of(l, found, l->report.old_grid))
-        return fail(
-            error, SSM2D_ERROR_ARGUMENT,
-            "%s: pos_embed has %s, which is no grid that is known: the model needs %d x %d patches",
-            text_path(l->path), shape_text(found->rank, found->shape, one, sizeof one), grid[0],
-            grid[1]);
+    if (!old_cells(l, a, found, cells))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: %s has %s, which is no grid that is known: the model needs %d x %d "
+                    "patches",
+                    text_path(l->path), a->name,
+                    shape_text(found->rank, found->shape, one, sizeof one), g.cells[0], g.cells[1]);
     float *old = mem_alloc(l->w->context, found->count * sizeof *old);
     if (!old)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for pos_embed", text_path(l->path));
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %s", text_path(l->path), a->name);
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
-    if (!status)
-        pos_embed_resize(old, l->report.old_grid, l->params + a->offset, grid, a->shape[2]);
-    l->report.resized = 1;
+    const size_t dim = a->count / a->shape[g.axis];
+    if (!status) grid_resize(old, cells, l->params + a->offset, g.cells, g.prefix, dim);
+    if (!l->report.resized++) {
+        memcpy(l->report.old_grid, cells, sizeof cells);
+        memcpy(l->report.grid, g.cells, sizeof g.cells);
+    }
     mem_free(l->w->context, old);
     return status;
 }
 
-static int same_shape(const weights_array *a, const safetensors_array *found)
+/* ---- one array -------------------------------------------------------------------------------- */
+
+static int same_shape(const param_array *a, const safetensors_array *found)
 {
     int same = a->rank == found->rank;
     for (int i = 0; same && i < a->rank; i++) same = a->shape[i] == found->shape[i];
@@ -95,22 +116,22 @@ static int same_shape(const weights_array *a, const safetensors_array *found)
 }
 
 /* A head that fits the model but for its classes. */
-static int other_head(const weights_array *a, const safetensors_array *found)
+static int other_head(const param_array *a, const safetensors_array *found)
 {
-    if (a->part != WEIGHTS_HEAD || a->rank != found->rank || a->shape[0] == found->shape[0])
+    if (a->spec.part != PARAM_HEAD || a->rank != found->rank || a->shape[0] == found->shape[0])
         return 0;
     return a->rank == 1 || a->shape[1] == found->shape[1];
 }
 
-static ssm2d_status load_array(loading *l, const weights_array *a, ssm2d_error *error)
+static ssm2d_status load_array(loading *l, const param_array *a, ssm2d_error *error)
 {
     char one[64], two[64];
     const safetensors_array *found = safetensors_find(l->file, a->name);
-    if (!found && a->part == WEIGHTS_MIXERS) {
+    if (!found && a->spec.part == PARAM_MIXER) {
         l->report.new_mixer_arrays++;
         return SSM2D_OK;
     }
-    if (!found && a->part == WEIGHTS_HEAD && l->options.new_head) {
+    if (!found && a->spec.part == PARAM_HEAD && l->options.new_head) {
         l->report.new_head = 1;
         return SSM2D_OK;
     }
@@ -143,9 +164,9 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     int mixers = 0;
     const char *first = NULL;
     for (int i = 0; i < l->w->count; i++) {
-        const weights_array *a = &l->w->arrays[i];
-        mixers += a->part == WEIGHTS_MIXERS;
-        if (a->part == WEIGHTS_MIXERS && !first && !safetensors_find(l->file, a->name))
+        const param_array *a = &l->w->arrays[i];
+        mixers += a->spec.part == PARAM_MIXER;
+        if (a->spec.part == PARAM_MIXER && !first && !safetensors_find(l->file, a->name))
             first = a->name;
     }
     if (l->report.new_mixer_arrays && l->report.new_mixer_arrays != mixers)
@@ -155,18 +176,6 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* The setting that makes the difference, when it is plain which. */
-static const char *hint_for(const loading *l, const char *name)
-{
-    if (strstr(name, ".mixer."))
-        return l->w->config.mixer.kind == &mixer_none ? ": it was made with a mixer"
-                                                      : ": its mixer has other settings";
-    if (!strcmp(name, "pos_embed")) return ": it was made with pos_embed=true";
-    if (strstr(name, "qkv.bias")) return ": it was made with qkv_bias=true";
-    if (strstr(name, "dist")) return ": it is a distilled model's, which there is not yet";
-    return "";
-}
-
 static ssm2d_status check_extra(const loading *l, ssm2d_error *error)
 {
     char shown[64];
@@ -174,25 +183,35 @@ static ssm2d_status check_extra(const loading *l, ssm2d_error *error)
         const char *name = safetensors_get(l->file, i)->name;
         if (!weights_find(l->w, name))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: has the array %s, which the model does not have%s", text_path(l->path),
-                        text_show(name, strlen(name), shown, sizeof shown), hint_for(l, name));
+                        "%s: has the array %s, which the model does not have: it was made with "
+                        "other settings (mixer, pos_embed, qkv_bias ..)",
+                        text_path(l->path), text_show(name, strlen(name), shown, sizeof shown));
     }
     return SSM2D_OK;
 }
 
-/* What files of ours say in their metadata. */
+/* What files of ours say in their metadata: the grid of the first array that depends on one. */
 static const char grid_note[] = "grid";
+
+static const param_array *first_with_grid(const weights *w)
+{
+    for (int i = 0; i < w->count; i++)
+        if (w->arrays[i].spec.resize == PARAM_GRID) return &w->arrays[i];
+    return NULL;
+}
 
 static void read_grid(loading *l)
 {
     const char *text = safetensors_metadata(l->file, grid_note);
-    const safetensors_array *pos = safetensors_find(l->file, "pos_embed");
+    const param_array *a = first_with_grid(l->w);
+    const safetensors_array *found = a ? safetensors_find(l->file, a->name) : NULL;
     int grid[2], end = 0;
-    if (l->options.old_grid[0] || !text || !pos || pos->rank != 3) return;
+    if (l->options.old_grid[0] || !text || !found || !fits_but_for_grid(a, found)) return;
     if (sscanf(text, "%5dx%5d%n", &grid[0], &grid[1], &end) != 2 || text[end] || grid[0] < 1
         || grid[1] < 1)
         return;
-    if ((size_t)grid[0] * (size_t)grid[1] + 1 == pos->shape[1])
+    const grid_axis g = grid_axis_of(&a->spec);
+    if ((size_t)grid[0] * (size_t)grid[1] + (size_t)g.prefix == found->shape[g.axis])
         memcpy(l->options.old_grid, grid, sizeof grid);
 }
 
@@ -220,9 +239,9 @@ ssm2d_status weights_load(const weights *w, const char *path, const weights_opti
     if (!status) status = check_extra(&l, error);
     for (int i = 0; i < w->count && !status; i++) status = load_array(&l, &w->arrays[i], error);
     if (!status) status = check_mixers(&l, error);
-    if (l.report.new_mixer_arrays) parts |= WEIGHTS_MIXERS;
-    if (l.report.new_head) parts |= WEIGHTS_HEAD;
-    if (!status) status = weights_init(w, (weights_part)parts, l.options.seed, params, error);
+    if (l.report.new_mixer_arrays) parts |= PARAM_MIXER;
+    if (l.report.new_head) parts |= PARAM_HEAD;
+    if (!status) status = weights_init(w, parts, l.options.seed, params, error);
     if (!status && report) *report = l.report;
     safetensors_close(file);
     return status;
@@ -232,9 +251,8 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
                           ssm2d_error *error)
 {
     char text[32];
-    int grid[2];
-    grid_of(&w->config, grid);
-    snprintf(text, sizeof text, "%dx%d", grid[0], grid[1]);
+    const param_array *first = first_with_grid(w);
+    if (first) snprintf(text, sizeof text, "%dx%d", first->spec.grid.rows, first->spec.grid.cols);
     /* "pt": what readers of PyTorch weights look for */
     const safetensors_note notes[] = {{"format", "pt"}, {grid_note, text}};
     safetensors_item *items = mem_alloc(w->context, (size_t)w->count * sizeof *items);
@@ -242,13 +260,13 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
                     text_path(path), w->count);
     for (int i = 0; i < w->count; i++) {
-        const weights_array *a = &w->arrays[i];
+        const param_array *a = &w->arrays[i];
         items[i] = (safetensors_item){
             .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
         memcpy(items[i].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
     ssm2d_status status =
-        safetensors_write(w->context, path, (size_t)w->count, items, 2, notes, error);
+        safetensors_write(w->context, path, (size_t)w->count, items, first ? 2 : 1, notes, error);
     mem_free(w->context, items);
     return status;
 }
@@ -256,18 +274,20 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
 ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out,
                             ssm2d_error *error)
 {
-    int old_grid[2], grid[2];
-    grid_of(&from->config, old_grid);
-    grid_of(&to->config, grid);
     for (int i = 0; i < to->count; i++) {
-        const weights_array *b = &to->arrays[i], *a = weights_find(from, b->name);
-        const int is_pos = !strcmp(b->name, "pos_embed");
-        if (!a || from->count != to->count
-            || (is_pos ? a->shape[2] != b->shape[2] : a->count != b->count))
+        const param_array *b = &to->arrays[i], *a = weights_find(from, b->name);
+        int same =
+            a && from->count == to->count && a->rank == b->rank && a->spec.resize == b->spec.resize;
+        const grid_axis new = grid_axis_of(&b->spec);
+        for (int k = 0; same && k < b->rank; k++)
+            same = (b->spec.resize != PARAM_KEEP && k == new.axis) || a->shape[k] == b->shape[k];
+        if (!same)
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s differs between the two models: only the image size may", b->name);
-        if (is_pos && (grid[0] != old_grid[0] || grid[1] != old_grid[1]))
-            pos_embed_resize(params + a->offset, old_grid, out + b->offset, grid, b->shape[2]);
+        const grid_axis old = grid_axis_of(&a->spec);
+        if (b->spec.resize != PARAM_KEEP && memcmp(old.cells, new.cells, sizeof old.cells))
+            grid_resize(params + a->offset, old.cells, out + b->offset, new.cells, new.prefix,
+                        b->count / b->shape[new.axis]);
         else
             memcpy(out + b->offset, params + a->offset, b->count * sizeof *out);
     }

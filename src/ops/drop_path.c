@@ -43,7 +43,7 @@ const op op_drop_path = {.name = "drop_path", .forward = forward, .backward = ba
 
 tensor *drop_path(graph *g, tensor *x, double rate)
 {
-    if (g->status || !g->training || rate == 0) return x;
+    if (g->status || !g->random || rate == 0) return x;
     if (!(rate > 0 && rate < 1)) return graph_fail(g, "drop_path: rate %g is not in [0, 1)", rate);
     const drop_path_attributes a = {rate};
     node *n = graph_add(g, &op_drop_path, 1, &x, 0, NULL, &a, sizeof a);

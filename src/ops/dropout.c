@@ -44,7 +44,7 @@ const op op_dropout = {.name = "dropout", .forward = forward, .backward = backwa
 
 tensor *dropout(graph *g, tensor *x, double rate)
 {
-    if (g->status || !g->training || rate == 0) return x;
+    if (g->status || !g->random || rate == 0) return x;
     if (!(rate > 0 && rate < 1)) return graph_fail(g, "dropout: rate %g is not in [0, 1)", rate);
     const dropout_attributes a = {rate};
     node *n = graph_add(g, &op_dropout, 1, &x, 0, NULL, &a, sizeof a);

@@ -70,5 +70,8 @@ tensor *embed(graph *g, tensor *x, tensor *cls, tensor *pos)
     if ((cls && cls->role == ROLE_VALUE) || (pos && pos->role == ROLE_VALUE))
         return graph_fail(g, "embed: cls and pos must be parameters or inputs");
     node *n = graph_add(g, &op_embed, 3, (tensor *[]){x, cls, pos}, 3, shape, NULL, 0);
-    return n ? n->out : NULL;
+    if (!n) return NULL;
+    n->out->grid = x->grid;
+    if (x->grid.rows) n->out->grid.first += cls != NULL;
+    return n->out;
 }

@@ -73,5 +73,7 @@ tensor *patches(graph *g, tensor *x, int patch)
     const size_t shape[] = {x->shape[0], x->shape[2] / p * (x->shape[3] / p), x->shape[1] * p * p};
     const patches_attributes a = {p};
     node *n = graph_add(g, &op_patches, 1, &x, 3, shape, &a, sizeof a);
-    return n ? n->out : NULL;
+    if (!n) return NULL;
+    n->out->grid = (token_grid){0, (int)(x->shape[2] / p), (int)(x->shape[3] / p)};
+    return n->out;
 }

@@ -2,7 +2,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
-#include "models/build.h"
+#include "models/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -265,12 +265,12 @@ static ssm2d_status go(trainer *t, const char *folder, const beginning *how,
              metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error)))
         return status;
     s.saved_at = now();
-    if (how->is_new) status = run_write(t->context, config, t->model_text, error);
-    if (how->is_new && !status) status = run_write(t->context, data, t->data_text, error);
+    if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
+    if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
     /* of a new run the last, which makes it one */
     if ((how->is_new || how->changed || how->restored) && !status)
-        status = run_write(t->context, train, t->settings_text, error);
+        status = file_write_text(t->context, train, t->settings_text, error);
     if (!status) status = trainer_seek(t, error);
     if (!status) tell_start(&s, how);
     if (!status) status = run_epochs(&s, error);
@@ -333,17 +333,39 @@ static ssm2d_status settings_of(const char *path, const train_identity *identity
     return status;
 }
 
-static ssm2d_status check_same(const char *path, const trainer *t, const train_identity *identity,
+/* The model that the checkpoint is for, by value: a version that knows more settings reads the
+ * text of one that knew fewer. */
+static ssm2d_status check_model(const char *path, const trainer *t, const train_identity *identity,
+                                ssm2d_error *error)
+{
+    model_config m = {0};
+    cJSON *root = NULL;
+    ssm2d_status status = json_parse(path, identity->model, strlen(identity->model), &root, error);
+    if (!status) status = model_config_from_json(path, root, NULL, &m, error);
+    if (!status) status = model_config_finish(&m, error);
+    cJSON_Delete(root);
+    if (status) return status;
+    if (t->identity.layout == identity->layout && model_config_same(&m, &t->settings.model))
+        return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: was written for another model, or by another version", text_path(path));
+}
+
+/* What the checkpoint says of the data; it may say less than this version would. */
+static ssm2d_status check_data(const char *path, const trainer *t, const train_identity *identity,
                                ssm2d_error *error)
 {
-    if (t->identity.layout != identity->layout || strcmp(t->identity.model, identity->model))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: was written for another model, or by another version", text_path(path));
-    if (strcmp(t->identity.data, identity->data))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: the data in %s are not those the run began with", text_path(path),
-                    text_path(t->settings.options.data));
-    return SSM2D_OK;
+    cJSON *old = NULL, *new = NULL;
+    ssm2d_status status = json_parse(path, identity->data, strlen(identity->data), &old, error);
+    if (!status) status = json_parse(path, t->identity.data, strlen(t->identity.data), &new, error);
+    int same = !status && cJSON_IsObject(old);
+    for (const cJSON *item = same ? old->child : NULL; item && same; item = item->next)
+        same = cJSON_Compare(item, cJSON_GetObjectItemCaseSensitive(new, item->string), 1);
+    cJSON_Delete(old);
+    cJSON_Delete(new);
+    if (status || same) return status;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the data in %s are not those the run began with",
+                text_path(path), text_path(t->settings.options.data));
 }
 
 static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error *error)
@@ -380,17 +402,14 @@ static ssm2d_status apply_changes(const train_changes *c, train_options *o, begi
 }
 
 /* Whether train.json says what the checkpoint does; who has changed it expected something of it. */
-static int same_settings(const ssm2d_context *context, const char *folder, const char *text)
+static int says_the_same(const ssm2d_context *context, const char *folder,
+                         const train_settings *settings)
 {
     char path[RUN_PATH];
-    char *found;
-    size_t size;
-    if (run_path(folder, RUN_TRAIN, path, NULL)
-        || file_read(context, path, 1 << 20, &found, &size, NULL))
-        return 0;
-    const int same = size == strlen(text) + 1 && !memcmp(found, text, size - 1);
-    mem_free(context, found);
-    return same;
+    train_settings found;
+    if (run_path(folder, RUN_TRAIN, path, NULL) || train_settings_default(&found, NULL)) return 0;
+    return !train_settings_read(context, path, 0, &found, NULL)
+           && train_settings_same(&found, settings);
 }
 
 ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks,
@@ -418,10 +437,11 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     if ((status = run_lock(folder, &lock, error))) goto done;
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = settings_of(path, &identity, &settings, error))) goto done;
-    how.restored = !same_settings(context, folder, identity.options);
+    how.restored = !says_the_same(context, folder, &settings);
     if ((status = apply_changes(changes, &settings.options, &how, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
-    if ((status = check_same(path, &t, &identity, error))) goto done;
+    if ((status = check_model(path, &t, &identity, error))) goto done;
+    if ((status = check_data(path, &t, &identity, error))) goto done;
     if ((status = checkpoint_read(c, &t.state, error))) goto done;
     if ((status = check_state(path, &t, error))) goto done;
     checkpoint_close(c);

@@ -39,19 +39,6 @@ int run_exists(const char *folder)
     return !run_path(folder, RUN_TRAIN, path, NULL) && !access(path, F_OK);
 }
 
-ssm2d_status run_write(const ssm2d_context *context, const char *path, const char *text,
-                       ssm2d_error *error)
-{
-    atomic_file file;
-    ssm2d_status status = atomic_open(context, path, &file, error);
-    if (status) return status;
-    status = atomic_write(&file, text, strlen(text), error);
-    if (!status) status = atomic_write(&file, "\n", 1, error);
-    if (!status) return atomic_commit(&file, error);
-    atomic_cancel(&file);
-    return status;
-}
-
 /* File systems without locks let everyone in: it guards against a mistake, nothing depends on
  * it. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
@@ -95,9 +82,10 @@ uint64_t run_layout(const weights *w)
 {
     uint64_t hash = HASH_START;
     for (int i = 0; i < w->count; i++) {
-        const weights_array *a = &w->arrays[i];
+        const param_array *a = &w->arrays[i];
         char text[256];
-        int size = snprintf(text, sizeof text, "%s %d %d", a->name, a->rank, a->decay);
+        int size =
+            snprintf(text, sizeof text, "%s %d %d", a->name, a->rank, a->spec.group == PARAM_DECAY);
         hash_add(&hash, text, (size_t)size);
         for (int k = 0; k < a->rank; k++) {
             uint64_t side = a->shape[k];
@@ -249,12 +237,54 @@ void run_data_free(const ssm2d_context *context, run_data *data)
 
 /* ---- a trained model ------------------------------------------------------------------------- */
 
+/* The weights in a file, for the model as it was trained. */
+static ssm2d_status load_weights(ssm2d_context *context, const char *path, run_model *m,
+                                 ssm2d_error *error)
+{
+    weights_options options = {0};
+    ssm2d_status status = weights_create(context, &m->settings.model, &m->weights, error);
+    if (status) return status;
+    m->params = mem_alloc(context, m->weights->total * sizeof *m->params);
+    if (!m->params)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", m->weights->total);
+    if (access(path, F_OK))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: is not there: it is written at the end of an epoch", text_path(path));
+    return weights_load(m->weights, path, &options, m->params, NULL, error);
+}
+
+/* The same weights for images of another size. */
+static ssm2d_status change_size(ssm2d_context *context, const int image[2], run_model *m,
+                                ssm2d_error *error)
+{
+    weights *w = NULL;
+    float *params = NULL;
+    memcpy(m->settings.model.image, image, sizeof m->settings.model.image);
+    ssm2d_status status = model_config_finish(&m->settings.model, error);
+    if (!status) status = weights_create(context, &m->settings.model, &w, error);
+    if (status) return status;
+    params = mem_alloc(context, w->total * sizeof *params);
+    if (params)
+        status = weights_resize(m->weights, m->params, w, params, error);
+    else
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", w->total);
+    if (status) {
+        mem_free(context, params);
+        weights_destroy(w);
+        return status;
+    }
+    for (int i = 0; i < w->count; i++) m->resized |= w->arrays[i].spec.resize != PARAM_KEEP;
+    mem_free(context, m->params);
+    weights_destroy(m->weights);
+    m->weights = w;
+    m->params = params;
+    return SSM2D_OK;
+}
+
 ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which,
                             const int image[2], run_model *m, ssm2d_error *error)
 {
     char path[RUN_PATH];
-    weights_options options = {0};
-    weights_report report;
     *m = (run_model){0};
     ssm2d_status status = train_settings_default(&m->settings, error);
     if (status) return status;
@@ -264,33 +294,17 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     if ((status = run_path(folder, RUN_TRAIN, path, error))) goto done;
     if ((status = train_settings_read(context, path, 0, &m->settings, error))) goto done;
     if ((status = run_data_read(context, folder, &m->data, error))) goto done;
-    model_config *config = &m->settings.model;
+    const model_config *config = &m->settings.model;
     if (config->classes != m->data.classes) {
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is %d, but data.json names %d",
                       text_path(path), config->classes, m->data.classes);
         goto done;
     }
-    if ((status = model_config_finish(config, error))) goto done;
-    if (image && image[0]) {
-        options.old_grid[0] = config->image[0] / config->patch;
-        options.old_grid[1] = config->image[1] / config->patch;
-        memcpy(config->image, image, sizeof config->image);
-        if ((status = model_config_finish(config, error))) goto done;
-    }
-    if ((status = weights_create(context, config, &m->weights, error))) goto done;
-    m->params = mem_alloc(context, m->weights->total * sizeof *m->params);
-    if (!m->params) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", m->weights->total);
-        goto done;
-    }
+    if ((status = model_config_finish(&m->settings.model, error))) goto done;
     if ((status = run_path(folder, which, path, error))) goto done;
-    if (access(path, F_OK)) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: is not there: it is written at the end of an epoch", text_path(path));
-        goto done;
-    }
-    status = weights_load(m->weights, path, &options, m->params, &report, error);
-    m->resized = !status && report.resized;
+    if ((status = load_weights(context, path, m, error))) goto done;
+    if (image && image[0] && (image[0] != config->image[0] || image[1] != config->image[1]))
+        status = change_size(context, image, m, error);
 done:
     if (status) run_model_close(context, m);
     return status;

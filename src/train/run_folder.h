@@ -52,9 +52,6 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
 ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, ssm2d_error *error);
 void run_data_free(const ssm2d_context *context, run_data *data);
 
-/* Writes text as a whole file, or not at all. */
-ssm2d_status run_write(const ssm2d_context *context, const char *path, const char *text,
-                       ssm2d_error *error);
 /* One process at a time trains in a folder. The lock goes with the process, however it ends. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error);
 void run_unlock(int lock); /* -1: there is none */

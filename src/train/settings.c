@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_KEYS = 128, MAX_KEY = 48, SHOWN = 48 };
+enum { MAX_KEYS = 128, SHOWN = 48 };
 
 static const char default_model[] = "vit-mini";
 
@@ -21,15 +21,22 @@ static void leave_open(model_config *m, int image, int channels, int classes)
     if (classes) m->classes = 0;
 }
 
+/* A model by its name, with the mixer that a run has unless it says otherwise. */
+static ssm2d_status begin_model(train_settings *s, field_source from, const char *name,
+                                ssm2d_error *error)
+{
+    ssm2d_status status = model_config_set(from, "model", name, &s->model, error);
+    if (!status) status = model_config_use_mixer(&s->model, &mixer_ssm2d, error);
+    if (!status) leave_open(&s->model, 1, 1, 1);
+    return status;
+}
+
 ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
 {
     memset(s, 0, sizeof *s);
     train_options_default(&s->options);
     s->augment = (augment_options){0}; /* short runs end sooner with the images as they are */
-    ssm2d_status status = model_config_named(default_model, &s->model, error);
-    leave_open(&s->model, 1, 1, 1);
-    s->model.mixer.kind = &mixer_ssm2d;
-    return status;
+    return begin_model(s, (field_source){.where = "model"}, default_model, error);
 }
 
 /* All settings but the model's, as they stand in train_settings. */
@@ -67,13 +74,12 @@ static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *
     others[setting_names(others)] = NULL;
     model_config m = s->model;
     ssm2d_status status = model_config_from_json(file, object, others, &m, error);
-    if (status) return status;
-    if (has(object, "model")) {
+    if (!status && has(object, "model")) {
         leave_open(&m, !has(object, "image"), !has(object, "channels"), !has(object, "classes"));
-        if (!has(object, "mixer")) m.mixer.kind = &mixer_ssm2d;
+        if (!has(object, "mixer")) status = model_config_use_mixer(&m, &mixer_ssm2d, error);
     }
-    s->model = m;
-    return SSM2D_OK;
+    if (!status) s->model = m;
+    return status;
 }
 
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
@@ -103,48 +109,35 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
 }
 
 /* All keys there are, for suggestions. */
-static ssm2d_status refuse_key(const char *where, const char *key, ssm2d_error *error)
+static ssm2d_status refuse_key(const train_settings *s, const char *where, const char *key,
+                               ssm2d_error *error)
 {
     const char *names[MAX_KEYS], *help;
-    char model_keys[MAX_KEYS][MAX_KEY], said[SHOWN];
+    char model_keys[MAX_KEYS][MODEL_KEY], shown[SHOWN];
     size_t n = setting_names(names);
-    for (int i = 0; n < MAX_KEYS - 1 && model_config_key(i, model_keys[i], MAX_KEY, &help); i++)
+    for (int i = 0; n < MAX_KEYS - 1 && model_config_key(&s->model, i, model_keys[i], &help); i++)
         names[n++] = model_keys[i];
     names[n] = NULL;
     const char *near = closest_name(key, names);
-    text_show(key, strlen(key), said, sizeof said);
+    text_show(key, strlen(key), shown, sizeof shown);
     if (near)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: there is no setting %s; did you mean %s?",
-                    where, said, near);
+                    where, shown, near);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: there is no setting %s; see ssm2d train --help",
-                where, said);
-}
-
-static int is_model_key(const char *key)
-{
-    char name[MAX_KEY];
-    const char *help;
-    for (int i = 0; model_config_key(i, name, sizeof name, &help); i++)
-        if (!strcmp(name, key)) return 1;
-    /* the layer's keys have other forms too, which only its reader knows */
-    return !strcmp(key, "mixer.complex") || !strcmp(key, "mixer.complex_form")
-           || !strcmp(key, "mixer.normalize") || !strcmp(key, "mixer.trunc");
+                where, shown);
 }
 
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error)
 {
     const setting_groups g = groups();
+    const field_source from = {.where = where};
     void *config = s;
     const ssm2d_field *f = field_find_in(g.list, key, &config);
-    if (f) return field_parse((field_source){.where = where}, f, text, config, error);
-    if (!is_model_key(key)) return refuse_key(where, key, error);
-    ssm2d_status status = model_config_set(where, key, text, &s->model, error);
-    if (!status && !strcmp(key, "model")) {
-        leave_open(&s->model, 1, 1, 1);
-        s->model.mixer.kind = &mixer_ssm2d;
-    }
-    return status;
+    if (f) return field_parse(from, f, text, config, error);
+    if (!strcmp(key, "model")) return begin_model(s, from, text, error);
+    if (!model_config_has(&s->model, key)) return refuse_key(s, where, key, error);
+    return model_config_set(from, key, text, &s->model, error);
 }
 
 cJSON *train_settings_to_json(const train_settings *s)
@@ -166,6 +159,15 @@ cJSON *train_settings_to_json(const train_settings *s)
     return NULL;
 }
 
+int train_settings_same(const train_settings *a, const train_settings *b)
+{
+    cJSON *one = train_settings_to_json(a), *two = train_settings_to_json(b);
+    const int same = one && two && cJSON_Compare(one, two, 1);
+    cJSON_Delete(one);
+    cJSON_Delete(two);
+    return same;
+}
+
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error)
 {
     model_config *m = &s->model;
@@ -173,12 +175,11 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
     if (!status) status = augment_options_check(&s->augment, error);
     if (status) return status;
     if (!m->image[0]) {
-        /* the data's size, unless it varies or cannot be cut into patches; then images are resized
-         * to the model's */
-        size_t patch = m->patch ? (size_t)m->patch : 4;
-        int fits = data->rows && data->rows % patch == 0 && data->cols % patch == 0;
-        m->image[0] = fits ? (int)data->rows : m->model->preset.image[0];
-        m->image[1] = fits ? (int)data->cols : m->model->preset.image[1];
+        /* the data's size, unless it varies or the model cannot take it; then images are resized */
+        const int rows = (int)data->rows, cols = (int)data->cols;
+        const int fits = rows && cols && m->model->family->fits(m, rows, cols);
+        m->image[0] = fits ? rows : m->model->image;
+        m->image[1] = fits ? cols : m->model->image;
     }
     if (!m->channels) m->channels = data->channels;
     if (!m->classes) m->classes = data->classes;

@@ -30,6 +30,8 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
                                  train_settings *s, ssm2d_error *error);
 /* To be freed with cJSON_Delete; NULL without memory. */
 cJSON *train_settings_to_json(const train_settings *s);
+/* Whether both say the same, whatever version wrote them. */
+int train_settings_same(const train_settings *a, const train_settings *b);
 /* Takes from the data what the model leaves open, and checks that all of it goes together. */
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error);
 

@@ -68,13 +68,14 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
 static void make_spans(trainer *t)
 {
     for (int i = 0; i < t->weights->count; i++) {
-        const weights_array *a = &t->weights->arrays[i];
+        const param_array *a = &t->weights->arrays[i];
+        const int decay = a->spec.group == PARAM_DECAY;
         param_span *last = t->span_count ? &t->spans[t->span_count - 1] : NULL;
-        const double lr = a->system ? t->settings.options.mixer_lr : 1;
-        if (last && !last->decay == !a->decay && !(last->lr < lr) && !(last->lr > lr))
+        const double lr = a->spec.group == PARAM_SYSTEM ? t->settings.options.mixer_lr : 1;
+        if (last && !last->decay == !decay && !(last->lr < lr) && !(last->lr > lr))
             last->count += a->count;
         else
-            t->spans[t->span_count++] = (param_span){a->offset, a->count, a->decay, lr};
+            t->spans[t->span_count++] = (param_span){a->offset, a->count, decay, lr};
     }
 }
 
@@ -99,7 +100,7 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
         || !t->partial || !t->spans || !t->target_numbers)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory to train %zu parameters", count);
     make_spans(t);
-    if ((status = weights_init(t->weights, WEIGHTS_ALL, seed_for(o->seed, SEED_WEIGHTS), s->weights,
+    if ((status = weights_init(t->weights, PARAM_ALL, seed_for(o->seed, SEED_WEIGHTS), s->weights,
                                error)))
         return status;
     if (s->average) memcpy(s->average, s->weights, bytes);

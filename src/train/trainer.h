@@ -3,7 +3,7 @@
 #define SSM2D_TRAIN_TRAINER_H
 
 #include "data/loader.h"
-#include "models/build.h"
+#include "models/model.h"
 #include "train/adamw.h"
 #include "train/checkpoint.h"
 #include "train/evaluate.h"

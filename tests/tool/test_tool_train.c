@@ -45,7 +45,7 @@ static void test_train(void **state)
                                         "last.safetensors", "model.safetensors", "best.safetensors",
                                         "metrics.jsonl",    "curves.svg"};
     train(in_folder("run"));
-    assert_non_null(strstr(tool.out, "vit-mini, mixer ssm2d, "));
+    assert_non_null(strstr(tool.out, "vit-mini, mixer ssm2d ("));
     assert_non_null(strstr(tool.out, "images 8 x 8 x 1, 80 to train on, 20 to test"));
     assert_non_null(strstr(tool.out, "epoch 3/3: loss "));
     assert_non_null(strstr(tool.out, "test accuracy "));
@@ -81,7 +81,7 @@ static void test_folders(void **state)
     assert_done();
     assert_non_null(strstr(tool.out, "mixer none"));
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"));
-    assert_refused(1, "kernels", "has no 2-D SSM");
+    assert_refused(1, "kernels", "has no kernels to draw");
     TOOL("train", "--resume", in_folder("run"));
     assert_done();
     assert_non_null(strstr(tool.out, "the run is complete"));
@@ -145,7 +145,7 @@ static void test_wrong(void **state)
     TOOL("train", "--out", "x", "--set", "smothing=0.1");
     assert_refused(2, "train", "did you mean smoothing?");
     TOOL("train", "--out", "x", "--set", "mixer.direction=2");
-    assert_refused(2, "train", "did you mean mixer.directions?");
+    assert_refused(2, "train", "did you mean \"mixer.directions\"?");
     TOOL("train", "--out", "x", "--set", "mixer.directions=3");
     assert_refused(2, "train", "directions");
     TOOL("train", "--out", "x", "--model", "vit-mni");

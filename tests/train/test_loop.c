@@ -35,7 +35,7 @@ static void test_learns(void **state)
     s.options.ema = 0;
     s.options.lr = 5e-3;
     s.augment = (augment_options){0};
-    s.model.drop_path = 0;
+    assert_int_equal(train_settings_set(&s, "test", "drop_path", "0", &error), SSM2D_OK);
     if (train_begin(context, path_of("run"), &s, NULL, &result, &error)) fail_msg("%s", error.line);
     if (result.test_accuracy < 0.9) fail_msg("accuracy %g", result.test_accuracy);
     /* what was saved evaluates to the same */
@@ -144,7 +144,7 @@ static void test_start(void **state)
     float *first = calloc(given->total, sizeof *first);
     assert_int_equal(weights_load(given, path, NULL, first, NULL, &error), SSM2D_OK);
     for (int i = 0; i < given->count; i++) {
-        const weights_array *a = &given->arrays[i], *b = weights_find(m.weights, a->name);
+        const param_array *a = &given->arrays[i], *b = weights_find(m.weights, a->name);
         assert_non_null(b);
         assert_memory_equal(first + a->offset, m.params + b->offset, a->count * sizeof *first);
     }
@@ -155,7 +155,7 @@ static void test_start(void **state)
     more.classes = SMALL_CLASSES + 2;
     assert_int_equal(weights_create(context, &more, &given, &error), SSM2D_OK);
     first = calloc(given->total, sizeof *first);
-    assert_int_equal(weights_init(given, WEIGHTS_ALL, 1, first, &error), SSM2D_OK);
+    assert_int_equal(weights_init(given, PARAM_ALL, 1, first, &error), SSM2D_OK);
     assert_int_equal(weights_save(given, path, first, &error), SSM2D_OK);
     free(first);
     weights_destroy(given);

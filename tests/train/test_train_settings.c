@@ -1,6 +1,8 @@
 /* Settings of a run: from text and files and back, and what is said about wrong ones. */
 #include "../io_helpers.h"
 
+#include "mixers/ssm2d_mixer.h"
+#include "models/vit.h"
 #include "train/settings.h"
 
 static void test_table(void **state)
@@ -108,19 +110,20 @@ static void test_keys(void **state)
     assert_ptr_equal(s.model.mixer.kind, &mixer_ssm2d);
     assert_int_equal(s.model.classes, 0);
     assert_int_equal(train_settings_set(&s, "--set", "mixer.directions", "2", &error), SSM2D_OK);
-    assert_int_equal(s.model.mixer.layer.directions, 2);
+    assert_int_equal(ssm2d_mixer_of(&s.model.mixer)->layer.directions, 2);
     assert_int_equal(train_settings_set(&s, "--set", "flip", "false", &error), SSM2D_OK);
     assert_int_equal(s.augment.flip, 0);
     assert_int_equal(train_settings_set(&s, "--set", "log-every", "9", &error), SSM2D_OK);
     assert_int_equal(s.options.log_every, 9);
     /* another model forgets what was said about the one before, but not the rest */
     assert_int_equal(train_settings_set(&s, "--model", "model", "vit", &error), SSM2D_OK);
-    assert_int_equal(s.model.mixer.layer.directions, 4);
+    assert_int_equal(ssm2d_mixer_of(&s.model.mixer)->layer.directions, 4);
     assert_int_equal(s.options.log_every, 9);
     static const char *const wrong[][3] = {
         {"smothing", "1", "did you mean smoothing?"},
         {"crop_paddin", "1", "did you mean crop_padding?"},
-        {"mixer.direction", "1", "did you mean mixer.directions?"},
+        {"mixer.direction", "1", "did you mean \"mixer.directions\"?"},
+        {"mixer.complxe", "true", "did you mean \"mixer.complex\"?"},
         {"xyzzyplugh", "1", "see ssm2d train --help"},
         {"flip", "maybe", "\"flip\" is \"maybe\": use true or false"},
         {"crop_padding", "-1", "\"crop_padding\" is -1: use a whole number"},
@@ -197,8 +200,8 @@ static void test_files(void **state)
     train_settings s = standard();
     io_put("o.json", good, strlen(good));
     if (train_settings_read(context, io_path("o.json"), 0, &s, &error)) fail_msg("%s", error.line);
-    assert_int_equal(s.model.dim, 48);
-    assert_int_equal(s.model.mixer.layer.n_ssm, 3);
+    assert_int_equal(vit_of(&s.model)->dim, 48);
+    assert_int_equal(ssm2d_mixer_of(&s.model.mixer)->layer.n_ssm, 3);
     assert_int_equal(s.model.image[0], 0);
     assert_int_equal(s.options.epochs, 2);
 }

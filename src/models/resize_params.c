@@ -1,4 +1,5 @@
-/* pos_embed - position embeddings for another grid: torch's bicubic interpolation. */
+/* resize_params - parameters that belong to the cells of a grid, for another grid: torch's bicubic
+ * interpolation. */
 #include "models/weights.h"
 
 #include <math.h>
@@ -19,12 +20,12 @@ static void taps_of(int at, int size, int old, int index[TAPS], double weight[TA
     }
 }
 
-void pos_embed_resize(const float *from, const int old_grid[2], float *to, const int grid[2],
-                      size_t dim)
+void grid_resize(const float *from, const int old_grid[2], float *to, const int grid[2], int prefix,
+                 size_t dim)
 {
-    memcpy(to, from, dim * sizeof *to);
-    from += dim;
-    to += dim;
+    memcpy(to, from, (size_t)prefix * dim * sizeof *to);
+    from += (size_t)prefix * dim;
+    to += (size_t)prefix * dim;
     for (int i = 0; i < grid[0]; i++) {
         int row[TAPS], col[TAPS];
         double down[TAPS], across[TAPS];

@@ -1,0 +1,108 @@
+#include "core/status.h"
+#include "graph/graph_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Makes a list large enough for `more` elements, by doubling it; 0 without memory. */
+static int grow(graph *g, void **list, size_t size, int count, int more, int *capacity)
+{
+    if (count + more <= *capacity) return 1;
+    int wanted = *capacity ? 2 * *capacity : 64;
+    while (wanted < count + more) wanted *= 2;
+    char *bigger = mem_alloc(g->context, (size_t)wanted * size);
+    if (!bigger) return graph_no_memory(g), 0;
+    if (*list) memcpy(bigger, *list, (size_t)count * size);
+    mem_free(g->context, *list);
+    *list = bigger;
+    *capacity = wanted;
+    return 1;
+}
+
+/* Writes an array down as it is in files. */
+static void add_array(graph *g, const param_spec *spec, const char *name, size_t offset, int block)
+{
+    param_array *a = &g->arrays[g->array_count++];
+    *a = (param_array){.spec = *spec, .offset = offset, .block = block};
+    a->spec.name = NULL;
+    snprintf(a->name, sizeof a->name, "%s", name);
+    a->rank = spec->file_rank ? spec->file_rank : spec->rank;
+    memcpy(a->shape, spec->file_rank ? spec->file_shape : spec->shape, sizeof a->shape);
+    a->count = 1;
+    for (int i = 0; i < a->rank; i++) a->count *= a->shape[i];
+}
+
+/* A parameter declared before under this name, or NULL; refuses another shape. */
+static tensor *known(graph *g, const char *name, int rank, const size_t *shape)
+{
+    tensor *t = graph_find(g, name);
+    if (!t) return NULL;
+    if (t->role == ROLE_PARAM && t->rank == rank
+        && !memcmp(t->shape, shape, (size_t)rank * sizeof *shape))
+        return t;
+    return graph_fail(g, "parameter %s is declared twice with different shapes", name);
+}
+
+static tensor *declare(graph *g, const char *name, int rank, const size_t *shape)
+{
+    tensor *t = graph_new_tensor(g, ROLE_PARAM, rank, shape);
+    if (!t) return NULL;
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->needs_grad = g->training;
+    t->offset = g->param_count;
+    g->param_count += t->count;
+    return t;
+}
+
+tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
+{
+    char name[sizeof((tensor *)0)->name];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    if (g->status) return NULL;
+    tensor *t = known(g, name, spec->rank, spec->shape);
+    if (t || g->status) return t;
+    if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, 1, &g->array_capacity))
+        return NULL;
+    t = declare(g, name, spec->rank, spec->shape);
+    if (t) add_array(g, spec, name, t->offset, -1);
+    return t;
+}
+
+tensor *graph_param_block(graph *g, const param_block *b, int count, const param_spec *specs)
+{
+    char name[sizeof((tensor *)0)->name], array[PARAM_NAME];
+    size_t total = 0;
+    if (g->status) return NULL;
+    for (int i = 0; i < count; i++) {
+        size_t numbers = 1;
+        for (int k = 0; k < specs[i].rank; k++) numbers *= specs[i].shape[k];
+        total += numbers;
+    }
+    snprintf(name, sizeof name, "%.80s.mixer", b->name);
+    tensor *t = known(g, name, 1, &total);
+    if (t || g->status) return t;
+    if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, count, &g->array_capacity)
+        || !grow(g, (void **)&g->blocks, sizeof *g->blocks, g->block_count, 1, &g->block_capacity))
+        return NULL;
+    t = declare(g, name, 1, &total);
+    if (!t) return NULL;
+    param_block *block = &g->blocks[g->block_count];
+    *block = *b;
+    block->first_array = g->array_count;
+    block->arrays = count;
+    block->offset = t->offset;
+    block->count = total;
+    for (int i = 0; i < count; i++) {
+        const size_t offset =
+            i ? g->arrays[g->array_count - 1].offset + g->arrays[g->array_count - 1].count
+              : t->offset;
+        snprintf(array, sizeof array, "%.90s.%.16s", name, specs[i].name);
+        add_array(g, &specs[i], array, offset, g->block_count);
+    }
+    g->block_count++;
+    return t;
+}

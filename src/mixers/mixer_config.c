@@ -1,0 +1,200 @@
+/* mixer_config - a mixer's configuration by keys: `place`, and the fields of its kind. */
+#include "core/status.h"
+#include "io/field_json.h"
+#include "io/json.h"
+#include "mixers/mixer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_NAMES = 64, KEY = 40 };
+
+static const char *const place_names[] = {
+    [PLACE_ATTN] = "attn", [PLACE_BLOCK] = "block", [PLACE_FFN] = "ffn", NULL};
+
+static const ssm2d_field place_field = {
+    "place",
+    "where the mixer is: attn (feeding attention), block (before the block) or ffn (inside the "
+    "MLP; of a model that reads the class token, the last block's then has no effect)",
+    SSM2D_KIND_CHOICE,
+    offsetof(mixer_config, place),
+    0,
+    2,
+    "attn",
+    place_names,
+    NULL};
+
+static const field_group no_fields[] = {{NULL, 0}};
+
+static const field_group *fields_of(const mixer_config *m)
+{
+    return m->kind->fields ? m->kind->fields : no_fields;
+}
+
+void mixer_config_default(const mixer *kind, mixer_config *m)
+{
+    memset(m, 0, sizeof *m);
+    m->kind = kind;
+    for (const field_group *g = fields_of(m); g->fields; g++)
+        for (const ssm2d_field *f = g->fields; f->name; f++)
+            field_set_default(f, m->own + g->offset);
+}
+
+/* The field of that name and the struct that it is a field of. */
+static const ssm2d_field *find(mixer_config *m, const char *key, void **config)
+{
+    *config = m;
+    if (!strcmp(key, place_field.name)) return &place_field;
+    *config = m->own;
+    return field_find_in(fields_of(m), key, config);
+}
+
+static int is_old(const mixer_config *m, const char *key)
+{
+    const char *const *old = m->kind->old_keys;
+    while (old && *old && strcmp(*old, key)) old++;
+    return old && *old;
+}
+
+/* An object of one key; the value is what JSON has for it (a number, a list, true), else a word. */
+static cJSON *object_of(const char *key, const char *text)
+{
+    cJSON *value, *object = cJSON_CreateObject();
+    if (json_parse("", text, strlen(text), &value, NULL)) value = cJSON_CreateString(text);
+    if (object && value && cJSON_AddItemToObject(object, key, value)) return object;
+    cJSON_Delete(value);
+    cJSON_Delete(object);
+    return NULL;
+}
+
+ssm2d_status mixer_config_set(field_source from, const char *key, const char *text, mixer_config *m,
+                              int *known, ssm2d_error *error)
+{
+    void *config;
+    const ssm2d_field *f = find(m, key, &config);
+    *known = 1;
+    if (f) return field_parse(from, f, text, config, error);
+    *known = is_old(m, key);
+    if (!*known) return SSM2D_OK;
+    cJSON *object = object_of(key, text);
+    if (!object) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a value", from.where);
+    ssm2d_status status = m->kind->read_old(from, object, m->own, error);
+    cJSON_Delete(object);
+    return status;
+}
+
+ssm2d_status mixer_config_preset(const char *settings, mixer_config *m, ssm2d_error *error)
+{
+    char key[KEY], value[KEY];
+    int length, known;
+    while (sscanf(settings, " %39[a-z_0-9]=%39s%n", key, value, &length) == 2) {
+        const field_source from = {.where = m->kind->name, .prefix = NULL};
+        ssm2d_status status = mixer_config_set(from, key, value, m, &known, error);
+        if (!status && !known)
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s has no \"%s\"", m->kind->name, key);
+        if (status) return status;
+        settings += length;
+    }
+    return SSM2D_OK;
+}
+
+ssm2d_status mixer_config_refuse(field_source from, const mixer_config *m, const char *key,
+                                 ssm2d_error *error)
+{
+    const char *names[MAX_NAMES + 1] = {"kind", place_field.name};
+    int n = 2;
+    if (!strcmp(key, "channels"))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: the \"channels\" of \"mixer\" follow from the model: leave them out",
+                    from.where);
+    for (const field_group *g = fields_of(m); g->fields; g++)
+        for (const ssm2d_field *f = g->fields; f->name && n < MAX_NAMES; f++) names[n++] = f->name;
+    for (const char *const *old = m->kind->old_keys; old && *old && n < MAX_NAMES; old++)
+        names[n++] = *old;
+    return field_refuse_key(from, key, names, error);
+}
+
+ssm2d_status mixer_config_from_json(field_source from, const cJSON *object, mixer_config *m,
+                                    ssm2d_error *error)
+{
+    mixer_config result = *m;
+    ssm2d_status status = SSM2D_OK;
+    if (m->kind->from_file) m->kind->from_file(result.own);
+    if (m->kind->read_old) status = m->kind->read_old(from, object, result.own, error);
+    for (const cJSON *item = object->child; item && !status; item = item->next) {
+        void *config;
+        const ssm2d_field *f = find(&result, item->string, &config);
+        if (f)
+            status = field_from_json(from, f, item, config, error);
+        else if (strcmp(item->string, "kind") && !is_old(m, item->string))
+            status = mixer_config_refuse(from, m, item->string, error);
+    }
+    if (!status) *m = result;
+    return status;
+}
+
+cJSON *mixer_config_to_json(const mixer_config *m)
+{
+    if (m->kind == &mixer_none) return cJSON_CreateNull();
+    cJSON *object = cJSON_CreateObject();
+    int good = object && cJSON_AddStringToObject(object, "kind", m->kind->name)
+               && field_add_to_json(object, &place_field, m);
+    for (const field_group *g = fields_of(m); g->fields; g++)
+        for (const ssm2d_field *f = g->fields; f->name && good; f++)
+            good = field_add_to_json(object, f, m->own + g->offset);
+    if (good) return object;
+    cJSON_Delete(object);
+    return NULL;
+}
+
+ssm2d_status mixer_config_check(const mixer_config *m, int channels, ssm2d_error *error)
+{
+    ssm2d_error why;
+    ssm2d_status status = m->kind->check ? m->kind->check(m->own, channels, &why) : SSM2D_OK;
+    return status ? fail(error, status, "\"mixer\": %s", why.line) : SSM2D_OK;
+}
+
+int mixer_config_key(const mixer_config *m, int i, const char **key, const char **help)
+{
+    if (i-- == 0) {
+        *key = place_field.name;
+        *help = place_field.help;
+        return 1;
+    }
+    for (const field_group *g = fields_of(m); g->fields; g++)
+        for (const ssm2d_field *f = g->fields; f->name; f++) {
+            if (i--) continue;
+            *key = f->name;
+            *help = f->help;
+            return 1;
+        }
+    return 0;
+}
+
+/* Numbers but for zeros, and choices and flags only where they are not the default. */
+static int worth_saying(const mixer_config *m, const ssm2d_field *f, const char *value)
+{
+    if (f->kind == SSM2D_KIND_INT) return strcmp(value, "0") != 0;
+    if (m->kind->headline && !strcmp(f->name, m->kind->headline)) return 1;
+    return !f->default_value || strcmp(value, f->default_value);
+}
+
+const char *mixer_config_text(const mixer_config *m, char *text, size_t size)
+{
+    char value[64];
+    size_t used = (size_t)snprintf(text, size, "%s", m->kind->name);
+    const char *before = " (";
+    for (const field_group *g = fields_of(m); g->fields; g++)
+        for (const ssm2d_field *f = g->fields; f->name && used < size; f++) {
+            field_print(f, m->own + g->offset, value, sizeof value);
+            if (!worth_saying(m, f, value)) continue;
+            const int bare = f->kind == SSM2D_KIND_CHOICE || f->kind == SSM2D_KIND_FLAG;
+            const char *name = f->kind == SSM2D_KIND_CHOICE ? "" : f->name;
+            if (f->kind == SSM2D_KIND_FLAG) *value = 0;
+            used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", before, name,
+                                     bare ? "" : " ", value);
+            before = ", ";
+        }
+    if (*before == ',' && used < size) snprintf(text + used, size - used, ")");
+    return text;
+}
