@@ -404,6 +404,12 @@ static void overlapping_attention(graph *g)
     attention_of(g, q, k, v, &(attention_options){.heads = 1});
 }
 
+static void rearrange_to(graph *g, tensor *x, const int *index, size_t count, size_t tokens,
+                         size_t groups)
+{
+    rearrange(g, x, index, count, &(rearrange_shape){2, groups, tokens, 1, {0}});
+}
+
 static void refuse(graph *g, int which)
 {
     tensor *x = input(g, 3, 2, 3, 4, 0), *flat = input(g, 2, 3, 5, 0, 0);
@@ -440,6 +446,11 @@ static void refuse(graph *g, int which)
     case 31: attention_with(g, x, 2, 0); break;
     case 32: attention_with(g, x, 0, 3); break;
     case 33: attention_with(g, x, 0, 1); break;
+    case 35: rearrange_to(g, x, (int[]){0, 3}, 2, 2, 1); break;
+    case 36: rearrange_to(g, x, (int[]){0, -2}, 2, 2, 1); break;
+    case 37: rearrange_to(g, x, (int[]){0, 1, 2}, 3, 2, 1); break;
+    case 38: rearrange_to(g, x, (int[]){0, 1}, 2, 4, 1); break;
+    case 39: merge(g, x, 2, 2); break;
     case 34: overlapping_attention(g); break;
     case 25: softmax(g, columns(g, flat, 1, 2)); break;
     case 26: columns(g, flat, 3, 3); break;
@@ -486,6 +497,11 @@ static const char *const words[] = {
     "attention: 2 images cannot have the masks of 3 groups",
     "attention: a mask holds -inf",
     "attention: columns of q, k and v overlap",
+    "rearrange: token 1 is to be token 3 of 3",
+    "rearrange: token 1 is to be token -2 of 3",
+    "rearrange: 3 tokens of each of 2 images in (2, 3, 4) cannot be",
+    "rearrange",
+    "merge: tokens (2, 3, 4) are not a grid of 2 x 2",
     "last"};
 
 static void first_error_is_kept(void **state)

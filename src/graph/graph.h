@@ -129,6 +129,8 @@ node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank,
 /* Columns [first, first + count) of x: a tensor in the memory of x, with the rows of x. Gradients
  * go to where they belong in that of x. Only operators that say so (op.strided_in) take it. */
 tensor *columns(graph *g, tensor *x, size_t first, size_t count);
+/* Keep the first error; return NULL. */
+void *graph_no_memory(graph *g);
 tensor *graph_fail(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tensor *graph_find(const graph *g, const char *name); /* NULL when there is none */
 

@@ -49,6 +49,20 @@ tensor *attention_of(graph *g, tensor *q, tensor *k, tensor *v, const attention_
 tensor *patches(graph *g, tensor *x, int patch);
 /* y[b] = [cls; x[b]] + pos.  x: [B][T][D], cls: [1][1][D] or NULL, pos: [1][T+1 or T][D] or NULL */
 tensor *embed(graph *g, tensor *x, tensor *cls, tensor *pos);
+/* How rearranged tokens are grouped: y: [images*groups][tokens][tokens_per_row*D]. */
+typedef struct rearrange_shape {
+    size_t images, groups, tokens, tokens_per_row;
+    token_grid grid; /* of y; rows 0: none */
+} rearrange_shape;
+
+/* Tokens in another order, the same for all images: y's t-th token of an image is x's token
+ * index[t], or zeros when index[t] is -1. Windows, shifts and padding are such orders, and their
+ * way back. x: [images*I][T][D]; index: [count], count = groups * tokens * tokens_per_row, copied. */
+tensor *rearrange(graph *g, tensor *x, const int *index, size_t count, const rearrange_shape *to);
+/* Neighbours 2 x 2 of a grid side by side, in the order [row, column parity] (even, even), (odd,
+ * even), (even, odd), (odd, odd); an odd side is padded with zeros. x: [B][rows*cols][D], y:
+ * [B][(rows+1)/2 * (cols+1)/2][4*D]. */
+tensor *merge(graph *g, tensor *x, int rows, int cols);
 /* y[b] = x[b][t].  x: [B][T][D], y: [B][D] */
 tensor *take_token(graph *g, tensor *x, int t);
 /* y[b] = mean of x[b] over tokens */
