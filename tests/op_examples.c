@@ -127,6 +127,20 @@ static tensor *linear_example(maker *m, int v)
                   s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
 }
 
+static tensor *scale_shift_example(maker *m, int v)
+{
+    static const struct {
+        size_t rows, width, weights, row;
+        int gamma, beta, view;
+    } s[] = {{5, 7, 1, 0, 1, 1, 0},    {1, 1, 1, 0, 1, 1, 0},  {70, 19, 2, 1, 1, 1, 1},
+             {4500, 3, 2, 0, 1, 1, 0}, {9, 16, 1, 0, 0, 1, 0}, {9, 5, 3, 2, 1, 0, 1}};
+    tensor *x = s[v].view ? give_columns(m, SHAPE(s[v].rows, s[v].width))
+                          : give(m, SHAPE(s[v].rows, s[v].width));
+    tensor *gamma = s[v].gamma ? weight(m, "gamma", SHAPE(s[v].weights, s[v].width)) : NULL;
+    tensor *beta = s[v].beta ? weight(m, "beta", SHAPE(s[v].weights, s[v].width)) : NULL;
+    return scale_shift(m->g, x, gamma, beta, s[v].row);
+}
+
 static tensor *layer_norm_example(maker *m, int v)
 {
     static const size_t shape[][3] = {{2, 3, 5},  {1, 1, 2},    {3, 1, 16}, {1, 4, 37},
@@ -335,6 +349,7 @@ static const struct {
     {"patches", 3, patches_example},
     {"rearrange", 9, rearrange_example},
     {"scale", 8, scale_example},
+    {"scale_shift", 6, scale_shift_example},
     {"sigmoid", 8, sigmoid_example},
     {"silu", 8, silu_example},
     {"softmax", 5, softmax_example},

@@ -450,6 +450,10 @@ static void refuse(graph *g, int which)
     case 36: rearrange_to(g, x, (int[]){0, -2}, 2, 2, 1); break;
     case 37: rearrange_to(g, x, (int[]){0, 1, 2}, 3, 2, 1); break;
     case 38: rearrange_to(g, x, (int[]){0, 1}, 2, 4, 1); break;
+    case 40: scale_shift(g, x, NULL, NULL, 0); break;
+    case 41: scale_shift(g, x, flat, NULL, 0); break;
+    case 42: scale_shift(g, x, NULL, input(g, 1, 4, 0, 0, 0), 1); break;
+    case 43: scale_shift(g, x, scale(g, input(g, 1, 4, 0, 0, 0), 2), NULL, 0); break;
     case 39: merge(g, x, 2, 2); break;
     case 34: overlapping_attention(g); break;
     case 25: softmax(g, columns(g, flat, 1, 2)); break;
@@ -502,6 +506,10 @@ static const char *const words[] = {
     "rearrange: 3 tokens of each of 2 images in (2, 3, 4) cannot be",
     "rearrange",
     "merge: tokens (2, 3, 4) are not a grid of 2 x 2",
+    "scale_shift",
+    "scale_shift: input (2, 3, 4) does not fit row 0 of (3, 5)",
+    "scale_shift: input (2, 3, 4) does not fit row 1 of (4)",
+    "scale_shift: gamma and beta must be parameters or inputs, not 0:scale",
     "last"};
 
 static void first_error_is_kept(void **state)

@@ -16,6 +16,9 @@
 tensor *linear(graph *g, tensor *x, tensor *w, tensor *b);
 /* y = (x - mean)/sqrt(var + eps) * gamma + beta over the last axis, biased variance */
 tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps);
+/* y = x * gamma + beta over the last axis D, gamma and beta being row `row` of [..][D]; one of them
+ * may be NULL */
+tensor *scale_shift(graph *g, tensor *x, tensor *gamma, tensor *beta, size_t row);
 /* Multi-head attention over tokens. qkv: [B][T][3*D], row = which*D + head*(D/heads) + d; y:
  * [B][T][D], heads side by side; y = softmax(q k^T / sqrt(D/heads)) v */
 tensor *attention(graph *g, tensor *qkv, int heads);
