@@ -100,6 +100,14 @@ typedef enum ssm2d_values { SSM2D_REAL, SSM2D_POLAR, SSM2D_CARTESIAN } ssm2d_val
  * which can be streamed. */
 typedef enum ssm2d_pair { SSM2D_PAIR_BOTH, SSM2D_PAIR_COLUMNS } ssm2d_pair;
 
+/* Which of the K = directions * n_ssm systems serves channel h of direction r:
+ *     authors     (r*H + h) mod K, as published. When K divides H, all directions of a channel use
+ *                 one system, and the layer cannot tell left from right or top from bottom.
+ *     distinct    (h + r*n_ssm) mod K: the directions of a channel use different systems.
+ * With share_directions K is n_ssm and the system is h mod K for either. The row of C is r*H + h with
+ * c_per_channel (shared: h), else the number of the system. */
+typedef enum ssm2d_assign { SSM2D_ASSIGN_AUTHORS, SSM2D_ASSIGN_DISTINCT } ssm2d_assign;
+
 typedef struct ssm2d_config {
     int channels;         /* H; no default, must be set */
     int d_state;          /* N, coordinates of the state of one system */
@@ -115,6 +123,7 @@ typedef struct ssm2d_config {
     int layer_norm;       /* LayerNorm over channels at the end, eps 1e-5 */
     int trunc_rows;       /* kernel cut to this many rows; 0: as many as the grid has */
     int trunc_cols;
+    ssm2d_assign assign; /* which system serves which channel */
 } ssm2d_config;
 
 /* The paper's layer: d_state 16, n_ssm 8, 2 directions, relaxed, real, with skip. channels is 0 and

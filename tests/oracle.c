@@ -48,7 +48,8 @@ static scalars scalars_of(const ssm2d_config *config, const arrays *raw, int dir
     int H = config->channels, N = config->d_state, S = config->n_ssm,
         shared = config->share_directions;
     int K = shared ? S : config->directions * S;
-    int system = shared ? channel % S : (direction * H + channel) % K;
+    int first = config->assign == SSM2D_ASSIGN_DISTINCT ? direction * S : direction * H;
+    int system = shared ? channel % S : (first + channel) % K;
     int row = !config->c_per_channel ? system : shared ? channel : direction * H + channel;
     int rows = !config->c_per_channel ? K : shared ? H : config->directions * H;
 

@@ -41,6 +41,7 @@ ssm2d_config random_config(rng *r)
     c.layer_norm = c.channels >= 7 && below(r, 3) == 0; /* over a few channels it is all rounding */
     c.trunc_rows = below(r, 3) ? 0 : 1 + below(r, 12);
     c.trunc_cols = below(r, 3) ? 0 : 1 + below(r, 12);
+    c.assign = below(r, 2) ? SSM2D_ASSIGN_DISTINCT : SSM2D_ASSIGN_AUTHORS;
     return c;
 }
 
@@ -84,13 +85,13 @@ const char *problem_text(const problem *p)
     const ssm2d_config *c = &p->config;
     snprintf(text, sizeof text,
              "%zux%zux%zu channels=%d d_state=%d n_ssm=%d directions=%d%s%s norm=%s "
-             "values=%s%s%s%s%s trunc=%dx%d",
+             "values=%s%s%s%s%s%s trunc=%dx%d",
              p->batch, p->rows, p->cols, c->channels, c->d_state, c->n_ssm, c->directions,
              c->directions == 2 ? (c->pair == SSM2D_PAIR_COLUMNS ? " columns" : " both") : "",
              c->average ? " average" : "", norms[c->norm], values[c->values],
              c->share_directions ? " shared" : "", c->c_per_channel ? " c_per_channel" : "",
-             c->skip ? " skip" : "", c->layer_norm ? " layer_norm" : "", c->trunc_rows,
-             c->trunc_cols);
+             c->assign == SSM2D_ASSIGN_DISTINCT ? " distinct" : "", c->skip ? " skip" : "",
+             c->layer_norm ? " layer_norm" : "", c->trunc_rows, c->trunc_cols);
     return text;
 }
 

@@ -4,7 +4,7 @@
  * FFTW, if the test is built with it, and taken there and back. */
 #include "core/cpu.h"
 #include "core/rng.h"
-#include "layer/fft_line.h"
+#include "conv/fft_line.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,6 +3,7 @@
 #include "graph_helpers.h"
 #include "problem.h"
 
+#include "graph_helpers.h"
 #include "ops/ops.h"
 
 #include <math.h>

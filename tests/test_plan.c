@@ -158,6 +158,24 @@ static void limited_memory(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* Planning the largest sides there are, for every algorithm and auto: refused or not, it must not
+ * take time that grows with the cells. */
+static void largest_grid(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    ssm2d_config c = config_of(8);
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.rows = o.cols = 1 << 20;
+    o.inference = 1;
+    for (int i = -1; i < 0 || ssm2d_algorithm_name(i); i++) {
+        ssm2d_plan *plan;
+        o.algorithm = i < 0 ? "auto" : ssm2d_algorithm_name(i);
+        if (!ssm2d_plan_create(context, &c, &o, &plan, NULL)) ssm2d_plan_destroy(plan);
+    }
+    ssm2d_context_destroy(context);
+}
+
 /* Only the context must outlive what is made from it. */
 static void plan_may_go_first(void **state)
 {
@@ -263,7 +281,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_plans),         cmocka_unit_test(automatic_plans),
         cmocka_unit_test(inference),         cmocka_unit_test(limited_memory),
-        cmocka_unit_test(plan_may_go_first), cmocka_unit_test(bad_strides)};
+        cmocka_unit_test(plan_may_go_first), cmocka_unit_test(bad_strides),
+        cmocka_unit_test(largest_grid)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,6 +242,41 @@ static void mirror_symmetric(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* When the number of systems divides that of the channels, `authors` gives all directions of a
+ * channel the same system: the layer commutes with the mirror images of its directions, and cannot
+ * tell one side from the other. With `distinct` it can. */
+static void assign_and_symmetry(void **state)
+{
+    (void)state;
+    rng r = rng_seed(31);
+    ssm2d_context *context = context_of(1);
+    int wrong = 0;
+    for (int directions = 2; directions <= 4; directions += 2)
+        for (int assign = 0; assign < 2; assign++)
+            for (int k = 0; ssm2d_algorithm_name(k); k++) {
+                const char *algorithm = ssm2d_algorithm_name(k);
+                ssm2d_config c = small_config(2 * 3 * directions, 4, 3, directions);
+                c.assign = assign ? SSM2D_ASSIGN_DISTINCT : SSM2D_ASSIGN_AUTHORS;
+                problem p = problem_make(c, 2, 6, 5, &r);
+                double *y = forward(context, &p, SSM2D_DOUBLE, algorithm, p.u);
+                /* of both axes for two directions, of either one for four */
+                double *mirror = mirrored(&p, p.u, directions == 2, 1);
+                double *got = forward(context, &p, SSM2D_DOUBLE, algorithm, mirror);
+                double *want = mirrored(&p, y, directions == 2, 1);
+                if (!assign) {
+                    wrong += differs(algorithm, got, want, p.cells, 1e-12);
+                } else {
+                    double most = 0;
+                    for (size_t i = 0; i < p.cells; i++) most = fmax(most, fabs(got[i] - want[i]));
+                    if (most < 1e-3) fail_msg("%s with distinct is symmetric", algorithm);
+                }
+                free(mirror), free(want), free(y), free(got);
+                problem_free(&p);
+            }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
 /* The same parameters serve any grid: the smaller kernel is the corner of the larger one. */
 static void small_kernel_is_a_corner(void **state)
 {
@@ -335,7 +370,7 @@ int main(void)
         cmocka_unit_test(relaxed_keeps_ones),          cmocka_unit_test(adjoint_and_linear),
         cmocka_unit_test(shift_equivariant),           cmocka_unit_test(mirror_symmetric),
         cmocka_unit_test(small_kernel_is_a_corner),    cmocka_unit_test(extreme_values_stay_finite),
-        cmocka_unit_test(layer_norm_of_one_channel),
+        cmocka_unit_test(layer_norm_of_one_channel),   cmocka_unit_test(assign_and_symmetry),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,13 @@
 /* Threads: their number changes no bit, a plan serves several threads at once, and a forked child
  * goes on. */
+#define _GNU_SOURCE /* affinity */
 #include "problem.h"
 
+#include "core/processors.h"
+
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,11 +198,94 @@ static void child_goes_on(void **state)
     }
 }
 
+/* A signal that the program's own thread blocks stays pending: no worker takes it. */
+static void workers_take_no_signals(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(4);
+    sigset_t set, before, pending;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    kill(getpid(), SIGUSR1); /* would end the process in a thread that does not block it */
+    rng r = rng_seed(3);
+    problem p = problem_make(random_config(&r), 2, 5, 5, &r);
+    answer a = run(context, &p, SSM2D_FLOAT, NULL, DENSE, DENSE);
+    sigpending(&pending);
+    assert_int_equal(sigismember(&pending, SIGUSR1), 1);
+    int which;
+    sigwait(&set, &which);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    answer_free(&a);
+    problem_free(&p);
+    ssm2d_context_destroy(context);
+}
+
+static void quotas(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int want;
+    } max[] = {{"max 100000\n", 0},
+               {"100000 100000\n", 1},
+               {"150000 100000\n", 2},
+               {"400000 100000\n", 4},
+               {"1 100000\n", 1},
+               {"", 0},
+               {"100000", 0},
+               {"0 100000", 0},
+               {"100000 0", 0},
+               {"-5 100000", 0},
+               {"many 100000", 0},
+               {"100000 max", 0},
+               {"99999999999999999999 1", 0}};
+    for (size_t i = 0; i < sizeof max / sizeof *max; i++)
+        assert_int_equal(quota_from_cpu_max(max[i].text), max[i].want);
+    assert_int_equal(quota_from_cfs("-1\n", "100000\n"), 0);
+    assert_int_equal(quota_from_cfs("250000\n", "100000\n"), 3);
+    assert_int_equal(quota_from_cfs("250000\n", "\n"), 0);
+    assert_int_equal(quota_from_cfs("", ""), 0);
+
+    const char *text = "12:cpuset:/x\n4:cpu,cpuacct:/docker/abc\nbroken\n7:\n0::/user.slice/a\n";
+    char path[32];
+    assert_int_equal(cgroup_path(text, "cpu", path, sizeof path), 1);
+    assert_string_equal(path, "/docker/abc");
+    assert_int_equal(cgroup_path(text, "", path, sizeof path), 1);
+    assert_string_equal(path, "/user.slice/a");
+    assert_int_equal(cgroup_path(text, "cpuacct", path, sizeof path), 1);
+    assert_int_equal(cgroup_path(text, "acct", path, sizeof path), 0);
+    assert_int_equal(cgroup_path(text, "cpu", path, 11), 0); /* one short */
+    assert_int_equal(cgroup_path("", "cpu", path, sizeof path), 0);
+    assert_int_equal(cgroup_path("1:cpu:", "cpu", path, sizeof path), 0);
+    assert_int_equal(cgroup_path("1:cpu:x", "cpu", path, sizeof path), 0);
+    assert_true(processors_available() >= 1);
+}
+
+/* A process that may use one processor gets one thread. */
+static void affinity_is_kept(void **state)
+{
+    (void)state;
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
+        if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    ssm2d_context *context = context_of(0);
+    assert_int_equal(ssm2d_context_threads(context), 1);
+    ssm2d_context_destroy(context);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_nothing),
                                        cmocka_unit_test(one_plan_many_threads),
-                                       cmocka_unit_test(child_goes_on)};
+                                       cmocka_unit_test(child_goes_on),
+                                       cmocka_unit_test(workers_take_no_signals),
+                                       cmocka_unit_test(quotas),
+                                       cmocka_unit_test(affinity_is_kept)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,15 @@ class Config:
         second = (False, True) if self.pair == "columns" else (True, True)
         return ((False, False), second)[:self.directions]
 
+    @property
+    def first_systems(self) -> tuple:
+        """For each direction that has systems of its own (one when they share them): channel h uses system first + h,
+        modulo the number of systems."""
+        if self.share_directions:
+            return (0,)
+        step = self.n_ssm if self.assign == "distinct" else self.channels
+        return tuple(r * step for r in range(self.directions))
+
 
 def _restore(values: dict) -> Config:
     return Config(**values)

@@ -5,6 +5,8 @@ import pathlib
 
 import numpy as np
 
+import ssm2d
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = pathlib.Path(os.environ.get("SSM2D_GOLDEN") or ROOT / "tests" / "golden")
 MODELS = pathlib.Path(os.environ.get("SSM2D_GOLDEN_MODELS") or ROOT / "tests" / "golden-models")
@@ -20,11 +22,13 @@ except ImportError:
 
 
 def options_of(case: dict) -> dict:
-    """Options of the layer from a golden case, or from the mixer of a golden model."""
-    options = {name: case[name] for name in ("d_state", "n_ssm", "directions", "norm", "share_directions",
-                                             "c_per_channel", "skip")}
-    options["layer_norm"] = case["normalize"]
-    options["complex"] = case["complex_form"] if case["complex"] else False
+    """Options of the layer from a golden case, or from the mixer of a model: those that are spelt as the library's, and
+    the golden cases' own keys."""
+    options = {name: case[name] for name in ssm2d.options if name in case and name != "channels"}
+    if "normalize" in case:
+        options["layer_norm"] = case["normalize"]
+    if "complex" in case:
+        options["complex"] = case["complex_form"] if case["complex"] else False
     if case.get("trunc"):
         options["trunc"] = case["trunc"]
     return options

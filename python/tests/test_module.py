@@ -27,7 +27,11 @@ VARIANTS = [dict(directions=r, complex=c, norm=n, **more) for r, c, n, more in (
     (2, True, "half", dict(share_directions=True, average=True)),
     (4, "cartesian", "relaxed", dict(c_per_channel=True, skip=False)),
     (2, "polar", "paper", dict(pair="columns", trunc=(2, 3))),
-    (4, False, "relaxed", dict(share_directions=True, c_per_channel=True)))]
+    (4, False, "relaxed", dict(share_directions=True, c_per_channel=True)),
+    (4, False, "relaxed", dict(assign="distinct")),
+    (2, True, "relaxed", dict(assign="distinct", c_per_channel=True)),
+    (4, False, "half", dict(assign="distinct", c_per_channel=True)),
+    (4, False, "relaxed", dict(assign="distinct", share_directions=True)))]
 
 
 def make(channels=6, *, dtype=torch.float64, **options) -> SSM2d:

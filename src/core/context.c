@@ -1,22 +1,22 @@
 #include "core/context.h"
 
+#include "core/arith.h"
+#include "core/processors.h"
 #include "core/status.h"
 
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { ALIGNMENT = 64, MOST_THREADS = 1024 };
+enum { ALIGNMENT = 64, MAX_THREADS = 1024 };
 
-static void *take_malloc(size_t bytes, void *user)
+static void *default_allocate(size_t bytes, void *user)
 {
     (void)user;
     return malloc(bytes);
 }
 
-static void give_free(void *memory, void *user)
+static void default_release(void *memory, void *user)
 {
     (void)user;
     free(memory);
@@ -42,12 +42,6 @@ void mem_free(const ssm2d_context *context, void *memory)
     context->release(raw, context->user);
 }
 
-static int processors(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : (int)n;
-}
-
 ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_context **out,
                                   ssm2d_error *error)
 {
@@ -57,17 +51,17 @@ ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_co
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "context=NULL: there is nowhere to put the result");
     *out = NULL;
-    if (o.threads < 0 || o.threads > MOST_THREADS)
+    if (o.threads < 0 || o.threads > MAX_THREADS)
         return fail(error, SSM2D_ERROR_ARGUMENT, "threads=%d: use 1 to %d, or 0 for all processors",
-                    o.threads, MOST_THREADS);
+                    o.threads, MAX_THREADS);
     if (!o.allocate != !o.release)
         return fail(error, SSM2D_ERROR_ARGUMENT, "allocate and release: give both or neither");
-    ssm2d_context c = {o.allocate ? o.allocate : take_malloc, o.release ? o.release : give_free,
-                       o.user, NULL, CPU_BASELINE};
+    ssm2d_context c = {o.allocate ? o.allocate : default_allocate,
+                       o.release ? o.release : default_release, o.user, NULL, CPU_BASELINE};
     ssm2d_status status = cpu_choose(o.cpu, &c.cpu, error);
     if (status) return status;
 
-    int threads = o.threads ? o.threads : processors();
+    int threads = o.threads ? o.threads : min_int(processors_available(), MAX_THREADS);
     ssm2d_context *context = mem_alloc(&c, sizeof c);
     void *memory = mem_alloc(&c, pool_bytes(threads));
     if (!context || !memory) {

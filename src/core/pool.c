@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -23,19 +24,23 @@ typedef struct worker {
     int index;
 } worker;
 
+/* Each number that threads write while others wait for another one has a cache line of its own. */
+#define OWN_LINE _Alignas(64)
+
 struct pool {
-    _Atomic unsigned round; /* counts runs; workers wait for it to change */
-    _Atomic size_t next;    /* the next task number */
-    _Atomic int working;    /* workers that have not left this round */
-    _Atomic int sleepers;
-    _Atomic int busy;
-    _Atomic int quit;
+    /* written between runs only */
     size_t tasks;
     pool_task run;
     void *arg;
     int threads;
-    _Atomic unsigned generation; /* of forks, at the time the threads were started */
-    _Atomic unsigned restarting; /* the generation that some thread is starting them for */
+    _Atomic int quit;
+    _Atomic unsigned generation;     /* of forks, at the time the threads were started */
+    _Atomic unsigned restarting;     /* the generation that some thread is starting them for */
+    OWN_LINE _Atomic unsigned round; /* counts runs; workers wait for it to change */
+    OWN_LINE _Atomic size_t next;    /* the next task number */
+    OWN_LINE _Atomic int working;    /* workers that have not left this round */
+    OWN_LINE _Atomic int busy;       /* a thread is in pool_run */
+    OWN_LINE _Atomic int sleepers;   /* with the lock that guards it */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     worker workers[];
@@ -103,6 +108,10 @@ static int start_threads(pool *p)
     atomic_init(&p->quit, 0);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
+    /* Workers inherit a mask that blocks every signal: handlers run in the program's own threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     int running = 1;
     for (; running < p->threads; running++) {
         worker *w = &p->workers[running];
@@ -110,6 +119,7 @@ static int start_threads(pool *p)
         w->index = running;
         if (pthread_create(&w->thread, NULL, work, w)) break;
     }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return running;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Makes a list large enough for `more` elements, by doubling it; 0 without memory. */
+/* Makes a list large enough for `more` elements, by doubling it; returns whether it is. */
 static int grow(graph *g, void **list, size_t size, int count, int more, int *capacity)
 {
     if (count + more <= *capacity) return 1;

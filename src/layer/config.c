@@ -11,6 +11,7 @@ enum { MAX_CHANNELS = 1 << 20, MAX_STATE = 1 << 12, MAX_SYSTEMS = 1 << 16, MAX_T
 static const char *const pair_names[] = {"both", "columns", NULL};
 static const char *const norm_names[] = {"none", "half", "relaxed", "paper", NULL};
 static const char *const values_names[] = {"real", "polar", "cartesian", NULL};
+static const char *const assign_names[] = {"authors", "distinct", NULL};
 static const int directions_allowed[] = {1, 2, 4, 0};
 
 #define PLACE(name) offsetof(ssm2d_config, name)
@@ -46,6 +47,8 @@ const ssm2d_field layer_fields[] = {
     FLAG(layer_norm, "false", "LayerNorm over channels at the end"),
     NUMBER(trunc_rows, 0, MAX_TRUNC, "0", "cuts the kernel to this many rows; 0: all"),
     NUMBER(trunc_cols, 0, MAX_TRUNC, "0", "cuts the kernel to this many columns; 0: all"),
+    CHOICE(assign, assign_names, "authors",
+           "systems of a channel: as published, or a different one for each direction"),
     {0}};
 
 enum { FIELDS = sizeof layer_fields / sizeof *layer_fields - 1 };

@@ -3,6 +3,8 @@
  * One task per system; states of a row of cells at a time. The adjoint needs the states of all
  * rows, last to first: it keeps one row of every `state_block` and computes a block anew from
  * there, so that memory grows with the square root of the rows. */
+#include "core/arith.h"
+#include "layer/assign.h"
 #include "layer/layer_internal.h"
 
 #include <math.h>
@@ -23,10 +25,7 @@ static size_t row_numbers(const ssm2d_plan *p)
 {
     return (size_t)p->trunc_cols * 2 * (size_t)p->wide;
 }
-static int blocks(const ssm2d_plan *p)
-{
-    return (p->trunc_rows + p->state_block - 1) / p->state_block;
-}
+static int blocks(const ssm2d_plan *p) { return div_up(p->trunc_rows, p->state_block); }
 
 /* Scratch of one worker: inference [2 rows]; else [block][kept rows][2 gradient rows][one row of
  * numbers]. */
@@ -57,8 +56,11 @@ static void generate_system(void *arg, size_t k, int worker)
          *before = now + row_numbers(p);
     for (int i = 0; i < p->trunc_rows; i++) {
         f->kernel_row(now, before, coef, i, p->trunc_cols, p->width);
-        for (size_t c = k; c < (size_t)t->out.rows; c += (size_t)p->systems) {
-            real *out = t->out.base + (ptrdiff_t)c * t->out.c_step + i * t->out.i_step;
+        for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
+             c = next_c_row(&p->config, k, c)) {
+            const ptrdiff_t place = t->out.place ? t->out.place(p, (int)c) : (ptrdiff_t)c;
+            if (place < 0) continue;
+            real *out = t->out.base + place * t->out.c_step + i * t->out.i_step;
             f->kernel_emit(out, t->out.j_step, now, REGION(real, t->ws, c) + 2 * c * W, i == 0,
                            p->trunc_cols, p->width);
             if (i == 0) out[0] = REGION(real, t->ws, centre)[c];
@@ -93,7 +95,8 @@ static void adjoint_system(void *arg, size_t k, int worker)
     real *dnow = kept + (size_t)blocks(p) * row, *dbefore = dnow + row, *numbers = dbefore + row;
 
     memset(dcoef, 0, COEFS * W * sizeof(real));
-    for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems)
+    for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
+         c = next_c_row(&p->config, k, c))
         memset(REGION(real, t->ws, dc) + 2 * c * W, 0, 2 * W * sizeof(real));
     for (int b = 0; b + 1 < blocks(p); b++) {
         for (int i = b * m; i < (b + 1) * m; i++) {
@@ -106,7 +109,7 @@ static void adjoint_system(void *arg, size_t k, int worker)
     }
     memset(dnow, 0, row * sizeof(real));
     for (int b = blocks(p) - 1; b >= 0; b--) {
-        int first = b * m, end = first + m < T1 ? first + m : T1;
+        int first = b * m, end = min_int(first + m, T1);
         const real *above = b ? kept + (size_t)(b - 1) * row : NULL; /* the row before the block */
         for (int i = first; i < end; i++) {
             real *now = block + (size_t)(i - first) * row;
@@ -114,7 +117,8 @@ static void adjoint_system(void *arg, size_t k, int worker)
         }
         for (int i = end - 1; i >= first; i--) {
             real *now = block + (size_t)(i - first) * row;
-            for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {
+            for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
+                 c = next_c_row(&p->config, k, c)) {
                 t->fetch(p, t->source, (int)c, i, numbers);
                 if (i == 0) REGION(real, t->ws, dcentre)[c] = numbers[0];
                 if (i > 0) numbers[0] *= border;

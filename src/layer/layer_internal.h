@@ -1,12 +1,13 @@
-/* parts - the pieces of the layer that are compiled for each number type, in the order a forward
+/* layer_internal - the pieces of the layer that are compiled for each number type, in the order a forward
  * pass uses them. */
-#ifndef SSM2D_LAYER_PARTS_H
-#define SSM2D_LAYER_PARTS_H
+#ifndef SSM2D_LAYER_LAYER_INTERNAL_H
+#define SSM2D_LAYER_LAYER_INTERNAL_H
 
 #include "core/real.h"
+#include "conv/conv.h"
 #include "layer/layer_names.h"
-#include "simd/simd_table.h"
 #include "layer/plan.h"
+#include "simd/simd_table.h"
 
 /* system.c: raw parameters -> coef, c, centre, d, norm; and back: dcoef, dc, dcentre, dd -> dparams
  * (added to). */
@@ -16,11 +17,12 @@ double system_border(const ssm2d_plan *plan);
 void system_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params, real *dparams);
 
 /* kernel.c: coef, c, centre -> the kernel of every row of C. Element (row c, i, j) goes to
- * base[c*c_step + i*i_step + j*j_step]; rows of C from `rows` on are left out. */
+ * base[place*c_step + i*i_step + j*j_step]; place is c, or what `place` makes of it: a row for which
+ * that is negative is left out. */
 typedef struct kernel_view {
     real *base;
     ptrdiff_t c_step, i_step, j_step;
-    int rows;
+    ptrdiff_t (*place)(const ssm2d_plan *plan, int c); /* NULL: c itself */
 } kernel_view;
 void kernel_generate(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_view out);
 /* The adjoint, into dcoef, dc, dcentre (overwritten). fetch gives row i of the gradient of the
@@ -31,19 +33,18 @@ void kernel_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_fetch *f
 /* numbers of scratch per worker; sets state_block */
 size_t kernel_states(ssm2d_plan *plan, int inference);
 
-/* two_sided.c: krows -> k2, all directions and D in one kernel; and dk2 -> ktable (as gradient) and
+/* directions.c: krows -> k2, all directions and D in one kernel; and dk2 -> ktable (as gradient) and
  * dd. */
-void two_sided_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws);
-void two_sided_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws);
-void two_sided_plan(ssm2d_plan *plan);
-kernel_fetch two_sided_fetch; /* reads the gradient in ktable */
+void directions_reach(const ssm2d_plan *plan, conv_reach reach[REACH_SIGNS]);
+void directions_plan(ssm2d_plan *plan);
+void directions_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws);
+void directions_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws);
+kernel_fetch directions_fetch; /* reads the gradient in ktable */
 
-/* layer_norm.c: y = LayerNorm(z), and z, dy -> dz; adds dgamma, dbeta to dparams unless NULL. */
+/* output_norm.c: y = LayerNorm(z), and z, dy -> dz; adds dgamma, dbeta to dparams unless NULL. */
 void layer_norm_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y);
 void layer_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy,
                          real *dparams);
 size_t layer_norm_sums(const ssm2d_plan *plan);
-
-extern const algorithm algorithm_direct, algorithm_fft, algorithm_scan;
 
 #endif

@@ -1,6 +1,8 @@
 /* plan - checks a request, lets algorithms reserve their memory, and chooses among them. */
 #include "layer/plan.h"
 
+#include "core/arith.h"
+#include "core/reserve.h"
 #include "core/status.h"
 
 #include <limits.h>
@@ -11,7 +13,7 @@
  * and change nothing. */
 enum { HOPELESS = 10 };
 
-enum { MOST_SIDE = 1 << 20, MOST_BATCH = 1 << 24, ALIGNMENT = 64 };
+enum { MOST_SIDE = 1 << 20, MOST_BATCH = 1 << 24 };
 
 static const typed_functions *functions_of(ssm2d_type type)
 {
@@ -20,24 +22,12 @@ static const typed_functions *functions_of(ssm2d_type type)
 
 size_t plan_reserve(ssm2d_plan *p, size_t count, size_t size)
 {
-    size_t bytes, at = p->bytes;
-    if (at == SIZE_MAX || __builtin_mul_overflow(count, size, &bytes)
-        || bytes > PTRDIFF_MAX - ALIGNMENT
-        || __builtin_add_overflow(at, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, &p->bytes)) {
-        p->bytes = SIZE_MAX;
-        return ALIGNMENT;
-    }
-    return at;
+    return reserve_bytes(&p->bytes, count, size);
 }
 
 ssm2d_plan_options ssm2d_plan_options_default(void) { return (ssm2d_plan_options){.batch = 1}; }
 
-const char *ssm2d_algorithm_name(int i)
-{
-    for (int k = 0; i >= 0 && layer_functions_f32.algorithms[k]; k++)
-        if (k == i) return layer_functions_f32.algorithms[k]->name;
-    return NULL;
-}
+const char *ssm2d_algorithm_name(int i) { return i < 0 ? NULL : layer_functions_f32.algorithm(i); }
 
 typedef struct axis {
     const char *name;
@@ -114,10 +104,9 @@ static ssm2d_status check(const ssm2d_context *context, const ssm2d_config *conf
     return status ? status : check_strides("out", config, o, &o->out, error);
 }
 
-/* The plan with one given algorithm; the context's memory is not touched. */
+/* The plan with the i-th algorithm, but for its tables (functions->finish). */
 static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config,
-                          const ssm2d_plan_options *o, const algorithm *a, ssm2d_plan *p,
-                          ssm2d_error *error)
+                          const ssm2d_plan_options *o, int i, ssm2d_plan *p, ssm2d_error *error)
 {
     memset(p, 0, sizeof *p);
     p->context = context;
@@ -125,32 +114,28 @@ static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config,
     p->options = *o;
     p->params = params_offsets(config);
     p->functions = functions_of(o->type);
-    p->algorithm = a;
     p->simd = p->functions->simd(context->cpu, &p->lanes);
-    p->vectors = (config->channels + p->lanes - 1) / p->lanes;
+    p->vectors = div_up(config->channels, p->lanes);
     p->systems = config_systems(config);
     p->c_rows = config_c_rows(config);
-    p->width = (config->d_state + p->lanes - 1) / p->lanes * p->lanes;
+    p->width = div_up(config->d_state, p->lanes) * p->lanes;
     p->wide = config->values == SSM2D_REAL ? p->width : 2 * p->width;
     p->rows = (int)o->rows;
     p->cols = (int)o->cols;
-    p->trunc_rows =
-        config->trunc_rows && config->trunc_rows < p->rows ? config->trunc_rows : p->rows;
-    p->trunc_cols =
-        config->trunc_cols && config->trunc_cols < p->cols ? config->trunc_cols : p->cols;
-    p->bytes = ALIGNMENT; /* so that no region is at 0, which is NOWHERE */
-    p->functions->plan_regions(p);
-    ssm2d_status status = a->plan(p, error);
-    if (status) return status;
-    if (p->bytes == SIZE_MAX)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "rows=%d, cols=%d: algorithm %s needs more memory than can be counted", p->rows,
-                    p->cols, a->name);
-    if (o->max_bytes && p->bytes > o->max_bytes)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "max_bytes=%zu: algorithm %s needs a workspace of %zu bytes", o->max_bytes,
-                    a->name, p->bytes);
-    return SSM2D_OK;
+    p->trunc_rows = config->trunc_rows ? min_int(config->trunc_rows, p->rows) : p->rows;
+    p->trunc_cols = config->trunc_cols ? min_int(config->trunc_cols, p->cols) : p->cols;
+    p->bytes = RESERVE_ALIGNMENT; /* so that no region is at 0, which is NOWHERE */
+    ssm2d_status status = p->functions->plan(p, i, error);
+    if (!status && p->bytes == SIZE_MAX)
+        status = fail(error, SSM2D_ERROR_UNSUPPORTED,
+                      "rows=%d, cols=%d: algorithm %s needs more memory than can be counted",
+                      p->rows, p->cols, p->algorithm);
+    if (!status && o->max_bytes && p->bytes > o->max_bytes)
+        status = fail(error, SSM2D_ERROR_UNSUPPORTED,
+                      "max_bytes=%zu: algorithm %s needs a workspace of %zu bytes", o->max_bytes,
+                      p->algorithm, p->bytes);
+    if (status) p->functions->release(p);
+    return status;
 }
 
 static double now(void)
@@ -167,8 +152,7 @@ static size_t extent(const ssm2d_plan *p, ssm2d_strides s)
     const ptrdiff_t strides[4] = {s.batch, s.row, s.col, s.channel};
     const size_t sizes[4] = {p->options.batch, p->options.rows, p->options.cols,
                              (size_t)p->config.channels};
-    for (int i = 0; i < 4; i++)
-        last += (sizes[i] - 1) * (size_t)(strides[i] < 0 ? -strides[i] : strides[i]);
+    for (int i = 0; i < 4; i++) last += (sizes[i] - 1) * length_of(strides[i]);
     return last + 1;
 }
 
@@ -210,45 +194,70 @@ static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d
     return status;
 }
 
-/* The candidate with the least estimated, or measured, cost. */
+/* The candidate with the least estimated, or measured, cost. Candidates that are refused are passed
+ * over; when all are, the last one's reason is given. */
 static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config,
                            const ssm2d_plan_options *o, ssm2d_plan *best, ssm2d_error *error)
 {
+    const typed_functions *functions = functions_of(o->type);
     double least = 1e300, estimate = 1e300;
     ssm2d_error reason;
     ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
-    for (const algorithm *const *a = functions_of(o->type)->algorithms; *a; a++) {
+    memset(best, 0, sizeof *best);
+    for (int i = 0; functions->algorithm(i); i++) {
         ssm2d_plan one;
-        ssm2d_status refused = draft(context, config, o, *a, &one, &reason);
-        if (refused) continue;
-        double cost = (*a)->cost(&one);
-        if (o->measure && estimate < 1e300 && cost > HOPELESS * estimate) continue;
-        if (cost < estimate) estimate = cost;
-        if (o->measure) {
-            refused = measure(&one, &cost, error);
-            if (refused) return refused;
+        ssm2d_status refused = draft(context, config, o, i, &one, &reason);
+        if (refused == SSM2D_ERROR_MEMORY) {
+            status = refused;
+            break;
         }
-        if (cost >= least) continue;
+        if (refused) continue;
+        double cost = functions->cost(&one);
+        const int hopeless = o->measure && estimate < 1e300 && cost > HOPELESS * estimate;
+        if (cost < estimate) estimate = cost;
+        if (o->measure && !hopeless) {
+            refused = functions->finish(&one, &reason);
+            if (!refused) refused = measure(&one, &cost, &reason);
+            if (refused) {
+                functions->release(&one);
+                status = refused;
+                break;
+            }
+        }
+        if (hopeless || cost >= least) {
+            functions->release(&one);
+            continue;
+        }
+        functions->release(best);
         least = cost;
         *best = one;
         status = SSM2D_OK;
     }
+    if (!status && !o->measure) status = functions->finish(best, &reason);
+    if (!status) return SSM2D_OK;
+    functions->release(best);
     /* not before: a refusal that does not matter leaves the line as it was */
-    if (status && error) *error = reason;
+    if (error) *error = reason;
     return status;
 }
 
-static ssm2d_status find_algorithm(const ssm2d_plan_options *o, const algorithm **found,
-                                   ssm2d_error *error)
+/* The plan with the algorithm that the caller names. */
+static ssm2d_status choose_named(ssm2d_context *context, const ssm2d_config *config,
+                                 const ssm2d_plan_options *o, ssm2d_plan *p, ssm2d_error *error)
 {
+    const typed_functions *functions = functions_of(o->type);
+    const char *name;
     char names[128] = "auto";
-    for (const algorithm *const *a = functions_of(o->type)->algorithms; *a; a++) {
-        if (!strcmp((*a)->name, o->algorithm)) {
-            *found = *a;
-            return SSM2D_OK;
+    for (int i = 0; (name = functions->algorithm(i)); i++) {
+        if (!strcmp(name, o->algorithm)) {
+            ssm2d_status status = draft(context, config, o, i, p, error);
+            if (status) return status;
+            status = functions->finish(p, error);
+            if (status) functions->release(p);
+            return status;
         }
         strncat(names, ", ", sizeof names - strlen(names) - 1);
-        strncat(names, (*a)->name, sizeof names - strlen(names) - 1);
+        strncat(names, name, sizeof names - strlen(names) - 1);
     }
     return fail(error, SSM2D_ERROR_ARGUMENT, "algorithm=%s: use one of %s", o->algorithm, names);
 }
@@ -264,19 +273,19 @@ ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *confi
         return fail(error, SSM2D_ERROR_ARGUMENT, "options=NULL: rows and cols are needed");
     ssm2d_plan_options o = *options;
     ssm2d_plan plan;
-    const algorithm *wanted = NULL;
     ssm2d_status status = check(context, config, &o, error);
     if (status) return status;
-    if (o.algorithm && strcmp(o.algorithm, "auto")) {
-        status = find_algorithm(&o, &wanted, error);
-        if (!status) status = draft(context, config, &o, wanted, &plan, error);
-    } else {
+    if (o.algorithm && strcmp(o.algorithm, "auto"))
+        status = choose_named(context, config, &o, &plan, error);
+    else
         status = choose(context, config, &o, &plan, error);
-    }
     if (status) return status;
-    plan.options.algorithm = plan.algorithm->name; /* the caller's string need not live on */
+    plan.options.algorithm = plan.algorithm; /* the caller's string need not live on */
     ssm2d_plan *p = mem_alloc(context, sizeof *p);
-    if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a plan");
+    if (!p) {
+        plan.functions->release(&plan);
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a plan");
+    }
     *p = plan;
     *out = p;
     return SSM2D_OK;
@@ -284,10 +293,12 @@ ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *confi
 
 void ssm2d_plan_destroy(ssm2d_plan *plan)
 {
-    if (plan) mem_free(plan->context, plan);
+    if (!plan) return;
+    plan->functions->release(plan);
+    mem_free(plan->context, plan);
 }
 
-const char *ssm2d_plan_algorithm(const ssm2d_plan *plan) { return plan->algorithm->name; }
+const char *ssm2d_plan_algorithm(const ssm2d_plan *plan) { return plan->algorithm; }
 size_t ssm2d_plan_bytes(const ssm2d_plan *plan) { return plan->bytes; }
 
 ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **out,

@@ -1,8 +1,8 @@
 /* plan - what a plan has decided, and where each array stands in a workspace.
  *
  * Everything behind the public functions is compiled for float and for double; the `functions` of a
- * plan leads to one of them. A new algorithm is a file that defines an `algorithm`, and a line in
- * the table of execute.c. */
+ * plan leads to one of them. The layer is computed either by one of the convolutions of src/conv
+ * with a kernel made here, or by the recurrence (scan.c). */
 #ifndef SSM2D_LAYER_PLAN_H
 #define SSM2D_LAYER_PLAN_H
 
@@ -26,17 +26,29 @@ typedef struct regions {
     size_t krows;  /* [C][trunc_rows][trunc_cols] the kernels, as they are generated */
     /* [trunc_rows*trunc_cols][ktable_stride] the same by cells, and later their gradient */
     size_t ktable;
-    size_t k2;                     /* two-sided kernels, see two_sided.h */
+    size_t k2;                     /* two-sided kernels, see conv/two_sided.h */
     size_t dk2;                    /* their gradient */
+    size_t conv;                   /* the memory of the convolution */
     size_t dcoef, dc, dcentre, dd; /* gradients of coef, c, centre, d */
     size_t z;                      /* [batch][rows][cols][H] before the LayerNorm */
     size_t dz;
     size_t norm_sums; /* partial sums of dgamma, dbeta */
-    size_t own[4];    /* whatever the algorithm wants */
 } regions;
 
-typedef struct algorithm algorithm;
+typedef struct conv_plan conv_plan;
 typedef struct typed_functions typed_functions;
+
+/* What planning decides for the recurrence. */
+typedef struct scan_plan {
+    int channels; /* of one task */
+    int block;    /* rows whose states the adjoint keeps at once */
+    int blocks;
+    int chunks;           /* parts of the batch in backward, a task each */
+    size_t state;         /* numbers that one image, channel and direction carries along */
+    size_t gradient;      /* numbers of the gradient of one channel and direction */
+    size_t scratch_size;  /* of one worker, in numbers */
+    size_t scratch, sums; /* regions: of all workers; gradients [chunk][direction][channel] */
+} scan_plan;
 
 struct ssm2d_plan {
     ssm2d_context *context;
@@ -44,7 +56,9 @@ struct ssm2d_plan {
     ssm2d_plan_options options;
     param_offsets params;
     const typed_functions *functions;
-    const algorithm *algorithm;
+    const char *algorithm; /* its name */
+    conv_plan *conv;       /* owned; NULL: the layer runs as a scan */
+    scan_plan scan;
     const void *simd;                       /* simd_table of the plan's number type */
     int lanes, vectors;                     /* vectors of channels: ceil(H / lanes) */
     int systems, c_rows, width, wide;       /* K, C, padded d_state, W */
@@ -55,7 +69,6 @@ struct ssm2d_plan {
     ssm2d_strides conv_out;   /* where the convolution writes: y, or z when a LayerNorm follows */
     regions at;
     size_t bytes;
-    int own[8]; /* whatever the algorithm has decided */
 };
 
 struct ssm2d_workspace {
@@ -71,31 +84,17 @@ size_t plan_reserve(ssm2d_plan *plan, size_t count, size_t size);
 
 #define REGION(type, ws, region) ((type *)(void *)((ws)->memory + (ws)->plan->at.region))
 
-/* One way to compute y = conv(u) + D.u and its adjoint. All but `plan` and `cost` run in a
- * workspace and cannot fail. */
-struct algorithm {
-    const char *name;
-    /* wants the kernels in k2, and gives their gradient in dk2; else works from coef, c, centre */
-    int uses_kernel;
-    /* Multiply-adds of a forward pass, weighted by how far the algorithm stays from the machine's
-     * peak; for `auto`. */
-    double (*cost)(const ssm2d_plan *plan);
-    ssm2d_status (*plan)(ssm2d_plan *plan, ssm2d_error *error); /* decides and reserves */
-    /* after coef and k2 are there; may be NULL */
-    void (*prepare)(const ssm2d_plan *plan, ssm2d_workspace *ws);
-    void (*apply)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *u, void *y);
-    /* dy with strides `conv_out`. Adds to du unless NULL; writes dk2, or dcoef, dc, dcentre, dd, if
-     * want_params. */
-    void (*backward)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *u, const void *dy,
-                     void *du, int want_params);
-};
-
 /* The functions of one number type. */
 struct typed_functions {
-    size_t size;                        /* of a number */
-    const algorithm *const *algorithms; /* ended by NULL */
+    size_t size; /* of a number */
     const void *(*simd)(cpu_level level, int *lanes);
-    void (*plan_regions)(ssm2d_plan *plan); /* what every algorithm needs */
+    const char *(*algorithm)(int i); /* the name of the i-th, NULL past the last */
+    /* Decides for the i-th algorithm and reserves regions; allocates no more than a few structs. */
+    ssm2d_status (*plan)(ssm2d_plan *plan, int i, ssm2d_error *error);
+    double (*cost)(const ssm2d_plan *plan); /* estimated, in multiply-adds of a forward pass */
+    /* Computes the tables that executing needs, for the plan that is kept or measured. */
+    ssm2d_status (*finish)(ssm2d_plan *plan, ssm2d_error *error);
+    void (*release)(ssm2d_plan *plan); /* what plan and finish allocated */
     void (*prepare)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params);
     void (*apply)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *u, void *y);
     void (*backward)(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *u,

@@ -6,69 +6,57 @@
  * others anew, so that memory grows with sqrt(rows). */
 #include "layer/scan.h"
 
+#include "core/arith.h"
 #include "core/status.h"
+#include "layer/assign.h"
 
 #include <math.h>
 #include <string.h>
 
-/* own[]: channels of a task, rows of a block, chunks of the batch in backward */
-enum { CHANNELS, BLOCK, CHUNKS };
-/* at.own[]: of each worker; gradients of [chunk][direction][channel] */
-enum { SCRATCH, SUMS };
+enum { TASKS_WANTED = 16, CACHE_LINE_BYTES = 64, SMALL_STATES = 256 << 10 };
 
-enum { TASKS_WANTED = 16, LINE_BYTES = 64, SMALL_STATES = 256 << 10 };
+#define SCAN_REGION(ws, name) ((real *)(void *)((ws)->memory + (ws)->plan->scan.name))
 
 static const state_functions *functions(const ssm2d_plan *p)
 {
     return &((const simd_table *)p->simd)->state[p->config.values != SSM2D_REAL];
 }
 
-static size_t gradient_numbers(const ssm2d_plan *p)
-{
-    return (size_t)(COEFS + 2) * (size_t)p->wide + 1;
-}
-
-static int blocks(const ssm2d_plan *p) { return (p->rows + p->own[BLOCK] - 1) / p->own[BLOCK]; }
-
-/* [states][sums]; backward: [states of a block][kept states][drow][left][sums][a row nobody
- * reads] */
-static size_t scratch_numbers(const ssm2d_plan *p)
-{
-    size_t rows = p->options.inference ? 1 : (size_t)p->own[BLOCK] + (size_t)blocks(p) + 2;
-    return rows * scan_state(p) + (size_t)p->cols * ((size_t)p->lanes + 1);
-}
-
-static double cost(const ssm2d_plan *p)
+double scan_cost(const ssm2d_plan *p)
 {
     double products = p->config.values == SSM2D_REAL ? 12 : 44; /* of one coordinate at one cell */
     double cells = (double)p->options.batch * p->rows * p->cols * p->config.channels;
     return 2.5 * cells * p->config.directions * (products * p->width + 2 * p->lanes);
 }
 
-static ssm2d_status plan(ssm2d_plan *p, ssm2d_error *error)
+ssm2d_status scan_plan_make(ssm2d_plan *p, ssm2d_error *error)
 {
     if (p->trunc_rows < p->rows || p->trunc_cols < p->cols)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "algorithm=scan: a recurrence has no end, so trunc %dx%d is for direct or fft",
                     p->trunc_rows, p->trunc_cols);
-    size_t H = (size_t)p->config.channels, batch = p->options.batch,
-           line = LINE_BYTES / sizeof(real);
-    size_t groups = (H + line - 1) / line;
-    p->own[CHANNELS] =
-        /* a cache line of channels, if that leaves enough tasks */
-        batch * groups >= TASKS_WANTED ? (int)line : 1;
-    size_t tasks = (H + (size_t)p->own[CHANNELS] - 1) / (size_t)p->own[CHANNELS];
-    size_t chunks = (TASKS_WANTED + tasks - 1) / tasks;
-    p->own[CHUNKS] = (int)(chunks < batch ? chunks : batch);
-    p->own[BLOCK] = p->rows;
-    if ((size_t)p->rows * scan_state(p) * sizeof(real) > SMALL_STATES)
-        p->own[BLOCK] = (int)ceil(sqrt(p->rows));
-    p->at.own[SCRATCH] =
-        plan_reserve(p, (size_t)pool_threads(p->context->pool) * scratch_numbers(p), sizeof(real));
+    scan_plan *s = &p->scan;
+    const size_t H = (size_t)p->config.channels, batch = p->options.batch;
+    const size_t line = CACHE_LINE_BYTES / sizeof(real);
+    const size_t threads = (size_t)pool_threads(p->context->pool);
+    /* a cache line of channels, if that leaves enough tasks */
+    s->channels = batch * div_up_size(H, line) >= TASKS_WANTED ? (int)line : 1;
+    const size_t tasks = div_up_size(H, (size_t)s->channels);
+    s->chunks = (int)min_size(div_up_size(TASKS_WANTED, tasks), batch);
+    s->state = (size_t)p->cols * 2 * (size_t)p->wide;
+    s->gradient = (size_t)(COEFS + 2) * (size_t)p->wide + 1;
+    s->block = p->rows;
+    if ((size_t)p->rows * s->state * sizeof(real) > SMALL_STATES)
+        s->block = (int)ceil(sqrt(p->rows));
+    s->blocks = div_up(p->rows, s->block);
+    /* [states][sums]; backward: [states of a block][kept states][drow][left][sums][a row nobody
+     * reads] */
+    const size_t rows = p->options.inference ? 1 : (size_t)s->block + (size_t)s->blocks + 2;
+    s->scratch_size = rows * s->state + (size_t)p->cols * ((size_t)p->lanes + 1);
+    s->scratch = plan_reserve(p, threads * s->scratch_size, sizeof(real));
     if (!p->options.inference)
-        p->at.own[SUMS] = plan_reserve(
-            p, (size_t)p->own[CHUNKS] * (size_t)p->config.directions * H * gradient_numbers(p),
-            sizeof(real));
+        s->sums = plan_reserve(
+            p, (size_t)s->chunks * (size_t)p->config.directions * H * s->gradient, sizeof(real));
     return SSM2D_OK;
 }
 
@@ -89,10 +77,9 @@ typedef struct walk {
 
 static walk walk_of(const ssm2d_plan *p, ssm2d_workspace *ws, int r, int h)
 {
-    int index = (p->config.share_directions ? 0 : r * p->config.channels) + h;
     walk w = {.flip = config_flip(&p->config, r),
-              .system = index % p->systems,
-              .c_row = index % p->c_rows};
+              .system = system_of(&p->config, r, h),
+              .c_row = c_row_of(&p->config, r, h)};
     w.coef = REGION(real, ws, coef) + (size_t)w.system * COEFS * (size_t)p->wide;
     w.c = REGION(real, ws, c) + (size_t)w.c_row * 2 * (size_t)p->wide;
     w.centre =
@@ -107,14 +94,19 @@ static ptrdiff_t begin(const ssm2d_plan *p, const walk *w, ssm2d_strides s, size
     return (ptrdiff_t)b * s.batch + h * s.channel + (w->flip.rows ? p->rows - 1 - i : i) * s.row
            + (w->flip.cols ? p->cols - 1 : 0) * s.col;
 }
-static ptrdiff_t step(const walk *w, ssm2d_strides s) { return w->flip.cols ? -s.col : s.col; }
+/* A stride that is never taken may be PTRDIFF_MIN, which cannot be negated. */
+static ptrdiff_t step(const ssm2d_plan *p, const walk *w, ssm2d_strides s)
+{
+    if (p->cols == 1) return 0;
+    return w->flip.cols ? -s.col : s.col;
+}
 
 static void scan_one(const job *t, const walk *w, size_t b, int h, int i, real *row, real *sums)
 {
     const ssm2d_plan *p = t->plan;
     const ssm2d_strides in = p->options.in, out = p->conv_out;
-    functions(p)->scan_row(t->y + begin(p, w, out, b, h, i), step(w, out),
-                           t->u + begin(p, w, in, b, h, i), step(w, in), row, w->coef, w->c,
+    functions(p)->scan_row(t->y + begin(p, w, out, b, h, i), step(p, w, out),
+                           t->u + begin(p, w, in, b, h, i), step(p, w, in), row, w->coef, w->c,
                            w->centre, w->border, p->cols, p->width, sums);
 }
 
@@ -127,7 +119,7 @@ static void clear_row(const ssm2d_plan *p, real *y, size_t b, int h, int i)
 
 static size_t tasks_per_image(const ssm2d_plan *p)
 {
-    return ((size_t)p->config.channels + (size_t)p->own[CHANNELS] - 1) / (size_t)p->own[CHANNELS];
+    return div_up_size((size_t)p->config.channels, (size_t)p->scan.channels);
 }
 
 static void apply_task(void *arg, size_t task, int worker)
@@ -135,20 +127,20 @@ static void apply_task(void *arg, size_t task, int worker)
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
     const size_t b = task / tasks_per_image(p);
-    const int first = (int)(task % tasks_per_image(p)) * p->own[CHANNELS];
-    real *row = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p),
-         *sums = row + scan_state(p);
-    for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++) {
+    const int first = (int)(task % tasks_per_image(p)) * p->scan.channels;
+    real *row = SCAN_REGION(t->ws, scratch) + (size_t)worker * p->scan.scratch_size,
+         *sums = row + p->scan.state;
+    for (int h = first; h < first + p->scan.channels && h < p->config.channels; h++) {
         for (int i = 0; i < p->rows; i++) clear_row(p, t->y, b, h, i);
         for (int r = 0; r < p->config.directions; r++) {
             walk w = walk_of(p, t->ws, r, h);
-            memset(row, 0, scan_state(p) * sizeof(real));
+            memset(row, 0, p->scan.state * sizeof(real));
             for (int i = 0; i < p->rows; i++) scan_one(t, &w, b, h, i, row, sums);
         }
     }
 }
 
-static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void *y)
+void scan_apply(const ssm2d_plan *p, ssm2d_workspace *ws, const real *u, real *y)
 {
     job t = {.plan = p, .ws = ws, .u = u, .y = y};
     pool_run(p->context->pool, p->options.batch * tasks_per_image(p), apply_task, &t);
@@ -160,13 +152,13 @@ static void push_task(void *arg, size_t task, int worker)
     const ssm2d_plan *p = t->plan;
     const size_t b = task / tasks_per_image(p), R = (size_t)p->config.directions,
                  H = (size_t)p->config.channels;
-    const int first = (int)(task % tasks_per_image(p)) * p->own[CHANNELS];
-    real *sums = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p);
-    for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++) {
+    const int first = (int)(task % tasks_per_image(p)) * p->scan.channels;
+    real *sums = SCAN_REGION(t->ws, scratch) + (size_t)worker * p->scan.scratch_size;
+    for (int h = first; h < first + p->scan.channels && h < p->config.channels; h++) {
         clear_row(p, t->y, b, h, 0);
         for (size_t r = 0; r < R; r++) {
             walk w = walk_of(p, t->ws, (int)r, h);
-            scan_one(t, &w, b, h, 0, t->states + ((b * H + (size_t)h) * R + r) * scan_state(p),
+            scan_one(t, &w, b, h, 0, t->states + ((b * H + (size_t)h) * R + r) * p->scan.state,
                      sums);
         }
     }
@@ -185,37 +177,37 @@ static void back_one(const job *t, const walk *w, size_t b, int h, real *gradien
     const ssm2d_plan *p = t->plan;
     const state_functions *f = functions(p);
     const ssm2d_strides in = p->options.in, out = p->conv_out;
-    const size_t state = scan_state(p);
-    const int m = p->own[BLOCK];
+    const size_t state = p->scan.state;
+    const int m = p->scan.block;
     /* kept[k]: the states before row k*m */
     real *block = scratch, *kept = block + (size_t)m * state;
-    real *drow = kept + (size_t)blocks(p) * state, *left = drow + state, *sums = left + state;
+    real *drow = kept + (size_t)p->scan.blocks * state, *left = drow + state, *sums = left + state;
     real *unread = sums + (size_t)p->cols * (size_t)p->lanes;
     real *dcoef = gradient, *dc = dcoef + COEFS * (size_t)p->wide,
          *dcentre = dc + 2 * (size_t)p->wide;
 
     memset(kept, 0, state * sizeof(real));
-    for (int k = 1; k < blocks(p); k++) {
+    for (int k = 1; k < p->scan.blocks; k++) {
         memcpy(kept + (size_t)k * state, kept + (size_t)(k - 1) * state, state * sizeof(real));
         for (int i = (k - 1) * m; i < k * m; i++)
-            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in),
+            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(p, w, in),
                         kept + (size_t)k * state, w->coef, w->c, w->centre, w->border, p->cols,
                         p->width, sums);
     }
     memset(drow, 0, state * sizeof(real));
-    for (int k = blocks(p) - 1; k >= 0; k--) {
-        int first = k * m, end = first + m < p->rows ? first + m : p->rows;
+    for (int k = p->scan.blocks - 1; k >= 0; k--) {
+        int first = k * m, end = min_int(first + m, p->rows);
         memcpy(block, kept + (size_t)k * state, state * sizeof(real));
         for (int i = first; i + 1 < end; i++) {
             real *next = block + (size_t)(i + 1 - first) * state;
             memcpy(next, next - state, state * sizeof(real));
-            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(w, in), next, w->coef,
+            f->scan_row(unread, 1, t->u + begin(p, w, in, b, h, i), step(p, w, in), next, w->coef,
                         w->c, w->centre, w->border, p->cols, p->width, sums);
         }
         for (int i = end - 1; i >= first; i--)
-            f->scan_row_back(t->du ? t->du + begin(p, w, in, b, h, i) : NULL, step(w, in), dcoef,
-                             dc, dcentre, t->dy + begin(p, w, out, b, h, i), step(w, out),
-                             t->u + begin(p, w, in, b, h, i), step(w, in),
+            f->scan_row_back(t->du ? t->du + begin(p, w, in, b, h, i) : NULL, step(p, w, in), dcoef,
+                             dc, dcentre, t->dy + begin(p, w, out, b, h, i), step(p, w, out),
+                             t->u + begin(p, w, in, b, h, i), step(p, w, in),
                              block + (size_t)(i - first) * state, drow, w->coef, w->c, w->centre,
                              w->border, p->cols, p->width, left, sums);
     }
@@ -225,16 +217,16 @@ static void back_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
-    const size_t chunks = (size_t)p->own[CHUNKS], chunk = task % chunks, batch = p->options.batch;
+    const size_t chunks = (size_t)p->scan.chunks, chunk = task % chunks, batch = p->options.batch;
     const size_t H = (size_t)p->config.channels, R = (size_t)p->config.directions;
-    const int first = (int)(task / chunks) * p->own[CHANNELS];
-    real *scratch = REGION(real, t->ws, own[SCRATCH]) + (size_t)worker * scratch_numbers(p);
-    for (int h = first; h < first + p->own[CHANNELS] && h < p->config.channels; h++)
+    const int first = (int)(task / chunks) * p->scan.channels;
+    real *scratch = SCAN_REGION(t->ws, scratch) + (size_t)worker * p->scan.scratch_size;
+    for (int h = first; h < first + p->scan.channels && h < p->config.channels; h++)
         for (size_t r = 0; r < R; r++) {
             walk w = walk_of(p, t->ws, (int)r, h);
-            real *gradient = REGION(real, t->ws, own[SUMS])
-                             + ((chunk * R + r) * H + (size_t)h) * gradient_numbers(p);
-            memset(gradient, 0, gradient_numbers(p) * sizeof(real));
+            real *gradient =
+                SCAN_REGION(t->ws, sums) + ((chunk * R + r) * H + (size_t)h) * p->scan.gradient;
+            memset(gradient, 0, p->scan.gradient * sizeof(real));
             for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++)
                 back_one(t, &w, b, h, gradient, scratch);
         }
@@ -247,21 +239,20 @@ static void sum_task(void *arg, size_t k, int worker)
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
     const size_t W = (size_t)p->wide, H = (size_t)p->config.channels,
-                 R = (size_t)p->config.directions, numbers = gradient_numbers(p);
+                 R = (size_t)p->config.directions, numbers = p->scan.gradient;
     real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
     memset(dcoef, 0, COEFS * W * sizeof(real));
-    for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {
+    for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
+         c = next_c_row(&p->config, k, c)) {
         memset(REGION(real, t->ws, dc) + 2 * c * W, 0, 2 * W * sizeof(real));
         REGION(real, t->ws, dcentre)[c] = 0;
     }
-    for (size_t chunk = 0; chunk < (size_t)p->own[CHUNKS]; chunk++)
+    for (size_t chunk = 0; chunk < (size_t)p->scan.chunks; chunk++)
         for (size_t r = 0; r < R; r++)
             for (size_t h = 0; h < H; h++) {
-                size_t index = (p->config.share_directions ? 0 : r * H) + h,
-                       c = index % (size_t)p->c_rows;
-                if (index % (size_t)p->systems != k) continue;
-                const real *from =
-                    REGION(real, t->ws, own[SUMS]) + ((chunk * R + r) * H + h) * numbers;
+                if ((size_t)system_of(&p->config, (int)r, (int)h) != k) continue;
+                const size_t c = (size_t)c_row_of(&p->config, (int)r, (int)h);
+                const real *from = SCAN_REGION(t->ws, sums) + ((chunk * R + r) * H + h) * numbers;
                 for (size_t i = 0; i < COEFS * W; i++) dcoef[i] += from[i];
                 from += COEFS * W;
                 for (size_t i = 0; i < 2 * W; i++)
@@ -270,22 +261,20 @@ static void sum_task(void *arg, size_t k, int worker)
             }
 }
 
-static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, const void *dy,
-                     void *du, int want_params)
+void scan_backward(const ssm2d_plan *p, ssm2d_workspace *ws, const real *u, const real *dy,
+                   real *du, int want_params)
 {
     job t = {.plan = p, .ws = ws, .u = u, .dy = dy, .du = du};
-    pool_run(p->context->pool, tasks_per_image(p) * (size_t)p->own[CHUNKS], back_task, &t);
+    pool_run(p->context->pool, tasks_per_image(p) * (size_t)p->scan.chunks, back_task, &t);
     if (!want_params) return;
     pool_run(p->context->pool, (size_t)p->systems, sum_task, &t);
     if (!p->config.skip) return;
     const size_t H = (size_t)p->config.channels, R = (size_t)p->config.directions,
-                 numbers = gradient_numbers(p);
+                 numbers = p->scan.gradient;
     for (size_t h = 0; h < H; h++) {
         real sum = 0;
-        for (size_t chunk = 0; chunk < (size_t)p->own[CHUNKS]; chunk++)
-            sum += REGION(real, ws, own[SUMS])[(chunk * R * H + h) * numbers + numbers - 1];
+        for (size_t chunk = 0; chunk < (size_t)p->scan.chunks; chunk++)
+            sum += SCAN_REGION(ws, sums)[(chunk * R * H + h) * numbers + numbers - 1];
         REGION(real, ws, dd)[h] = sum;
     }
 }
-
-const algorithm algorithm_scan = {"scan", 0, cost, plan, NULL, apply, backward};

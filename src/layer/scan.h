@@ -1,18 +1,22 @@
-/* scan - one row of the recurrence for every image, channel and direction; the stream keeps the
- * states between rows. */
+/* scan - the layer as a recurrence, over whole grids or, for the stream, row by row. */
 #ifndef SSM2D_LAYER_SCAN_H
 #define SSM2D_LAYER_SCAN_H
 
 #include "layer/layer_internal.h"
 
-/* Numbers of state that one image, channel and direction carries from row to row. */
-static inline size_t scan_state(const ssm2d_plan *p)
-{
-    return (size_t)p->cols * 2 * (size_t)p->wide;
-}
+/* Decides and reserves; refuses a kernel that is cut, which a recurrence cannot do. */
+ssm2d_status scan_plan_make(ssm2d_plan *plan, ssm2d_error *error);
+double scan_cost(const ssm2d_plan *plan);
+
+/* y = the sum of all directions and D.u, with strides `conv_out`. */
+void scan_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *u, real *y);
+/* dy with strides `conv_out`. Adds to du unless NULL; writes dcoef, dc, dcentre and dd if
+ * want_params. */
+void scan_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *u, const real *dy,
+                   real *du, int want_params);
 
 /* Row 0 of u and y (strides of the plan's options.in and conv_out); states:
- * [batch][channels][directions][scan_state]. */
+ * [batch][channels][directions][scan.state]. */
 void scan_push(const ssm2d_plan *plan, ssm2d_workspace *ws, real *states, const real *u, real *y);
 
 #endif

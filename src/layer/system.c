@@ -4,6 +4,7 @@
  * This is a handful of numbers per layer, so it runs in double and in C's complex numbers whatever
  * the number type is. A gradient of a complex z is d/d(re) + i*d/d(im); through w = f(z) analytic
  * it is multiplied by conj(f'). */
+#include "layer/assign.h"
 #include "layer/layer_internal.h"
 
 #include <complex.h>
@@ -175,7 +176,8 @@ static void prepare_system(void *arg, size_t k, int worker)
                  CN = (size_t)p->c_rows * (size_t)N;
     const double scale = c_scale(&p->config);
     real *coef = REGION(real, t->ws, coef) + k * COEFS * W;
-    for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems)
+    for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
+         c = next_c_row(&p->config, k, c))
         REGION(real, t->ws, centre)[c] = 0;
     for (int n = 0; n < N; n++) {
         size_t i = k * (size_t)N + (size_t)n;
@@ -189,7 +191,8 @@ static void prepare_system(void *arg, size_t k, int worker)
         put(p, coef + CHI * W, n, g.border * a4);
         put(p, coef + E_H * W, n, g.border * (a1 * b1 + a2 * b2));
         put(p, coef + E_V * W, n, g.border * (a3 * b1 + a4 * b2));
-        for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {
+        for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
+             c = next_c_row(&p->config, k, c)) {
             size_t ci = c * (size_t)N + (size_t)n;
             number c1 = scale * c_at(p, t->params, ci), c2 = scale * c_at(p, t->params, CN + ci);
             put(p, REGION(real, t->ws, c) + 2 * c * W, n, c1);
@@ -217,7 +220,8 @@ static void adjoint_system(void *arg, size_t k, int worker)
         number de_h = g.border * get(p, dcoef + E_H * W, n),
                de_v = g.border * get(p, dcoef + E_V * W, n);
         number db1 = conj(a1) * de_h + conj(a3) * de_v, db2 = conj(a2) * de_h + conj(a4) * de_v;
-        for (size_t c = k; c < (size_t)p->c_rows; c += (size_t)p->systems) {
+        for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
+             c = next_c_row(&p->config, k, c)) {
             size_t ci = c * (size_t)N + (size_t)n;
             number c1 = c_at(p, t->params, ci), c2 = c_at(p, t->params, CN + ci);
             double dcentre = g.output * scale * REGION(real, t->ws, dcentre)[c];

@@ -49,15 +49,21 @@ def causal(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
     cols = min(cols, config.trunc_cols or cols)
     A, B, C = system(config, raw)
     h, v = states(config, A, B, rows, cols)
-    count = (1 if config.share_directions else config.directions) * config.channels
     systems = A.shape[1]
-    if config.c_per_channel:  # row r of C belongs to system r mod systems: [turn][system], the last turn filled up
-        C = F.pad(C.movedim(1, -1), (0, -count % systems)).movedim(-1, 1).unflatten(1, (-1, systems))
-        k = torch.einsum("ijkn,tkn->tkij", h, C[0]) + torch.einsum("ijkn,tkn->tkij", v, C[1])
-        k = k.flatten(0, 1)[:count]
+    if config.c_per_channel:
+        # C of a direction as [turn][system], filled up in front to its first system and at the end to whole turns
+        parts = []
+        for first, own in zip(config.first_systems, C.split(config.channels, 1)):
+            first %= systems
+            filled = F.pad(own.movedim(1, -1), (first, -(first + config.channels) % systems))
+            turns = filled.movedim(-1, 1).unflatten(1, (-1, systems))
+            k = torch.einsum("ijkn,tkn->tkij", h, turns[0]) + torch.einsum("ijkn,tkn->tkij", v, turns[1])
+            parts.append(k.flatten(0, 1)[first:first + config.channels])
+        k = torch.cat(parts)
     else:
         k = torch.einsum("ijkn,kn->kij", h, C[0]) + torch.einsum("ijkn,kn->kij", v, C[1])
-        k = k[torch.arange(count, device=k.device) % systems]
+        channels = torch.arange(config.channels, device=k.device)
+        k = k[torch.cat([first + channels for first in config.first_systems]) % systems]
     if k.is_complex():
         k = k.real
     k = k * math.sqrt(1 / config.d_state)

@@ -1,17 +1,17 @@
-#include "layer/fft_line.h"
+#include "conv/fft_line.h"
 
 #include <math.h>
 
 void fft_line_twiddles(const fft_length *l, real *w)
 {
-    const double turn = 6.28318530717958647693;
+    const double two_pi = 6.28318530717958647693;
     int m = l->n;
     for (int s = 0; s + 1 < l->stages; s++) {
         const int r = l->radix[s], size = m;
         m /= r;
         for (int k = 0; k < m; k++)
             for (int j = 1; j < r; j++, w += 2) {
-                double angle = turn * ((double)j * k / size);
+                double angle = two_pi * ((double)j * k / size);
                 w[0] = (real)cos(angle);
                 w[1] = (real)-sin(angle);
             }

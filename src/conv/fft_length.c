@@ -1,5 +1,6 @@
-#include "layer/fft_length.h"
+#include "conv/fft_length.h"
 
+#include "core/arith.h"
 #include "simd/fft_radix.h"
 
 /* What a stage costs for each of the n elements, and in any case, as measured; the first ones with
@@ -17,9 +18,10 @@ static int first_fits(int n, int radix, int count)
 {
     const int m = n / radix;
     if (n % radix || count < m) return 0;
-    return fft_first_offered(radix, (count + m - 1) / m) && fft_first_offered(radix, count / m);
+    return fft_first_offered(radix, div_up(count, m)) && fft_first_offered(radix, count / m);
 }
 
+/* Whether n has no prime factor above 7. */
 static int smooth(int n)
 {
     for (int r = 2; r <= FFT_RADIX; r++)
@@ -56,16 +58,27 @@ fft_length fft_length_of(int n, int count)
     return best;
 }
 
+/* Takes n when it is cheaper than what has been found; of equal ones the shorter. */
+static void consider(int n, int count, double per_element, fft_length *best)
+{
+    const fft_length one = fft_length_of(n, count);
+    if (one.cost == 0) return;
+    const double cost = one.cost + per_element * n, least = best->cost + per_element * best->n;
+    if (best->cost == 0 || cost < least || (cost == least && n < best->n)) *best = one;
+}
+
+/* Candidates are the multiples of 4 without prime factors above 7, of which there are few: they are
+ * listed by their odd parts, so that the work does not grow with the length. */
 fft_length fft_length_choose(int need, int count, double per_element)
 {
     fft_length best = {0};
-    for (int n = need == 1 ? 1 : (need + 3) / 4 * 4; n <= need + need / 4 + 3; n += 4) {
-        fft_length one = fft_length_of(n, count);
-        if (one.cost > 0
-            && (best.cost == 0
-                || one.cost + per_element * one.n < best.cost + per_element * best.n))
-            best = one;
-    }
+    const int limit = need + need / 4 + 3;
+    if (need == 1) return fft_length_of(1, count);
+    for (int seven = 1; seven <= limit; seven *= 7)
+        for (int five = seven; five <= limit; five *= 5)
+            for (int three = five; three <= limit; three *= 3)
+                for (int n = 4 * three; n <= limit; n *= 2)
+                    if (n >= need) consider(n, count, per_element, &best);
     return best;
 }
 

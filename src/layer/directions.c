@@ -1,7 +1,7 @@
-/* two_sided - flips and sums are linear, so all directions together are one kernel about the
- * centre; D joins it at (0, 0). */
-#include "layer/two_sided.h"
-
+/* directions - flips and sums are linear, so all directions together are one two-sided kernel; D
+ * joins it at offset (0, 0). */
+#include "core/arith.h"
+#include "layer/assign.h"
 #include "layer/layer_internal.h"
 
 #include <string.h>
@@ -11,38 +11,38 @@ typedef struct job {
     ssm2d_workspace *ws;
 } job;
 
-/* Channel h of direction r uses row (base + h) mod C of C: channels in turn. The table's rows
- * repeat their first `lanes` numbers at the end, so that any vector of channels is one contiguous
- * load; `start` says where. */
+/* Channels take the rows of C in turn (assign.h). The table's rows repeat their first `lanes` numbers
+ * at the end, so that any vector of channels is one contiguous load; `start` says where. */
 static size_t start(const ssm2d_plan *p, int r, int vector)
 {
-    size_t base = p->config.share_directions ? 0 : (size_t)r * (size_t)p->config.channels;
-    return (base + (size_t)vector * (size_t)p->lanes) % (size_t)p->c_rows;
+    return (size_t)c_row_of(&p->config, r, vector * p->lanes);
 }
 
-reach two_sided_reach(const ssm2d_plan *p, int d)
+void directions_reach(const ssm2d_plan *p, conv_reach reach[REACH_SIGNS])
 {
-    reach all = {1, 0};
-    for (int r = 0; r < p->config.directions; r++) {
-        flip f = config_flip(&p->config, r);
-        if (d && f.rows != (d < 0)) continue;
-        reach one = {f.cols ? 1 - p->trunc_cols : 0, f.cols ? 0 : p->trunc_cols - 1};
-        if (all.low > all.high) all = one;
-        if (one.low < all.low) all.low = one.low;
-        if (one.high > all.high) all.high = one.high;
+    for (int sign = REACH_BEFORE; sign < REACH_SIGNS; sign++) {
+        conv_reach all = {1, 0};
+        for (int r = 0; r < p->config.directions; r++) {
+            const flip f = config_flip(&p->config, r);
+            if (sign != REACH_CENTRE && f.rows != (sign == REACH_BEFORE)) continue;
+            const conv_reach one = {f.cols ? 1 - p->trunc_cols : 0, f.cols ? 0 : p->trunc_cols - 1};
+            if (all.low > all.high) all = one;
+            all.low = min_int(all.low, one.low);
+            all.high = max_int(all.high, one.high);
+        }
+        reach[sign] = all;
     }
-    return all;
 }
 
-void two_sided_plan(ssm2d_plan *p)
+void directions_plan(ssm2d_plan *p)
 {
-    size_t cells = (size_t)p->trunc_rows * (size_t)p->trunc_cols;
+    const size_t cells = (size_t)p->trunc_rows * (size_t)p->trunc_cols;
+    const size_t size = two_sided_size(conv_plan_layout(p->conv));
     p->ktable_stride = (size_t)p->c_rows + (size_t)p->lanes;
     p->at.krows = plan_reserve(p, (size_t)p->c_rows * cells, sizeof(real));
     p->at.ktable = plan_reserve(p, p->ktable_stride * cells, sizeof(real));
-    p->at.k2 = plan_reserve(p, two_sided_size(p), (size_t)p->vectors * sizeof(real));
-    if (!p->options.inference)
-        p->at.dk2 = plan_reserve(p, two_sided_size(p), (size_t)p->vectors * sizeof(real));
+    p->at.k2 = plan_reserve(p, size, (size_t)p->vectors * sizeof(real));
+    if (!p->options.inference) p->at.dk2 = plan_reserve(p, size, (size_t)p->vectors * sizeof(real));
 }
 
 static void tabulate_row(void *arg, size_t i, int worker)
@@ -66,23 +66,24 @@ static void assemble_vector(void *arg, size_t vector, int worker)
     const ssm2d_plan *p = t->plan;
     const int lanes = p->lanes, H = p->config.channels, first = (int)vector * lanes;
     const int count = first + lanes <= H ? lanes : H - first;
-    real *k2 = REGION(real, t->ws, k2) + vector * two_sided_size(p);
-    memset(k2, 0, two_sided_size(p) * sizeof(real));
+    const two_sided *k = conv_plan_layout(p->conv);
+    real *k2 = REGION(real, t->ws, k2) + vector * two_sided_size(k);
+    memset(k2, 0, two_sided_size(k) * sizeof(real));
     for (int r = 0; r < p->config.directions; r++) {
         flip f = config_flip(&p->config, r);
         const real *table = REGION(real, t->ws, ktable) + start(p, r, (int)vector);
         for (int i = 0; i < p->trunc_rows; i++)
             for (int j = 0; j < p->trunc_cols; j++, table += p->ktable_stride) {
-                real *to = k2 + two_sided_at(p, f.rows ? -i : i, f.cols ? -j : j);
+                real *to = k2 + two_sided_at(k, f.rows ? -i : i, f.cols ? -j : j);
                 for (int l = 0; l < count; l++) to[l] += table[l];
             }
     }
     if (!p->config.skip) return;
-    real *centre = k2 + two_sided_at(p, 0, 0);
+    real *centre = k2 + two_sided_at(k, 0, 0);
     for (int l = 0; l < count; l++) centre[l] += REGION(real, t->ws, d)[first + l];
 }
 
-void two_sided_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws)
+void directions_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws)
 {
     job t = {plan, ws};
     pool_run(plan->context->pool, (size_t)plan->trunc_rows, tabulate_row, &t);
@@ -94,6 +95,7 @@ static void collect_row(void *arg, size_t row, int worker)
     (void)worker;
     const job *t = arg;
     const ssm2d_plan *p = t->plan;
+    const two_sided *k = conv_plan_layout(p->conv);
     const int lanes = p->lanes, i = (int)row;
     for (int j = 0; j < p->trunc_cols; j++) {
         real *table = REGION(real, t->ws, ktable)
@@ -101,9 +103,9 @@ static void collect_row(void *arg, size_t row, int worker)
         memset(table, 0, p->ktable_stride * sizeof(real));
         for (int r = 0; r < p->config.directions; r++) {
             flip f = config_flip(&p->config, r);
-            ptrdiff_t at = two_sided_at(p, f.rows ? -i : i, f.cols ? -j : j);
+            ptrdiff_t at = two_sided_at(k, f.rows ? -i : i, f.cols ? -j : j);
             for (int v = 0; v < p->vectors; v++) {
-                const real *from = REGION(real, t->ws, dk2) + (size_t)v * two_sided_size(p) + at;
+                const real *from = REGION(real, t->ws, dk2) + (size_t)v * two_sided_size(k) + at;
                 real *to = table + start(p, r, v);
                 for (int l = 0; l < lanes; l++) to[l] += from[l];
             }
@@ -113,17 +115,19 @@ static void collect_row(void *arg, size_t row, int worker)
     }
 }
 
-void two_sided_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws)
+void directions_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws)
 {
     job t = {plan, ws};
     pool_run(plan->context->pool, (size_t)plan->trunc_rows, collect_row, &t);
     if (!plan->config.skip) return;
-    for (int h = 0; h < plan->config.channels; h++) REGION(real, ws, dd)
-    [h] = REGION(real, ws, dk2)[(size_t)(h / plan->lanes) * two_sided_size(plan)
-                                + (size_t)two_sided_at(plan, 0, 0) + (size_t)(h % plan->lanes)];
+    const two_sided *k = conv_plan_layout(plan->conv);
+    const real *dk2 = REGION(real, ws, dk2) + two_sided_at(k, 0, 0);
+    real *dd = REGION(real, ws, dd);
+    for (int h = 0; h < plan->config.channels; h++)
+        dd[h] = dk2[(size_t)(h / plan->lanes) * two_sided_size(k) + (size_t)(h % plan->lanes)];
 }
 
-void two_sided_fetch(const ssm2d_plan *p, const real *table, int c, int i, real *row)
+void directions_fetch(const ssm2d_plan *p, const real *table, int c, int i, real *row)
 {
     const real *from = table + (size_t)i * (size_t)p->trunc_cols * p->ktable_stride + (size_t)c;
     for (int j = 0; j < p->trunc_cols; j++) row[j] = from[(size_t)j * p->ktable_stride];

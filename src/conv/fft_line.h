@@ -1,10 +1,10 @@
 /* fft_line - Fourier transforms of one line of elements (simd/fft_table.h), stage by stage. */
-#ifndef SSM2D_LAYER_FFT_LINE_H
-#define SSM2D_LAYER_FFT_LINE_H
+#ifndef SSM2D_CONV_FFT_LINE_H
+#define SSM2D_CONV_FFT_LINE_H
 
-#include "layer/layer_names.h"
+#include "conv/conv_names.h"
 #include "simd/simd_table.h"
-#include "layer/fft_length.h"
+#include "conv/fft_length.h"
 
 typedef struct fft_line {
     const fft_functions *f;

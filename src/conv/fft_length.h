@@ -1,6 +1,6 @@
 /* fft_length - lengths that the stages of simd/fft_table.h can transform, and how. */
-#ifndef SSM2D_LAYER_FFT_LENGTH_H
-#define SSM2D_LAYER_FFT_LENGTH_H
+#ifndef SSM2D_CONV_FFT_LENGTH_H
+#define SSM2D_CONV_FFT_LENGTH_H
 
 #include <stddef.h>
 

@@ -1,0 +1,297 @@
+/* direct - the convolution as it is written, for small grids: SIMD over channels, blocks of A
+ * images x C columns in registers.
+ *
+ * All three sums of conv.h are the same loop (correlate_fn in simd/simd_table.h):
+ *     y[i][j]    = sum k2[i-p][j-q] * u[p][q]       kernel mirrored, cells of A images
+ *     du[p][q]   = sum k2[i-p][j-q] * dy[i][j]      kernel as it is
+ *     dk2[d][o]  = sum dy[i][j] * u[i-d][j-o]       cells of one image, A row offsets
+ * Only offsets within the problem's reach are visited. */
+#include "conv/direct.h"
+
+#include "core/arith.h"
+
+#include <string.h>
+
+typedef struct job {
+    const conv_plan *plan;
+    const direct_plan *direct;
+    void *memory;
+    const real *in;
+    ssm2d_strides in_strides;
+    real *out;
+    ssm2d_strides out_strides;
+    const real *kernel; /* [vectors]: out[i][j] = sum kernel[p-i][q-j] * in[p][q] */
+    int mirrored, add;
+    const real *dy; /* for the kernel's gradient, into dk2 */
+    real *dk2;
+} job;
+
+/* Size of the next part when `total` is cut into the fewest nearly equal parts of at most
+ * `limit`; *done counts what has been cut off. */
+static int part(int total, int limit, int *done)
+{
+    int left = total - *done, size = div_up(left, div_up(left, limit));
+    *done += size;
+    return size;
+}
+
+static void mirror_vector(void *arg, size_t vector, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const two_sided *k = &t->plan->layout;
+    const real *from = t->kernel + vector * two_sided_size(k);
+    real *to = conv_array(t->memory, t->direct->mirrored) + vector * two_sided_size(k);
+    for (int d = 1 - k->trunc_rows; d < k->trunc_rows; d++)
+        for (int o = 1 - k->trunc_cols; o < k->trunc_cols; o++)
+            memcpy(to + two_sided_at(k, -d, -o), from + two_sided_at(k, d, o),
+                   (size_t)k->lanes * sizeof(real));
+}
+
+static void prepare(const conv_plan *p, void *memory, const real *k2)
+{
+    job t = {.plan = p, .direct = p->own, .memory = memory, .kernel = k2};
+    pool_run(p->problem.context->pool, (size_t)p->vectors, mirror_vector, &t);
+}
+
+/* The reach of the job's kernel at row offsets of a sign. */
+static conv_reach job_reach(const job *t, int sign)
+{
+    const conv_reach *reach = t->plan->problem.reach;
+    if (!t->mirrored) return reach[sign];
+    return (conv_reach){-reach[REACH_AFTER - sign].high, -reach[REACH_AFTER - sign].low};
+}
+
+static int empty(conv_reach r) { return r.low > r.high; }
+static int same(conv_reach a, conv_reach b) { return a.low == b.low && a.high == b.high; }
+
+/* One vector of channels of A images: tiles in -> out. An output row sees input rows before it, its
+ * own, and rows after it; where those have one reach they are visited in one go. */
+static void convolve_tile(const job *t, const real *kernel, const real *in, real *out, int A)
+{
+    const conv_plan *p = t->plan;
+    const two_sided *k = &p->layout;
+    const int rows = p->problem.rows, cols = p->problem.cols, most_c = t->direct->most_c[A];
+    const ptrdiff_t lanes = p->lanes, image = (ptrdiff_t)rows * cols * lanes, row = cols * lanes;
+    const conv_reach reaches[REACH_SIGNS] = {job_reach(t, REACH_BEFORE), job_reach(t, REACH_CENTRE),
+                                             job_reach(t, REACH_AFTER)};
+    memset(out, 0, (size_t)A * (size_t)image * sizeof(real));
+    for (int i = 0; i < rows; i++) {
+        const int top = max_int(0, i - k->trunc_rows + 1), end = min_int(rows, i + k->trunc_rows);
+        const int starts[REACH_SIGNS + 1] = {top, i, i + 1, end};
+        for (int done = 0; done < cols;) {
+            const int j = done, C = part(cols, most_c, &done);
+            correlate_fn *correlate = p->simd->correlate[A][C];
+            for (int s = 0; s < REACH_SIGNS;) {
+                const conv_reach c = reaches[s];
+                int first = starts[s], last = starts[++s];
+                while (s < REACH_SIGNS && same(reaches[s], c)) last = starts[++s];
+                const int q = max_int(0, j + c.low), q_end = min_int(cols, j + C + c.high);
+                if (empty(c) || first >= last || q >= q_end) continue;
+                correlate(out + i * row + j * lanes, image,
+                          kernel + two_sided_at(k, first - i, q - j), two_sided_row(k),
+                          in + first * row + q * lanes, row, image, last - first, q_end - q);
+            }
+        }
+    }
+}
+
+/* A group of vectors of channels. */
+typedef struct group {
+    int first, end; /* vectors */
+    int channel, channels;
+} group;
+
+static group group_at(const job *t, int g)
+{
+    const conv_plan *p = t->plan;
+    const int size = t->direct->group, first = g * size, end = min_int(p->vectors, first + size);
+    return (group){first, end, first * p->lanes,
+                   min_int(p->problem.channels, end * p->lanes) - first * p->lanes};
+}
+
+/* Rows of image b into the tiles of a group, with `tile_row` numbers from row to row. */
+static void gather_image(const job *t, const group *g, real *tile, ptrdiff_t tile_row,
+                         const real *array, ssm2d_strides s, size_t b)
+{
+    const conv_plan *p = t->plan;
+    const int rows = p->problem.rows, cols = p->problem.cols;
+    const real *from = array + (ptrdiff_t)b * s.batch + g->channel * s.channel;
+    const int dense = s.row == s.col * cols && tile_row == cols * p->lanes;
+    for (int i = 0; i < (dense ? 1 : rows); i++)
+        p->simd->gather(tile + i * tile_row, t->direct->tile, from + i * s.row,
+                        (size_t)cols * (dense ? (size_t)rows : 1), s.col, s.channel, g->channels);
+}
+
+static void scatter_image(const job *t, const group *g, const real *tile, size_t b)
+{
+    const conv_plan *p = t->plan;
+    const int rows = p->problem.rows, cols = p->problem.cols;
+    const ssm2d_strides s = t->out_strides;
+    real *to = t->out + (ptrdiff_t)b * s.batch + g->channel * s.channel;
+    const int dense = s.row == s.col * cols;
+    for (int i = 0; i < (dense ? 1 : rows); i++)
+        p->simd->scatter(to + i * s.row, tile + (ptrdiff_t)i * cols * p->lanes, t->direct->tile,
+                         (size_t)cols * (dense ? (size_t)rows : 1), s.col, s.channel, g->channels,
+                         t->add);
+}
+
+/* A group of vectors, and a chunk of the images, A at a time. */
+static void convolve_task(void *arg, size_t task, int worker)
+{
+    const job *t = arg;
+    const conv_plan *p = t->plan;
+    const direct_plan *d = t->direct;
+    const size_t A = (size_t)d->images, chunks = (size_t)d->chunks, chunk = task % chunks;
+    const size_t batch = p->problem.batch, turns = div_up_size(batch, A);
+    const size_t cells = (size_t)p->problem.rows * (size_t)p->problem.cols * (size_t)p->lanes;
+    const size_t kernel_size = two_sided_size(&p->layout);
+    const group g = group_at(t, (int)(task / chunks));
+    real *out = conv_array(t->memory, d->tiles) + (size_t)worker * d->worker, *in = out + d->tile;
+    for (size_t b = turns * chunk / chunks * A; b < turns * (chunk + 1) / chunks * A && b < batch;
+         b += A) {
+        const size_t images = min_size(batch - b, A);
+        for (size_t a = 0; a < images; a++)
+            gather_image(t, &g, in + a * cells, p->problem.cols * p->lanes, t->in, t->in_strides,
+                         b + a);
+        /* The output of a vector takes the place of the input of the vector before it. */
+        for (int v = g.first; v < g.end; v++) {
+            const size_t at = (size_t)(v - g.first) * d->tile;
+            convolve_tile(t, t->kernel + (size_t)v * kernel_size, in + at, out + at, (int)images);
+        }
+        for (size_t a = 0; a < images; a++) scatter_image(t, &g, out + a * cells, b + a);
+    }
+}
+
+static void convolve(const job *t)
+{
+    pool_run(t->plan->problem.context->pool, (size_t)t->direct->groups * (size_t)t->direct->chunks,
+             convolve_task, (void *)t);
+}
+
+static void apply(const conv_plan *p, void *memory, const real *u, real *y)
+{
+    const direct_plan *d = p->own;
+    job t = {.plan = p,
+             .direct = d,
+             .memory = memory,
+             .in = u,
+             .in_strides = p->problem.in,
+             .out = y,
+             .out_strides = p->problem.out,
+             .kernel = conv_array(memory, d->mirrored),
+             .mirrored = 1};
+    convolve(&t);
+}
+
+/* Adds the kernel gradient of one image: u with padding columns between rows, dy with A-1 zero rows
+ * around it. */
+static void gradient_tile(const job *t, real *dk, const real *u, ptrdiff_t u_row, const real *dy)
+{
+    const conv_plan *p = t->plan;
+    const direct_plan *d = t->direct;
+    const two_sided *k = &p->layout;
+    const int rows = p->problem.rows, cols = p->problem.cols, T = k->trunc_rows;
+    const ptrdiff_t lanes = p->lanes, row = cols * lanes;
+    const int starts[REACH_SIGNS + 1] = {1 - T, 0, 1, T};
+    const conv_reach *reaches = p->problem.reach;
+    for (int s = 0; s < REACH_SIGNS;) {
+        const conv_reach c = reaches[s];
+        int first = starts[s], last = starts[++s];
+        while (s < REACH_SIGNS && same(reaches[s], c)) last = starts[++s];
+        if (empty(c)) continue;
+        for (int ds = 0; ds < last - first;) {
+            const int e = first + ds, A = part(last - first, d->most_a, &ds);
+            /* rows of u that meet a row of dy */
+            const int p0 = max_int(0, 1 - A - e), p1 = min_int(rows, rows - e);
+            for (int os = 0; os < c.high - c.low + 1 && p0 < p1;) {
+                const int o = c.low + os, C = part(c.high - c.low + 1, d->most_c[A], &os);
+                const int t0 = max_int(0, o), t1 = min_int(cols, cols + o + C - 1);
+                if (t0 < t1)
+                    p->simd->correlate[A][C](dk + two_sided_at(k, e, o), two_sided_row(k),
+                                             u + p0 * u_row + (t0 - o) * lanes, u_row,
+                                             dy + (p0 + e) * row + t0 * lanes, row, row, p1 - p0,
+                                             t1 - t0);
+            }
+        }
+    }
+}
+
+static void gradient_task(void *arg, size_t task, int worker)
+{
+    const job *t = arg;
+    const conv_plan *p = t->plan;
+    const direct_plan *d = t->direct;
+    const size_t chunks = (size_t)d->gradient_chunks, chunk = task % chunks;
+    const size_t batch = p->problem.batch, size = two_sided_size(&p->layout);
+    const ptrdiff_t lanes = p->lanes, row = p->problem.cols * lanes;
+    const ptrdiff_t u_row = row + TWO_SIDED_PADDING * lanes;
+    const group g = group_at(t, (int)(task / chunks));
+    real *tile = conv_array(t->memory, d->tiles) + (size_t)worker * d->worker;
+    real *u = tile + TWO_SIDED_PADDING * lanes;
+    real *dy = u + p->problem.rows * u_row + (d->most_a - 1) * row;
+    real *dk = t->dk2;
+    if (chunks > 1) dk = conv_array(t->memory, d->partial) + chunk * size * (size_t)p->vectors;
+    memset(tile, 0, d->worker * sizeof(real));
+    memset(dk + (size_t)g.first * size, 0, (size_t)(g.end - g.first) * size * sizeof(real));
+    for (size_t b = batch * chunk / chunks; b < batch * (chunk + 1) / chunks; b++) {
+        gather_image(t, &g, u, u_row, t->in, t->in_strides, b);
+        gather_image(t, &g, dy, row, t->dy, t->out_strides, b);
+        for (int v = g.first; v < g.end; v++) {
+            const size_t at = (size_t)(v - g.first) * d->tile;
+            gradient_tile(t, dk + (size_t)v * size, u + at, u_row, dy + at);
+        }
+    }
+}
+
+/* Sums the kernel gradients of the chunks, in their order. */
+static void sum_task(void *arg, size_t vector, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const conv_plan *p = t->plan;
+    const size_t size = two_sided_size(&p->layout), all = size * (size_t)p->vectors;
+    real *dk = t->dk2 + vector * size;
+    const real *partial = conv_array(t->memory, t->direct->partial) + vector * size;
+    memcpy(dk, partial, size * sizeof(real));
+    for (int c = 1; c < t->direct->gradient_chunks; c++)
+        for (size_t i = 0; i < size; i++) dk[i] += partial[(size_t)c * all + i];
+}
+
+static void backward(const conv_plan *p, void *memory, const real *k2, const real *u,
+                     const real *dy, real *du, real *dk2)
+{
+    const direct_plan *d = p->own;
+    pool *workers = p->problem.context->pool;
+    if (du) {
+        job t = {.plan = p,
+                 .direct = d,
+                 .memory = memory,
+                 .in = dy,
+                 .in_strides = p->problem.out,
+                 .out = du,
+                 .out_strides = p->problem.in,
+                 .kernel = k2,
+                 .add = 1};
+        convolve(&t);
+    }
+    if (!dk2) return;
+    job t = {.plan = p,
+             .direct = d,
+             .memory = memory,
+             .in = u,
+             .in_strides = p->problem.in,
+             .out_strides = p->problem.out,
+             .dy = dy,
+             .dk2 = dk2};
+    pool_run(workers, (size_t)d->groups * (size_t)d->gradient_chunks, gradient_task, &t);
+    if (d->gradient_chunks > 1) pool_run(workers, (size_t)p->vectors, sum_task, &t);
+}
+
+const conv_algorithm conv_direct = {.name = "direct",
+                                    .own_size = sizeof(direct_plan),
+                                    .plan = direct_plan_make,
+                                    .cost = direct_cost,
+                                    .prepare = prepare,
+                                    .apply = apply,
+                                    .backward = backward};

@@ -1,0 +1,91 @@
+/* direct_plan - how the direct algorithm cuts its work into tasks, and what it will cost. */
+#include "conv/direct.h"
+
+#include "core/arith.h"
+
+/* A task works on a group of neighbouring vectors of channels. Groups are whole cache lines, so
+ * that no two threads write to one line, and as wide as the second-level cache allows: memory is
+ * fastest when it is read and written in long pieces. */
+enum { GROUP_BYTES = 480 << 10 };
+/* Tiles of neighbouring vectors are written together. Whole pages apart they would compete for the
+ * same few cache sets, so each starts STAGGER bytes past a page from the one before. */
+enum { PAGE_BYTES = 4096, STAGGER = 5 * CACHE_LINE_BYTES };
+
+static int most_a(const simd_table *simd)
+{
+    int A = CORRELATE_MOST_A;
+    while (!simd->correlate[A][1]) A--;
+    return A;
+}
+
+static int most_c(const simd_table *simd, int A)
+{
+    int C = CORRELATE_MOST_C;
+    while (!simd->correlate[A][C]) C--;
+    return C;
+}
+
+/* Numbers in the tile of one vector. It holds A images; or one image with padding columns around
+ * it, and its output gradient with A-1 rows around it. */
+static size_t tile_numbers(const conv_plan *p, size_t A)
+{
+    const size_t rows = (size_t)p->problem.rows, cols = (size_t)p->problem.cols;
+    const size_t convolve = A * rows * cols;
+    const size_t gradient =
+        TWO_SIDED_PADDING + rows * (cols + TWO_SIDED_PADDING) + (rows + 2 * (A - 1)) * cols;
+    const size_t bytes = max_size(convolve, gradient) * (size_t)p->lanes * sizeof(real);
+    return (bytes + (PAGE_BYTES + STAGGER - bytes % PAGE_BYTES) % PAGE_BYTES) / sizeof(real);
+}
+
+void direct_plan_make(conv_plan *p)
+{
+    direct_plan *d = p->own;
+    const int batch = (int)p->problem.batch;
+    const int line = max_int(1, CACHE_LINE_BYTES / (p->lanes * (int)sizeof(real)));
+    const int lines = div_up(p->vectors, line);
+    const size_t threads = (size_t)pool_threads(p->problem.context->pool);
+    const size_t kernels = two_sided_size(&p->layout), vectors = (size_t)p->vectors * sizeof(real);
+
+    d->most_a = most_a(p->simd);
+    for (int A = 1; A <= d->most_a; A++) d->most_c[A] = most_c(p->simd, A);
+    d->tile = tile_numbers(p, (size_t)d->most_a);
+    const int fitting = (int)(GROUP_BYTES / (d->tile * (size_t)line * sizeof(real)));
+    /* nearly equal groups */
+    d->group = line * div_up(lines, div_up(lines, max_int(1, fitting)));
+    d->groups = div_up(p->vectors, d->group);
+    d->worker = d->tile * ((size_t)d->group + 1); /* one tile more: see convolve_task */
+    d->images = min_int(d->most_a, batch);
+    d->chunks = min_int(div_up(TASKS_WANTED, d->groups), div_up(batch, d->images));
+    d->gradient_chunks = min_int(div_up(TASKS_WANTED, d->groups), batch);
+
+    d->mirrored = conv_reserve(p, kernels, vectors);
+    d->tiles = conv_reserve(p, threads * d->worker, sizeof(real));
+    if (!p->problem.inference && d->gradient_chunks > 1)
+        d->partial = conv_reserve(p, kernels, (size_t)d->gradient_chunks * vectors);
+}
+
+/* The sum of side - |o| over offsets low .. high: pairs of cells of a line of `side` cells. */
+static double line_pairs(double side, double low, double high)
+{
+    if (low > high) return 0;
+    if (low < 0 && high > 0) return line_pairs(side, low, -1) + line_pairs(side, 0, high);
+    const double offsets = high - low + 1, sum = (low + high) * offsets / 2;
+    return side * offsets - (sum < 0 ? -sum : sum);
+}
+
+double direct_pairs(const conv_problem *q)
+{
+    const double before = line_pairs(q->rows, 1 - q->trunc_rows, -1);
+    const double after = line_pairs(q->rows, 1, q->trunc_rows - 1);
+    const double rows[REACH_SIGNS] = {before, q->rows, after};
+    double pairs = 0;
+    for (int s = 0; s < REACH_SIGNS; s++)
+        pairs += rows[s] * line_pairs(q->cols, q->reach[s].low, q->reach[s].high);
+    return pairs;
+}
+
+double direct_cost(const conv_plan *p)
+{
+    const double overlap = 1.4; /* register blocks reach over the edges of what is needed */
+    return overlap * direct_pairs(&p->problem) * (double)p->problem.batch * p->vectors * p->lanes;
+}

@@ -1,0 +1,220 @@
+/* The convolution by itself, with kernels that no layer made: every algorithm, reach and layout
+ * against the sums of conv.h; what planning decides. Built for each number type. */
+#include "conv/conv.h"
+#include "conv/direct.h"
+#include "core/arith.h"
+#include "core/rng.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static rng random_numbers = {.state = 4711};
+
+static int below(int n) { return (int)(rng_next(&random_numbers) >> 33) % n; }
+static double tolerance(void) { return sizeof(real) == sizeof(double) ? 1e-13 : 1e-5; }
+
+static real *numbers(size_t count)
+{
+    real *p = malloc((count + 1) * sizeof *p);
+    assert_non_null(p);
+    for (size_t i = 0; i < count; i++) p[i] = (real)rng_uniform(&random_numbers, -1, 1);
+    return p;
+}
+
+static ssm2d_context *context_of(int threads, const char *cpu)
+{
+    ssm2d_context_options options = {.threads = threads, .cpu = cpu};
+    ssm2d_context *context;
+    ssm2d_error error;
+    if (ssm2d_context_create(&options, &context, &error)) fail_msg("%s", error.line);
+    return context;
+}
+
+/* Dense, channel-first, or from the last cell to the first; `start` is where cell (0, 0) is. */
+static ssm2d_strides strides_of(const conv_problem *q, int kind, size_t *start)
+{
+    const ptrdiff_t H = q->channels, R = q->rows, C = q->cols;
+    *start = 0;
+    if (kind == 0) return (ssm2d_strides){R * C * H, C * H, H, 1};
+    if (kind == 1) return (ssm2d_strides){R * C * H, C, 1, R * C};
+    *start = (size_t)(R * C - 1) * (size_t)H;
+    return (ssm2d_strides){R * C * H, -C * H, -H, 1};
+}
+
+static conv_problem random_problem(ssm2d_context *context)
+{
+    static const conv_reach none = {1, 0};
+    conv_problem q = {.context = context,
+                      .batch = 1 + (size_t)below(5),
+                      .rows = 1 + below(9),
+                      .cols = 1 + below(9),
+                      .channels = 1 + below(20)};
+    q.trunc_rows = 1 + below(q.rows);
+    q.trunc_cols = 1 + below(q.cols);
+    for (int s = 0; s < REACH_SIGNS; s++) {
+        const int T = q.trunc_cols;
+        const conv_reach kinds[] = {{1 - T, T - 1}, {0, T - 1}, {1 - T, 0}, none};
+        q.reach[s] = kinds[below(4)];
+    }
+    return q;
+}
+
+static int sign_of(int d) { return d < 0 ? REACH_BEFORE : d > 0 ? REACH_AFTER : REACH_CENTRE; }
+static int reached(const conv_problem *q, int d, int o)
+{
+    return o >= q->reach[sign_of(d)].low && o <= q->reach[sign_of(d)].high;
+}
+
+typedef struct arrays {
+    size_t cells, start_in, start_out, kernels;
+    real *u, *y, *dy, *du, *k2, *dk2;
+} arrays;
+
+static ptrdiff_t at(ssm2d_strides s, size_t start, size_t b, int i, int j, int h)
+{
+    return (ptrdiff_t)start + (ptrdiff_t)b * s.batch + i * s.row + j * s.col + h * s.channel;
+}
+
+/* Adds the pair of cells (i, j) and (i-d, j-o) of image b to the three sums. */
+static void pair(const conv_problem *q, const arrays *a, size_t b, int h, int i, int j, int d,
+                 int o, double k, double *y, double *du, double *dk)
+{
+    const int p = i - d, c = j - o;
+    if (p < 0 || p >= q->rows || c < 0 || c >= q->cols) return;
+    const ptrdiff_t in = at(q->in, a->start_in, b, p, c, h);
+    const ptrdiff_t out = at(q->out, a->start_out, b, i, j, h);
+    y[out] += k * (double)a->u[in];
+    du[in] += k * (double)a->dy[out];
+    *dk += (double)a->u[in] * (double)a->dy[out];
+}
+
+static void near(const char *what, const real *got, const double *want, size_t count, double scale)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs((double)got[i] - want[i]) <= tolerance() * scale))
+            fail_msg("%s[%zu] is %g, not %g", what, i, (double)got[i], want[i]);
+}
+
+static void run(conv_problem q, const char *algorithm)
+{
+    arrays a;
+    ssm2d_error error;
+    conv_plan *plan;
+    q.in = strides_of(&q, below(3), &a.start_in);
+    q.out = strides_of(&q, below(3), &a.start_out);
+    if (conv_plan_create(&q, algorithm, &plan, &error)) fail_msg("%s", error.line);
+    if (algorithm) assert_string_equal(conv_plan_algorithm(plan), algorithm);
+    const two_sided *k = conv_plan_layout(plan);
+    const size_t size = two_sided_size(k), vectors = (size_t)div_up(q.channels, k->lanes);
+    a.cells = q.batch * (size_t)q.rows * (size_t)q.cols * (size_t)q.channels;
+    a.u = numbers(a.cells), a.y = numbers(a.cells), a.dy = numbers(a.cells);
+    a.du = numbers(a.cells);
+    a.k2 = calloc(size * vectors, sizeof(real)), a.dk2 = calloc(size * vectors, sizeof(real));
+    double *y = calloc(a.cells, sizeof *y), *du = calloc(a.cells, sizeof *du);
+    double *dk = calloc(size * vectors, sizeof *dk);
+    for (size_t i = 0; i < a.cells; i++) du[i] = (double)a.du[i];
+    for (int h = 0; h < q.channels; h++)
+        for (int d = 1 - q.trunc_rows; d < q.trunc_rows; d++)
+            for (int o = 1 - q.trunc_cols; o < q.trunc_cols; o++) {
+                if (!reached(&q, d, o)) continue;
+                const size_t here = (size_t)(h / k->lanes) * size + (size_t)two_sided_at(k, d, o)
+                                    + (size_t)(h % k->lanes);
+                a.k2[here] = (real)rng_uniform(&random_numbers, -1, 1);
+                for (size_t b = 0; b < q.batch; b++)
+                    for (int cell = 0; cell < q.rows * q.cols; cell++)
+                        pair(&q, &a, b, h, cell / q.cols, cell % q.cols, d, o, (double)a.k2[here],
+                             y, du, &dk[here]);
+            }
+    void *memory = mem_alloc(q.context, conv_plan_bytes(plan));
+    assert_non_null(memory);
+    const double scale = 4 * sqrt((double)a.cells + 10);
+    for (int again = 0; again < 2; again++) {
+        conv_prepare(plan, memory, a.k2);
+        conv_apply(plan, memory, a.u + a.start_in, a.y + a.start_out);
+        near("y", a.y, y, a.cells, scale);
+    }
+    conv_backward(plan, memory, a.k2, a.u + a.start_in, a.dy + a.start_out, a.du + a.start_in,
+                  a.dk2);
+    near("du", a.du, du, a.cells, scale);
+    for (int h = 0; h < q.channels; h++)
+        for (int d = 1 - q.trunc_rows; d < q.trunc_rows; d++)
+            for (int o = 1 - q.trunc_cols; o < q.trunc_cols; o++) {
+                const size_t here = (size_t)(h / k->lanes) * size + (size_t)two_sided_at(k, d, o)
+                                    + (size_t)(h % k->lanes);
+                if (reached(&q, d, o)) near("dk2", a.dk2 + here, dk + here, 1, scale);
+            }
+    mem_free(q.context, memory);
+    conv_plan_destroy(plan);
+    real *const used[] = {a.u, a.y, a.dy, a.du, a.k2, a.dk2};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) free(used[i]);
+    free(y), free(du), free(dk);
+}
+
+static void against_the_sums(void **state)
+{
+    (void)state;
+    for (int level = 0; level <= (int)cpu_best(); level++) {
+        ssm2d_context *context = context_of(1 + level % 2, cpu_names[level]);
+        for (int i = 0; i < 150; i++) {
+            const conv_problem q = random_problem(context);
+            for (int k = 0; conv_algorithm_name(k); k++) run(q, conv_algorithm_name(k));
+            run(q, NULL);
+        }
+        ssm2d_context_destroy(context);
+    }
+}
+
+/* The pairs that direct visits, counted one offset at a time. */
+static void pairs_in_closed_form(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        conv_problem q = random_problem(NULL);
+        double pairs = 0;
+        for (int d = 1 - q.trunc_rows; d < q.trunc_rows; d++)
+            for (int o = 1 - q.trunc_cols; o < q.trunc_cols; o++)
+                if (reached(&q, d, o)) pairs += (double)(q.rows - abs(d)) * (q.cols - abs(o));
+        assert_true(direct_pairs(&q) == pairs);
+    }
+}
+
+static void names_and_refusals(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1, NULL);
+    conv_problem q = random_problem(context);
+    size_t start;
+    q.in = q.out = strides_of(&q, 0, &start);
+    conv_plan *plan = (conv_plan *)context;
+    ssm2d_error error;
+    assert_null(conv_algorithm_name(-1));
+    assert_int_equal(conv_plan_create(&q, "quantum", &plan, &error), SSM2D_ERROR_ARGUMENT);
+    assert_null(plan);
+    assert_non_null(strstr(error.line, "quantum"));
+    conv_plan_destroy(NULL);
+    /* more memory than there can be */
+    q.batch = 1;
+    q.rows = q.cols = q.trunc_rows = q.trunc_cols = 1 << 20;
+    q.channels = 1 << 20;
+    for (int k = 0; conv_algorithm_name(k); k++) {
+        assert_int_equal(conv_plan_create(&q, conv_algorithm_name(k), &plan, &error),
+                         SSM2D_ERROR_UNSUPPORTED);
+        assert_null(plan);
+    }
+    ssm2d_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(against_the_sums),
+                                       cmocka_unit_test(pairs_in_closed_form),
+                                       cmocka_unit_test(names_and_refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
