@@ -58,9 +58,10 @@ typedef struct rearrange_shape {
     token_grid grid; /* of y; rows 0: none */
 } rearrange_shape;
 
-/* Tokens in another order, the same for all images: y's t-th token of an image is x's token
- * index[t], or zeros when index[t] is -1. Windows, shifts and padding are such orders, and their
- * way back. x: [images*I][T][D]; index: [count], count = groups * tokens * tokens_per_row, copied. */
+/* Tokens in another order, the same for all images: token t of an image in y is token index[t] of
+ * it in x, or zeros when index[t] is -1. Windows, shifts and padding are such orders, and so is the
+ * way back from them. x: [images*I][T][D]; index: [count], count = groups * tokens *
+ * tokens_per_row; it is copied. */
 tensor *rearrange(graph *g, tensor *x, const int *index, size_t count, const rearrange_shape *to);
 /* Neighbours 2 x 2 of a grid side by side, in the order [row, column parity] (even, even), (odd,
  * even), (even, odd), (odd, odd); an odd side is padded with zeros. x: [B][rows*cols][D], y:

@@ -1,5 +1,5 @@
-/* rearrange - tokens of an image in another order: y[b][t] = x[b][index[t]], zeros where index[t] is
- * -1; a token may be read several times, or not at all.
+/* rearrange - tokens of an image in another order: y[b][t] = x[b][index[t]], or zeros where
+ * index[t] is -1; a token may be read several times, or not at all.
  *
  * x: [images*I][..][D], tokens of an image in the order of memory; y: the same with other axes. The
  * gradient of an input token is the sum over the output tokens that are copies of it, in their

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { X, GAMMA, BETA };
-enum { PART_ROWS = 64, MOST_PARTS = 64 };
+enum { PART_ROWS = 64, PARTS_MAX = 64 };
 
 typedef struct scale_shift_attributes {
     size_t row; /* of gamma and beta */
@@ -20,7 +20,7 @@ static const scale_shift_attributes *attributes_of(const node *n) { return n->at
 
 static size_t parts_of(const node *n)
 {
-    return min_size(div_up_size(rows_of(n->out), PART_ROWS), MOST_PARTS);
+    return min_size(div_up_size(rows_of(n->out), PART_ROWS), PARTS_MAX);
 }
 
 static size_t scratch(const graph *g, const node *n, int back)
