@@ -3,6 +3,7 @@
 #include "problem.h"
 
 #include "graph/memory.h"
+#include "graph/place.h"
 #include "graph_helpers.h"
 #include "ops/ops.h"
 
@@ -317,6 +318,88 @@ static void memory_is_used_again(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* The lowest offset at which s fits, the first `placed` spans being where they are. */
+static size_t lowest_fit(const span *spans, int placed, const span *s)
+{
+    size_t offset = 0;
+    for (int moved = 1; moved;) {
+        moved = 0;
+        for (int k = 0; k < placed; k++) {
+            const span *o = &spans[k];
+            if (o->last < s->first || s->last < o->first) continue;
+            if (offset + s->bytes <= o->offset || o->offset + o->bytes <= offset) continue;
+            offset = o->offset + o->bytes;
+            moved = 1;
+        }
+    }
+    return offset;
+}
+
+static void spans_are_placed_by_first_fit(void **state)
+{
+    (void)state;
+    enum { SPANS = 120, VISITS = 75 };
+    ssm2d_context *context = context_of(1);
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        rng r = rng_seed(seed);
+        span spans[SPANS];
+        size_t bytes, top = 0;
+        const int sizes = 1 + below(&r, SPANS);
+        for (int i = 0; i < SPANS; i++) { /* the largest come first, as they are placed */
+            int a = below(&r, VISITS + 1), b = below(&r, VISITS + 1);
+            if (below(&r, 2)) b = a + below(&r, 4) < VISITS ? a + below(&r, 4) : a;
+            spans[i] = (span){.bytes = 64 * (size_t)(1 + (SPANS - i) * sizes / SPANS),
+                              .first = a < b ? a : b,
+                              .last = a < b ? b : a,
+                              .same = SPAN_NONE};
+        }
+        assert_true(place_spans(context, spans, SPANS, VISITS, &bytes));
+        for (int i = 0; i < SPANS; i++) {
+            assert_int_equal(spans[i].offset, lowest_fit(spans, i, &spans[i]));
+            top = spans[i].offset + spans[i].bytes > top ? spans[i].offset + spans[i].bytes : top;
+        }
+        assert_int_equal(bytes, top);
+    }
+    ssm2d_context_destroy(context);
+}
+
+/* Planning takes a time in proportion to the nodes; if it were to their square, this would take
+ * minutes. */
+static void deep_graphs_are_planned(void **state)
+{
+    (void)state;
+    enum { DEPTH = 4000 };
+    ssm2d_context *context = context_of(1);
+    graph *g = graph_of(context, 1);
+    tensor *x = graph_input(g, "x", 2, (size_t[]){2, 3});
+    for (int i = 0; i < DEPTH; i++)
+        x = add(
+            g, x,
+            gelu(g, linear(g, x, graph_param(g, spec_of(2, (size_t[]){3, 3}), "w%d", i), NULL)));
+    finish(g, x);
+    assert_ptr_equal(graph_find(g, "w3999"), g->nodes[3 * DEPTH - 3]->in[1]);
+    graph_destroy(g);
+    ssm2d_context_destroy(context);
+}
+
+/* Columns of a gradient that nobody writes are cleared, and only those. */
+static void unwritten_columns_are_cleared(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    for (int all = 0; all < 2; all++) {
+        graph *g = graph_of(context, 1);
+        tensor *x = scale(g, graph_param(g, spec_of(2, (size_t[]){4, 9}), "x"), 2);
+        tensor *y = gate(g, columns(g, x, 0, 3), columns(g, x, all ? 3 : 4, 3));
+        y = all ? gate(g, y, columns(g, x, 6, 3)) : y;
+        finish(g, y);
+        /* columns 3 and [7, 9) */
+        assert_int_equal(visits_of(g, VISIT_CLEAR), all ? 0 : 2);
+        graph_destroy(g);
+    }
+    ssm2d_context_destroy(context);
+}
+
 /* Along residuals the gradient stays where it is. */
 static void residuals_share_their_gradient(void **state)
 {
@@ -592,6 +675,9 @@ int main(void)
         cmocka_unit_test(random_graphs_have_right_gradients),
         cmocka_unit_test(second_step_is_the_first),
         cmocka_unit_test(memory_is_used_again),
+        cmocka_unit_test(spans_are_placed_by_first_fit),
+        cmocka_unit_test(deep_graphs_are_planned),
+        cmocka_unit_test(unwritten_columns_are_cleared),
         cmocka_unit_test(residuals_share_their_gradient),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(first_error_is_kept),
