@@ -3,18 +3,43 @@
 #include "data_helpers.h"
 
 #include "data/augment.h"
-#include "data/keyed_rng.h"
 
-enum { ROWS = 5, COLS = 6, MOST = ROWS * COLS * 3 };
+enum { ROWS = 5, COLS = 6, MAX_SIZE = ROWS * COLS * 3 };
 
 static const normalisation norm = {{.1f, .2f, .3f}, {.5f, .25f, 2}};
 
-static augment *create(int flip, int padding, int channels)
+static void set(augment_options *o, const char *name, const char *text)
+{
+    if (augment_options_set(o, name, text, &error)) fail_msg("%s", error.line);
+}
+
+static augment_options options_with(int flip, int padding)
+{
+    augment_options o = augment_options_default();
+    char text[16];
+    snprintf(text, sizeof text, "%d", padding);
+    set(&o, "flip", flip ? "true" : "false");
+    set(&o, "crop_padding", text);
+    return o;
+}
+
+static augment_setup setup_for(const augment_options *o, uint64_t seed, int channels)
+{
+    return (augment_setup){.options = o,
+                           .when = AUGMENT_TRAINING,
+                           .seed = seed,
+                           .norm = norm,
+                           .rows = ROWS,
+                           .cols = COLS,
+                           .channels = channels};
+}
+
+static augment *create(uint64_t seed, int flip, int padding, int channels)
 {
     augment *a;
-    augment_options o = {flip, padding};
-    if (augment_create(context, &o, &norm, ROWS, COLS, channels, &a, &error))
-        fail_msg("%s", error.line);
+    const augment_options o = options_with(flip, padding);
+    const augment_setup setup = setup_for(&o, seed, channels);
+    if (augment_create(context, &setup, &a, &error)) fail_msg("%s", error.line);
     return a;
 }
 
@@ -26,7 +51,7 @@ static void fill(augment *a, int channels, unsigned image)
 
 static float value(int pixel, int c) { return ((float)pixel / 255 - norm.mean[c]) / norm.std[c]; }
 
-/* Where an image goes: drawn here as the header of counter.h says. */
+/* What happens to an image: drawn here as keyed_rng.h says. */
 typedef struct fate {
     int flipped, down, across;
 } fate;
@@ -52,13 +77,14 @@ static void agrees_with_a_plain_reference(void **state)
     for (int channels = 1; channels <= 3; channels += 2)
         for (int flip = 0; flip < 2; flip++)
             for (int p = 0; p < 4; p++) {
-                augment *a = create(flip, paddings[p], channels);
+                augment *a = create(42, flip, paddings[p], channels);
                 for (unsigned image = 0; image < 200; image++) {
-                    float out[MOST];
-                    uint8_t in[MOST];
+                    float out[MAX_SIZE];
+                    uint8_t in[MAX_SIZE];
                     fill(a, channels, image);
                     memcpy(in, augment_pixels(a), (size_t)(ROWS * COLS * channels));
-                    augment_train(a, 42, 3, image, out);
+                    augment_begin(a, 3, image);
+                    augment_end(a, out);
                     fate f = fate_of(flip, paddings[p], 42, 3, image);
                     for (int c = 0; c < channels; c++)
                         for (int y = 0; y < ROWS; y++)
@@ -75,16 +101,23 @@ static void agrees_with_a_plain_reference(void **state)
             }
 }
 
-static void plain_only_normalises(void **state)
+static void evaluation_only_normalises(void **state)
 {
     (void)state;
-    float out[MOST];
-    augment *a = create(1, 4, 3);
-    fill(a, 3, 5);
-    augment_plain(a, out);
-    for (int c = 0; c < 3; c++)
-        for (int i = 0; i < ROWS * COLS; i++)
-            assert_true(out[c * ROWS * COLS + i] == value(augment_pixels(a)[3 * i + c], c));
+    float out[MAX_SIZE];
+    augment *a;
+    const augment_options o = options_with(1, 4);
+    augment_setup setup = setup_for(&o, 1, 3);
+    setup.when = AUGMENT_EVALUATION;
+    if (augment_create(context, &setup, &a, &error)) fail_msg("%s", error.line);
+    for (unsigned image = 0; image < 20; image++) {
+        fill(a, 3, image);
+        augment_begin(a, 0, image);
+        augment_end(a, out);
+        for (int c = 0; c < 3; c++)
+            for (int i = 0; i < ROWS * COLS; i++)
+                assert_true(out[c * ROWS * COLS + i] == value(augment_pixels(a)[3 * i + c], c));
+    }
     augment_destroy(a);
 }
 
@@ -106,30 +139,32 @@ static void is_fair(void **state)
     assert_true(abs(flips - N / 2) < 248); /* 3.9 standard deviations */
 }
 
+static void run(augment *a, uint64_t epoch, unsigned image, float *out)
+{
+    fill(a, 3, image);
+    augment_begin(a, epoch, image);
+    augment_end(a, out);
+}
+
 static void only_seed_epoch_and_image_decide(void **state)
 {
     (void)state;
-    augment *a = create(1, 4, 3), *b = create(1, 4, 3);
-    float forward[50][MOST], out[MOST];
-    for (unsigned i = 0; i < 50; i++) {
-        fill(a, 3, i);
-        augment_train(a, 1, 2, i, forward[i]);
-    }
+    augment *a = create(1, 1, 4, 3), *b = create(1, 1, 4, 3), *c = create(2, 1, 4, 3);
+    float forward[50][MAX_SIZE], out[MAX_SIZE];
+    for (unsigned i = 0; i < 50; i++) run(a, 2, i, forward[i]);
     int other_seed = 0, other_epoch = 0;
     for (unsigned i = 50; i-- > 0;) {
-        fill(b, 3, i);
-        augment_train(b, 1, 2, i, out);
+        run(b, 2, i, out);
         assert_memory_equal(out, forward[i], sizeof out);
-        fill(b, 3, i);
-        augment_train(b, 2, 2, i, out);
+        run(c, 2, i, out);
         other_seed += memcmp(out, forward[i], sizeof out) != 0;
-        fill(b, 3, i);
-        augment_train(b, 1, 3, i, out);
+        run(b, 3, i, out);
         other_epoch += memcmp(out, forward[i], sizeof out) != 0;
     }
     assert_true(other_seed > 40 && other_epoch > 40);
     augment_destroy(a);
     augment_destroy(b);
+    augment_destroy(c);
 }
 
 /* The numbers themselves, so that a run can be repeated with a later version. */
@@ -141,38 +176,84 @@ static void draws_these_numbers(void **state)
     assert_true(rng_next(&other) == 0xbfd9d47de1c91fadu);
 }
 
+/* Every augmentation of the table: as augmentation_register would ask of it. */
+static void the_table_is_sound(void **state)
+{
+    (void)state;
+    const augmentation *a, *b;
+    size_t bytes = 0;
+    const augment_options o = augment_options_default();
+    for (int i = 0; (a = augmentation_at(i)); i++) {
+        assert_true(strlen(a->name) > 1 && strlen(a->help) > 5);
+        assert_true(a->when && a->is_on && a->stage < AUGMENT_STAGES && a->run.pixels);
+        assert_true(a->stage != AUGMENT_BATCH || a->when == AUGMENT_TRAINING);
+        assert_true(a->purpose != RNG_ORDER);
+        assert_false(a->is_on(augment_options_at(&o, i)));
+        bytes += (a->options_size + 15) / 16 * 16;
+        assert_ptr_equal(augment_options_at(&o, i + 1), o.bytes + bytes);
+        for (int k = 0; k < i && (b = augmentation_at(k)); k++) {
+            assert_string_not_equal(a->name, b->name);
+            assert_true(a->purpose != b->purpose);
+            for (const ssm2d_field *f = a->fields; f->name; f++)
+                assert_null(field_find(b->fields, f->name));
+        }
+    }
+    assert_true(bytes <= MAX_AUGMENT_OPTIONS);
+    assert_null(augmentation_at(-1));
+}
+
 static void options_are_described(void **state)
 {
     (void)state;
-    size_t count;
-    const ssm2d_field *fields = augment_options_fields(&count);
+    field_group groups[MAX_AUGMENTATIONS + 1] = {{0}};
+    assert_true(augment_options_groups(0, groups) >= 2);
+    assert_string_equal(groups[0].fields[0].name, "flip");
+    assert_string_equal(groups[1].fields[0].name, "crop_padding");
     augment_options o = augment_options_default();
-    assert_int_equal(count * sizeof(int), sizeof o);
-    assert_string_equal(fields[0].name, "flip");
-    assert_string_equal(fields[1].name, "crop_padding");
-    assert_int_equal(o.flip, 1);
-    assert_int_equal(o.crop_padding, 4);
+    char text[16];
+    assert_string_equal(field_print(&groups[0].fields[0], o.bytes + groups[0].offset, text, 16),
+                        "false");
+    assert_string_equal(field_print(&groups[1].fields[0], o.bytes + groups[1].offset, text, 16),
+                        "0");
     assert_int_equal(augment_options_check(&o, &error), SSM2D_OK);
-    o.crop_padding = -1;
+    assert_int_equal(augment_options_set(&o, "crop_padding", "-1", &error), SSM2D_ERROR_ARGUMENT);
+    assert_line("crop_padding=-1: use a whole number from 0 to 1024");
+    assert_int_equal(augment_options_set(&o, "crop", "1", &error), SSM2D_ERROR_ARGUMENT);
+    assert_line("there is no augmentation crop");
+    memset(o.bytes + groups[1].offset, 0xff, sizeof(int));
     assert_int_equal(augment_options_check(&o, &error), SSM2D_ERROR_ARGUMENT);
     assert_line("crop_padding=-1: use a whole number from 0 to 1024");
+}
+
+static void refuses_odd_setups(void **state)
+{
+    (void)state;
     augment *a;
-    assert_int_equal(augment_create(context, &o, &norm, 4, 4, 1, &a, &error), SSM2D_ERROR_ARGUMENT);
-    o.crop_padding = 0;
-    normalisation bad = norm;
-    bad.std[0] = 0;
-    assert_int_equal(augment_create(context, &o, &bad, 4, 4, 1, &a, &error), SSM2D_ERROR_ARGUMENT);
-    assert_line("normalisation of channel 0: mean=0.1, std=0: use a std above 0");
-    assert_int_equal(augment_create(context, &o, &norm, 4, 4, 2, &a, &error), SSM2D_ERROR_ARGUMENT);
-    assert_int_equal(augment_create(context, &o, &norm, 0, 4, 1, &a, &error), SSM2D_ERROR_ARGUMENT);
-    assert_null(a);
+    augment_options o = augment_options_default(), bad = o;
+    memset(bad.bytes, 0xff, sizeof bad.bytes);
+    const augment_setup good = setup_for(&o, 0, 3);
+    augment_setup s = good;
+#define REFUSED(line)                                                                              \
+    assert_int_equal(augment_create(context, &s, &a, &error), SSM2D_ERROR_ARGUMENT);               \
+    assert_null(a);                                                                                \
+    assert_line(line);                                                                             \
+    s = good
+    s.options = &bad;
+    REFUSED("flip=-1: use true or false");
+    s.norm.std[0] = 0;
+    REFUSED("normalisation of channel 0: mean=0.1, std=0: use a std above 0");
+    s.channels = 2;
+    REFUSED("images of 5 x 6 x 2");
+    s.rows = 0;
+    REFUSED("images of 0 x 6 x 3");
 }
 
 static ssm2d_status create_once(void)
 {
     augment *a;
-    augment_options o = augment_options_default();
-    ssm2d_status status = augment_create(context, &o, &norm, 4, 4, 1, &a, &error);
+    const augment_options o = options_with(1, 4);
+    const augment_setup setup = setup_for(&o, 0, 1);
+    ssm2d_status status = augment_create(context, &setup, &a, &error);
     augment_destroy(a);
     return status;
 }
@@ -180,18 +261,20 @@ static ssm2d_status create_once(void)
 static void survives_failing_allocations(void **state)
 {
     (void)state;
-    assert_int_equal(io_fail_everywhere(create_once), 2);
+    assert_int_equal(io_fail_everywhere(create_once), 3);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(agrees_with_a_plain_reference),
-        TEST(plain_only_normalises),
+        TEST(evaluation_only_normalises),
         TEST(is_fair),
         TEST(only_seed_epoch_and_image_decide),
         TEST(draws_these_numbers),
+        TEST(the_table_is_sound),
         TEST(options_are_described),
+        TEST(refuses_odd_setups),
         TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("augment", tests, io_setup, data_end);

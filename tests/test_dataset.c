@@ -344,10 +344,10 @@ static void says_what_there_is(void **state)
     (void)state;
     const char *name, *help;
     int count = 0;
-    for (; dataset_kind_get(count, &name, &help); count++)
+    for (; dataset_get(count, &name, &help); count++)
         assert_true(strlen(name) > 2 && strlen(help) > 20);
     assert_true(count >= 5);
-    assert_int_equal(dataset_kind_get(-1, &name, &help), 0);
+    assert_int_equal(dataset_get(-1, &name, &help), 0);
 
     assert_int_equal(try_data("fashion-minst", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("data: there is no \"fashion-minst\": did you mean fashion-mnist?");
@@ -362,7 +362,8 @@ static void says_what_there_is(void **state)
                 "cifar10:FOLDER");
     assert_int_equal(try_data("", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("holds no data set that is known: expected train/CLASS/*.png|jpg");
+    assert_line("holds no data set that is known: expected idx files; CIFAR-10's data_batch_*.bin; "
+                "CIFAR-100's train.bin; train/CLASS/*.png|jpg");
     assert_int_equal(try_data(io_put("file", "", 0), DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("/file: is not a folder");
 }

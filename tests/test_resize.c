@@ -1,6 +1,8 @@
-/* Resizing: to the bit what Pillow 9.4 gives (Image.resize with BILINEAR, Image.convert), and one
- * resize for many sizes. */
+/* Resizing: to the bit what Pillow 9.4 gives (Image.resize with BILINEAR, Image.convert), one
+ * resize for many sizes, and regions. */
 #include "data_helpers.h"
+
+#include "core/rng.h"
 
 enum { R = 5, C = 7 };
 
@@ -98,6 +100,87 @@ static void takes_images_of_many_sizes_in_turn(void **state)
     resize_destroy(r);
 }
 
+/* A chooser that says what it is told to. */
+static void choose(void *user, size_t rows, size_t cols, resize_region *region)
+{
+    assert_true(region->top == 0 && region->left == 0);
+    assert_true(region->rows == rows && region->cols == cols);
+    assert_true(region->window_top == 0 && region->window_left == 0);
+    const resize_region *wanted = user;
+    const size_t resized_rows = region->resized_rows, resized_cols = region->resized_cols;
+    *region = *wanted;
+    if (!region->resized_rows) region->resized_rows = resized_rows;
+    if (!region->resized_cols) region->resized_cols = resized_cols;
+}
+
+/* Rectangle, resized size, window: by cutting the rectangle out, resizing all of it, and cutting
+ * the window out of that. */
+static void resizes_regions(void **state)
+{
+    (void)state;
+    uint8_t image[R * C * 3], cut[R * C * 3], whole[16 * 16 * 3], out[9 * 9 * 3];
+    make_image(image);
+    rng random = rng_seed(11);
+    for (int turn = 0; turn < 3000; turn++) {
+#define BELOW(n) ((size_t)(rng_next(&random) % (size_t)(n)))
+        const size_t rows = 1 + BELOW(9), cols = 1 + BELOW(9);
+        const int channels = BELOW(2) ? 3 : 1;
+        resize_region g = {.rows = 1 + BELOW(R), .cols = 1 + BELOW(C)};
+        g.top = BELOW(R - g.rows + 1);
+        g.left = BELOW(C - g.cols + 1);
+        g.window_top = BELOW(4);
+        g.window_left = BELOW(4);
+        g.resized_rows = rows + g.window_top + BELOW(3);
+        g.resized_cols = cols + g.window_left + BELOW(3);
+#undef BELOW
+        resize *r;
+        assert_int_equal(resize_create(context, rows, cols, channels, &r, &error), SSM2D_OK);
+        resize_choose_with(r, choose, &g);
+        run(r, image, R, C, 3, out);
+        resize_destroy(r);
+        for (size_t y = 0; y < g.rows; y++)
+            memcpy(cut + y * g.cols * 3, image + ((y + g.top) * C + g.left) * 3, g.cols * 3);
+        assert_int_equal(
+            resize_create(context, g.resized_rows, g.resized_cols, channels, &r, &error), SSM2D_OK);
+        run(r, cut, g.rows, g.cols, 3, whole);
+        resize_destroy(r);
+        for (size_t y = 0; y < rows; y++)
+            assert_memory_equal(
+                out + y * cols * (size_t)channels,
+                whole + ((y + g.window_top) * g.resized_cols + g.window_left) * (size_t)channels,
+                cols * (size_t)channels);
+    }
+}
+
+static void refuses_odd_regions(void **state)
+{
+    (void)state;
+    static const resize_region odd[] = {
+        {.rows = 0, .cols = 1},
+        {.rows = 1, .cols = C + 1},
+        {.top = R, .rows = 1, .cols = 1},
+        {.top = (size_t)-1, .rows = 2, .cols = 1},
+        {.left = 1, .rows = 1, .cols = C},
+        {.rows = 1, .cols = 1, .resized_rows = 2},
+        {.rows = 1, .cols = 1, .resized_cols = MAX_IMAGE_SIDE + 1},
+        {.rows = 1, .cols = 1, .window_left = 1},
+    };
+    uint8_t out[12];
+    resize *r;
+    resize_region region;
+    assert_int_equal(resize_create(context, 3, 4, 1, &r, &error), SSM2D_OK);
+    resize_choose_with(r, choose, &region);
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        region = odd[i];
+        assert_int_equal(resize_start(r, "a.png", R, C, 1, out, &error), SSM2D_ERROR_ARGUMENT);
+        assert_line("a.png: the region ");
+        assert_line("does not fit an image of 5 x 7");
+    }
+    resize_choose_with(r, NULL, NULL);
+    run(r, grey, R, C, 1, out);
+    resize_destroy(r);
+}
+
 static void refuses_odd_sizes(void **state)
 {
     (void)state;
@@ -139,10 +222,9 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(agrees_with_pillow),
-        TEST(takes_images_of_many_sizes_in_turn),
-        TEST(refuses_odd_sizes),
-        TEST(survives_failing_allocations),
+        TEST(agrees_with_pillow), TEST(takes_images_of_many_sizes_in_turn),
+        TEST(resizes_regions),    TEST(refuses_odd_regions),
+        TEST(refuses_odd_sizes),  TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("resize", tests, io_setup, data_end);
 }

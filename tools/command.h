@@ -29,6 +29,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 
 typedef enum option_kind {
     OPTION_INT,    /* long; OPTION_UNSET when not given and without a default */
@@ -80,6 +81,8 @@ typedef struct command {
     int lists_fields; /* --help ends with the fields of a layer's configuration */
     /* NULL-ended, named `NAME PART`: the next word chooses; options and run are theirs */
     const struct command *const *parts;
+    /* what else --help ends with, printed with help_fields and help_entry; may be NULL */
+    void (*more_help)(FILE *out);
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,

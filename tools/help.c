@@ -111,13 +111,18 @@ static void option_table(FILE *out, const option *table, int positional)
         if (!o->positional == !positional) option_line(out, o);
 }
 
-/* The fields of ssm2d_config, as the library describes them. */
-static void field_table(FILE *out)
+void help_entry(FILE *out, const char *name, const char *text)
 {
-    size_t count;
-    const ssm2d_field *fields = ssm2d_config_fields(&count);
-    for (size_t i = 0; i < count; i++) {
-        const ssm2d_field *f = &fields[i];
+    char left[128];
+    int column;
+    snprintf(left, sizeof left, "  %s", name);
+    entry(out, left, text, &column);
+    fputc('\n', out);
+}
+
+void help_fields(FILE *out, const ssm2d_field *fields)
+{
+    for (const ssm2d_field *f = fields; f->name; f++) {
         char text[256];
         int column;
         snprintf(text, sizeof text, "  %s", f->name);
@@ -171,8 +176,9 @@ void help_command(FILE *out, const command *c)
     option_table(out, common_options, 0);
     if (c->lists_fields) {
         fputs("\nfields of a layer in --config:\n", out);
-        field_table(out);
+        help_fields(out, ssm2d_config_fields(NULL));
     }
+    if (c->more_help) c->more_help(out);
 }
 
 void help_parts(FILE *out, const command *c)

@@ -36,7 +36,6 @@ typedef struct job {
     const values *options;
     run_model m;
     evaluator *evaluator;
-    resize *resize;
     augment *augment;
     float *image;
     double *probabilities;
@@ -86,10 +85,11 @@ static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
 {
     const int classes = j->m.data.classes,
               top = j->options->top < classes ? (int)j->options->top : classes;
-    ssm2d_status status =
-        picture_read(j->context, path, j->resize, augment_pixels(j->augment), error);
+    augment_begin(j->augment, 0, 0);
+    ssm2d_status status = picture_read(j->context, path, augment_resize(j->augment),
+                                       augment_pixels(j->augment), error);
     if (status) return status;
-    augment_plain(j->augment, j->image);
+    augment_end(j->augment, j->image);
     const float *logits = evaluator_run(j->evaluator, j->image, 1);
     class_probabilities((train_loss)j->m.settings.options.loss, logits, classes, j->probabilities);
     if (j->options->json) return print_json(j, path, top, error);
@@ -124,7 +124,6 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 {
     const values *o = v;
     job j = {.context = context, .options = o};
-    const augment_options none = {0};
     int size[2];
     ssm2d_status status = image_size_of(o->image_size, size, error);
     if (!status)
@@ -133,10 +132,13 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     const model_config *c = &j.m.settings.model;
     const size_t rows = (size_t)c->image[0], cols = (size_t)c->image[1];
     if ((status = evaluator_create(context, c, 1, &j.evaluator, error))) goto done;
-    if ((status = resize_create(context, rows, cols, c->channels, &j.resize, error))) goto done;
-    if ((status = augment_create(context, &none, &j.m.data.norm, rows, cols, c->channels,
-                                 &j.augment, error)))
-        goto done;
+    const augment_setup setup = {.options = &j.m.settings.augment,
+                                 .when = AUGMENT_EVALUATION,
+                                 .norm = j.m.data.norm,
+                                 .rows = rows,
+                                 .cols = cols,
+                                 .channels = c->channels};
+    if ((status = augment_create(context, &setup, &j.augment, error))) goto done;
     j.image = mem_alloc(context, rows * cols * (size_t)c->channels * sizeof *j.image);
     j.probabilities = mem_alloc(context, (size_t)c->classes * sizeof *j.probabilities);
     if (!j.image || !j.probabilities) {
@@ -150,7 +152,6 @@ done:
     mem_free(context, j.image);
     mem_free(context, j.probabilities);
     augment_destroy(j.augment);
-    resize_destroy(j.resize);
     evaluator_destroy(j.evaluator);
     run_model_close(context, &j.m);
     return status;

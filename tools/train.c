@@ -2,6 +2,7 @@
  * src/train/options.def. */
 #include "command.h"
 #include "core/status.h"
+#include "help.h"
 #include "io/text.h"
 #include "train/loop.h"
 #include "train_view.h"
@@ -241,9 +242,9 @@ static const char about[] =
     "leaves. The settings "
     "that count are those in last.safetensors; train.json shows them.\n"
     "\n"
-    "Settings are the options below; flip (default: false) and crop_padding (default: 0), which "
-    "change the training images "
-    "at random and pay in longer runs, such as flip=true, crop_padding=4; and the keys of a model "
+    "Settings are the options below; those of the augmentations at the end, which change the "
+    "training images at random and pay in longer runs, such as flip=true, crop_padding=4; and the "
+    "keys of a model "
     "(dim, depth, pos_embed, "
     "drop_path, mixer.init, mixer.complex ..: see ssm2d models --keys). A file for --config has "
     "them as keys of one JSON "
@@ -259,5 +260,21 @@ static const char about[] =
     "are left out of an epoch, "
     "others each time.";
 
-const command command_train = {
-    "train", "train a model on images, or go on with a run", about, options, check_values, run, 0};
+/* Data sets and augmentations, as their own files describe them. */
+static void more_help(FILE *out)
+{
+    const char *name, *help;
+    const augmentation *a;
+    fputs("\nnames for --data:\n", out);
+    for (int i = 0; dataset_get(i, &name, &help); i++) help_entry(out, name, help);
+    fputs("\naugmentations, for --set and --config:\n", out);
+    for (int i = 0; (a = augmentation_at(i)); i++) help_fields(out, a->fields);
+}
+
+const command command_train = {.name = "train",
+                               .summary = "train a model on images, or go on with a run",
+                               .about = about,
+                               .options = options,
+                               .check = check_values,
+                               .run = run,
+                               .more_help = more_help};

@@ -60,6 +60,9 @@ void train_view_start(void *user, const train_start *start)
                    start->read->old_grid[1]);
         printf("\n");
     }
+    if (start->loss_changed)
+        printf("loss is bce instead of cross-entropy: the labels are binary, %d for each image\n",
+               m->classes);
     if (start->restored)
         printf("train.json was changed: a run keeps the settings of its checkpoint, and they are "
                "written there again\n");

@@ -1,132 +1,114 @@
 #include "data/augment.h"
 
 #include "core/context.h"
-#include "core/field.h"
 #include "core/status.h"
-#include "data/keyed_rng.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { PADDING_MOST = 1024 };
-
-static const ssm2d_field fields[] = {
-    {"flip", "mirrors every second training image, on average", SSM2D_KIND_FLAG,
-     offsetof(augment_options, flip), 0, 1, "true", NULL, NULL},
-    {"crop_padding",
-     "crops training images at random out of themselves with this many black pixels around; "
-     "0: no crop",
-     SSM2D_KIND_INT, offsetof(augment_options, crop_padding), 0, PADDING_MOST, "4", NULL, NULL},
-    {0}};
-enum { FIELDS = sizeof fields / sizeof *fields - 1 };
-
-const ssm2d_field *augment_options_fields(size_t *count)
-{
-    if (count) *count = FIELDS;
-    return fields;
-}
-
-augment_options augment_options_default(void)
-{
-    augment_options options = {0};
-    for (int i = 0; i < FIELDS; i++) field_set_default(&fields[i], &options);
-    return options;
-}
-
-ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *error)
-{
-    ssm2d_status status = SSM2D_OK;
-    for (int i = 0; i < FIELDS && !status; i++)
-        status = field_check((field_source){0}, &fields[i], options, error);
-    return status;
-}
-
-/* ---- steps ----------------------------------------------------------------------------------- */
-
-static void flip(const augment_options *options, rng *r, work_image *image)
-{
-    size_t channels = (size_t)image->channels;
-    if (!options->flip || rng_below(r, 2)) return;
-    for (size_t y = 0; y < image->rows; y++) {
-        uint8_t *left = image->pixels + y * image->cols * channels,
-                *right = left + (image->cols - 1) * channels;
-        for (; left < right; left += channels, right -= channels)
-            for (size_t c = 0; c < channels; c++) {
-                uint8_t pixel = left[c];
-                left[c] = right[c];
-                right[c] = pixel;
-            }
-    }
-}
-
-/* Row y of the crop is row y + down of the image, down from -p to p; columns alike. */
-static void crop(const augment_options *options, rng *r, work_image *image)
-{
-    ptrdiff_t padding = options->crop_padding, rows = (ptrdiff_t)image->rows,
-              cols = (ptrdiff_t)image->cols;
-    if (!padding) return;
-    ptrdiff_t down = (ptrdiff_t)rng_below(r, 2 * (uint64_t)padding + 1) - padding;
-    ptrdiff_t across = (ptrdiff_t)rng_below(r, 2 * (uint64_t)padding + 1) - padding;
-    /* columns that are not black */
-    ptrdiff_t first = across < 0 ? -across : 0, end = across > 0 ? cols - across : cols;
-    size_t channels = (size_t)image->channels, line = image->cols * channels;
-    for (ptrdiff_t y = 0; y < rows; y++) {
-        uint8_t *out = image->spare + (size_t)y * line;
-        memset(out, 0, line);
-        if (y + down < 0 || y + down >= rows || first >= end) continue;
-        memcpy(out + (size_t)first * channels,
-               image->pixels + (size_t)(y + down) * line + (size_t)(first + across) * channels,
-               (size_t)(end - first) * channels);
-    }
-    uint8_t *pixels = image->pixels;
-    image->pixels = image->spare;
-    image->spare = pixels;
-}
-
-static const augment_step steps[] = {{RNG_FLIP, flip}, {RNG_CROP, crop}};
-enum { STEPS = sizeof steps / sizeof *steps };
-
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* An augmentation that is on. */
+typedef struct active {
+    const augmentation *what;
+    const void *options; /* in the augment's own copy */
+} active;
 
 struct augment {
     const ssm2d_context *context;
+    augment_setup setup;
     augment_options options;
-    work_image image;
+    /* stage s: those from first[s] to first[s + 1] - 1 */
+    active active[MAX_AUGMENTATIONS];
+    int first[AUGMENT_STAGES + 1];
+    uint64_t epoch, index; /* of the image begun */
+    resize *resize;
+    pixel_image image;
     uint8_t *memory;
-    float table[3][256]; /* a pixel's value, per channel */
+    float *scratch_images, *scratch_targets; /* only with an augmentation of batches */
+    float table[3][256];                     /* a pixel's number, per channel */
 };
 
-ssm2d_status augment_create(const ssm2d_context *context, const augment_options *options,
-                            const normalisation *norm, size_t rows, size_t cols, int channels,
-                            augment **out, ssm2d_error *error)
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static ssm2d_status check(const augment_setup *s, ssm2d_error *error)
 {
-    *out = NULL;
-    if (rows < 1 || rows > RESIZE_MOST || cols < 1 || cols > RESIZE_MOST
-        || (channels != 1 && channels != 3))
+    if (s->rows < 1 || s->rows > MAX_IMAGE_SIDE || s->cols < 1 || s->cols > MAX_IMAGE_SIDE
+        || (s->channels != 1 && s->channels != 3))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "images of %zu x %zu x %d: use 1 to %d rows and columns, and 1 or 3 channels",
-                    rows, cols, channels, RESIZE_MOST);
-    ssm2d_status status = augment_options_check(options, error);
-    for (int c = 0; c < channels && !status; c++)
-        if (!(norm->std[c] > 0) || !isfinite(norm->std[c]) || !isfinite(norm->mean[c]))
-            status = fail(error, SSM2D_ERROR_ARGUMENT,
-                          "normalisation of channel %d: mean=%g, std=%g: use a std above 0", c,
-                          (double)norm->mean[c], (double)norm->std[c]);
-    if (status) return status;
-    size_t bytes = rows * cols * (size_t)channels;
-    augment *a = mem_alloc(context, sizeof *a);
-    uint8_t *memory = mem_alloc(context, 2 * bytes);
-    if (!a || !memory) {
-        mem_free(context, a);
-        mem_free(context, memory);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for images of %zu x %zu x %d", rows, cols,
-                    channels);
+                    s->rows, s->cols, s->channels, MAX_IMAGE_SIDE);
+    for (int c = 0; c < s->channels; c++)
+        if (!(s->norm.std[c] > 0) || !isfinite(s->norm.std[c]) || !isfinite(s->norm.mean[c]))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "normalisation of channel %d: mean=%g, std=%g: use a std above 0", c,
+                        (double)s->norm.mean[c], (double)s->norm.std[c]);
+    return augment_options_check(s->options, error);
+}
+
+static void find_active(augment *a)
+{
+    const augmentation *what;
+    int count = 0;
+    for (int stage = 0; stage < AUGMENT_STAGES; stage++) {
+        a->first[stage] = count;
+        for (int i = 0; (what = augmentation_at(i)); i++) {
+            const void *options = augment_options_at(&a->options, i);
+            if ((int)what->stage == stage && (what->when & a->setup.when) && what->is_on(options))
+                a->active[count++] = (active){what, options};
+        }
     }
-    *a = (augment){.context = context, .options = *options, .memory = memory};
-    a->image = (work_image){rows, cols, channels, memory, memory + bytes};
-    for (int c = 0; c < channels; c++)
+    a->first[AUGMENT_STAGES] = count;
+}
+
+static int has_stage(const augment *a, augment_stage stage)
+{
+    return a->first[stage + 1] > a->first[stage];
+}
+
+static void choose_region(void *user, size_t rows, size_t cols, resize_region *region);
+
+static ssm2d_status take_memory(augment *a, ssm2d_error *error)
+{
+    const augment_setup *s = &a->setup;
+    const size_t size = s->rows * s->cols * (size_t)s->channels;
+    a->memory = mem_alloc(a->context, 2 * size);
+    int good = a->memory != NULL;
+    if (good && s->batch && has_stage(a, AUGMENT_BATCH)) {
+        const size_t row = s->batch * sizeof(float);
+        size_t image_bytes, target_bytes;
+        good = !__builtin_mul_overflow(row, size, &image_bytes)
+               && !__builtin_mul_overflow(row, (size_t)s->classes, &target_bytes)
+               && (a->scratch_images = mem_alloc(a->context, image_bytes))
+               && (a->scratch_targets = mem_alloc(a->context, target_bytes));
+    }
+    if (!good)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for images of %zu x %zu x %d", s->rows,
+                    s->cols, s->channels);
+    a->image = (pixel_image){s->rows, s->cols, s->channels, a->memory, a->memory + size};
+    return SSM2D_OK;
+}
+
+ssm2d_status augment_create(const ssm2d_context *context, const augment_setup *setup, augment **out,
+                            ssm2d_error *error)
+{
+    *out = NULL;
+    ssm2d_status status = check(setup, error);
+    if (status) return status;
+    augment *a = mem_alloc(context, sizeof *a);
+    if (!a) return fail(error, SSM2D_ERROR_MEMORY, "no memory to augment images");
+    *a = (augment){.context = context, .setup = *setup, .options = *setup->options};
+    a->setup.options = &a->options;
+    find_active(a);
+    status = take_memory(a, error);
+    if (!status)
+        status =
+            resize_create(context, setup->rows, setup->cols, setup->channels, &a->resize, error);
+    if (status) {
+        augment_destroy(a);
+        return status;
+    }
+    if (has_stage(a, AUGMENT_DECODE)) resize_choose_with(a->resize, choose_region, a);
+    for (int c = 0; c < setup->channels; c++)
         for (int v = 0; v < 256; v++)
-            a->table[c][v] = ((float)v / 255 - norm->mean[c]) / norm->std[c];
+            a->table[c][v] = ((float)v / 255 - setup->norm.mean[c]) / setup->norm.std[c];
     *out = a;
     return SSM2D_OK;
 }
@@ -134,25 +116,79 @@ ssm2d_status augment_create(const ssm2d_context *context, const augment_options 
 void augment_destroy(augment *a)
 {
     if (!a) return;
+    resize_destroy(a->resize);
     mem_free(a->context, a->memory);
+    mem_free(a->context, a->scratch_images);
+    mem_free(a->context, a->scratch_targets);
     mem_free(a->context, a);
 }
 
+/* ---- an image -------------------------------------------------------------------------------- */
+
+void augment_begin(augment *a, uint64_t epoch, uint64_t image)
+{
+    a->epoch = epoch;
+    a->index = image;
+}
+
+resize *augment_resize(augment *a) { return a->resize; }
 uint8_t *augment_pixels(augment *a) { return a->image.pixels; }
 
-void augment_plain(const augment *a, float *out)
+static rng random_for(const augment *a, const active *one)
 {
-    size_t pixels = a->image.rows * a->image.cols, channels = (size_t)a->image.channels;
+    return keyed_rng(a->setup.seed, one->what->purpose, a->epoch, a->index);
+}
+
+/* Called by resize_start, when the size of the source is known. */
+static void choose_region(void *user, size_t rows, size_t cols, resize_region *region)
+{
+    const augment *a = user;
+    const decode_sizes sizes = {rows, cols, a->setup.rows, a->setup.cols};
+    for (int i = a->first[AUGMENT_DECODE]; i < a->first[AUGMENT_DECODE + 1]; i++) {
+        rng r = random_for(a, &a->active[i]);
+        a->active[i].what->run.decode(a->active[i].options, &r, &sizes, region);
+    }
+}
+
+static void normalise(const augment *a, float *out)
+{
+    const size_t pixels = a->image.rows * a->image.cols, channels = (size_t)a->image.channels;
     for (size_t c = 0; c < channels; c++)
         for (size_t i = 0; i < pixels; i++)
             out[c * pixels + i] = a->table[c][a->image.pixels[i * channels + c]];
 }
 
-void augment_train(augment *a, uint64_t seed, uint64_t epoch, uint64_t image, float *out)
+void augment_end(augment *a, float *out)
 {
-    for (int i = 0; i < STEPS; i++) {
-        rng r = keyed_rng(seed, (rng_purpose)steps[i].purpose, epoch, image);
-        steps[i].run(&a->options, &r, &a->image);
+    for (int i = a->first[AUGMENT_PIXELS]; i < a->first[AUGMENT_PIXELS + 1]; i++) {
+        rng r = random_for(a, &a->active[i]);
+        a->active[i].what->run.pixels(a->active[i].options, &r, &a->image);
     }
-    augment_plain(a, out);
+    normalise(a, out);
+    float_image image = {a->setup.rows, a->setup.cols, a->setup.channels, out};
+    for (int i = a->first[AUGMENT_FLOATS]; i < a->first[AUGMENT_FLOATS + 1]; i++) {
+        rng r = random_for(a, &a->active[i]);
+        a->active[i].what->run.floats(a->active[i].options, &r, &image);
+    }
+}
+
+/* ---- a batch --------------------------------------------------------------------------------- */
+
+void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, float *images,
+                   float *targets)
+{
+    float_batch batch = {.count = count,
+                         .rows = a->setup.rows,
+                         .cols = a->setup.cols,
+                         .channels = a->setup.channels,
+                         .classes = a->setup.classes,
+                         .images = images,
+                         .targets = targets,
+                         .scratch_images = a->scratch_images,
+                         .scratch_targets = a->scratch_targets};
+    for (int i = a->first[AUGMENT_BATCH]; i < a->first[AUGMENT_BATCH + 1]; i++) {
+        const active *one = &a->active[i];
+        rng r = keyed_rng(a->setup.seed, one->what->purpose, epoch, number);
+        one->what->run.batch(one->options, &r, &batch);
+    }
 }

@@ -1,49 +1,46 @@
-/* augment - from 8-bit pixels to what a model reads: random changes when training, then scaling and
- * normalisation.
+/* augment - from stored images to what a model reads: the augmentations that are on, stage by stage
+ * (augmentation.h), around resizing and normalising.
  *
- * A step changes 8-bit images in place; steps run in the order of the table in augment.c. What a
- * step draws depends on (seed, its purpose, epoch, image) and on nothing else. */
+ *     augment_begin(a, epoch, i);
+ *     dataset_fetch(data, i, augment_resize(a), augment_pixels(a), &error);    DECODE
+ *     augment_end(a, image);                                                   PIXELS, FLOATS
+ *     ... and after the last image of a batch
+ *     augment_batch(a, epoch, number, count, images, targets);                 BATCH
+ */
 #ifndef SSM2D_DATA_AUGMENT_H
 #define SSM2D_DATA_AUGMENT_H
 
-#include "core/rng.h"
+#include "data/augment_options.h"
 #include "data/dataset.h"
 
-typedef struct augment_options {
-    int flip; /* mirrors every second image, on average */
-    /* p: a crop of the same size out of the image with p black pixels around it */
-    int crop_padding;
-} augment_options;
-
-augment_options augment_options_default(void);
-/* Every field of augment_options, so that a program can list, parse and bound them. */
-const ssm2d_field *augment_options_fields(size_t *count);
-ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *error);
-
-/* An image on its way through the steps. A step may exchange pixels and spare, which are of one
- * size. */
-typedef struct work_image {
-    size_t rows, cols;
+typedef struct augment_setup {
+    const augment_options *options; /* copied */
+    int when;                       /* AUGMENT_TRAINING or AUGMENT_EVALUATION */
+    uint64_t seed;
+    normalisation norm;
+    size_t rows, cols; /* of the model's images */
     int channels;
-    uint8_t *pixels, *spare; /* [rows][cols][channels] */
-} work_image;
-
-typedef struct augment_step {
-    int purpose; /* of its random numbers, a rng_purpose */
-    void (*run)(const augment_options *options, rng *r, work_image *image);
-} augment_step;
+    size_t batch; /* largest count that augment_batch is given; 0: it is not called */
+    int classes;
+} augment_setup;
 
 typedef struct augment augment;
 
-ssm2d_status augment_create(const ssm2d_context *context, const augment_options *options,
-                            const normalisation *norm, size_t rows, size_t cols, int channels,
-                            augment **out, ssm2d_error *error);
+/* One thread at a time uses it. */
+ssm2d_status augment_create(const ssm2d_context *context, const augment_setup *setup, augment **out,
+                            ssm2d_error *error);
 void augment_destroy(augment *a);
-/* Where the pixels [rows][cols][channels] of the next image go. */
+
+/* Begins an image, which is known by its epoch and its index in the data set. */
+void augment_begin(augment *a, uint64_t epoch, uint64_t image);
+/* What the image begun is resized with, and where its pixels [rows][cols][channels] go. */
+resize *augment_resize(augment *a);
 uint8_t *augment_pixels(augment *a);
-/* Those pixels through all steps, then normalised. One thread at a time. */
-void augment_train(augment *a, uint64_t seed, uint64_t epoch, uint64_t image, float *out);
-/* Only normalised: out[channels][rows][cols] = (pixel / 255 - mean) / std. */
-void augment_plain(const augment *a, float *out);
+/* Those pixels as numbers, out[channels][rows][cols]: (pixel / 255 - mean) / std of each channel,
+ * before and after which the augmentations act. */
+void augment_end(augment *a, float *out);
+/* Changes images[count][channels][rows][cols] and targets[count][classes] in place. */
+void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, float *images,
+                   float *targets);
 
 #endif

@@ -12,14 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SIDE = 32, PIXELS = 3 * SIDE * SIDE, FILES = 5, NAMES_MOST = 1 << 16 };
+enum { SIDE = 32, PIXELS = 3 * SIDE * SIDE, FILES = 5, MAX_NAMES = 1 << 16 };
 
 typedef struct variant {
     int classes;
-    size_t labels;                   /* label bytes of a record, the last of which counts */
+    size_t labels;                   /* label bytes of a record; the last is the class */
     const char *files[2][FILES + 1]; /* by split, ended by NULL */
-    /* the file with the names of the classes, a line each; it need not be there */
-    const char *names;
+    const char *names; /* a file with the name of a class on each line, which may be missing */
     normalisation norm;
 } variant;
 
@@ -41,7 +40,7 @@ static const char *const ten_names[] = {"airplane", "automobile", "bird",  "cat"
 
 static const variant *variant_of(const dataset *d)
 {
-    return d->kind == &dataset_cifar10 ? &ten : &hundred;
+    return d->impl == &dataset_cifar10 ? &ten : &hundred;
 }
 
 /* The number of records in a file. */
@@ -73,7 +72,7 @@ static ssm2d_status read_records(const char *path, uint8_t *out, size_t size, ss
     return status;
 }
 
-/* Names from the file beside the data, CIFAR-10's own, or numbers. */
+/* The names are those of the file beside the data; without it CIFAR-10's own, or numbers. */
 static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *error)
 {
     const variant *v = variant_of(d);
@@ -83,7 +82,7 @@ static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *er
     int count = 0;
     if (!dataset_path(path, sizeof path, folder, v->names) || access(path, F_OK))
         return dataset_name_classes(d, v->classes, v == &ten ? ten_names : NULL, error);
-    ssm2d_status status = file_read(d->context, path, NAMES_MOST, &text, &size, error);
+    ssm2d_status status = file_read(d->context, path, MAX_NAMES, &text, &size, error);
     if (status) return status;
     for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
         if (count < v->classes) lines[count] = line;
@@ -127,7 +126,7 @@ static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split spl
     for (int i = 0; !status && files[i]; i++) {
         dataset_path(path, sizeof path, folder, files[i]);
         status = read_records(path, at, counts[i] * record, error);
-        /* so that a bad label is counted from the file's own beginning */
+        /* one file at a time, so that the message about a bad label counts from its beginning */
         s->label = at + v->labels - 1;
         d->info.count = counts[i];
         if (!status) status = samples_check(d, path, error);
@@ -153,13 +152,23 @@ static int found_hundred(const char *folder)
     return holds(folder, hundred.files[0][0]) || holds(folder, hundred.files[1][0]);
 }
 
-const dataset_kind dataset_cifar10 = {
-    "cifar10",     "cifar10:FOLDER: CIFAR-10's binary files, data_batch_1.bin .. 5, test_batch.bin",
-    NULL,          found_ten,
-    open_cifar,    samples_fetch,
-    samples_label, samples_close};
-const dataset_kind dataset_cifar100 = {
-    "cifar100",    "cifar100:FOLDER: CIFAR-100's binary files, train.bin and test.bin",
-    NULL,          found_hundred,
-    open_cifar,    samples_fetch,
-    samples_label, samples_close};
+const dataset_impl dataset_cifar10 = {
+    .name = "cifar10",
+    .help = "cifar10:FOLDER: CIFAR-10's binary files, data_batch_1.bin .. 5, test_batch.bin",
+    .contents = "CIFAR-10's data_batch_*.bin",
+    .found = found_ten,
+    .open = open_cifar,
+    .fetch = samples_fetch,
+    .label = samples_label,
+    .close = samples_close,
+};
+const dataset_impl dataset_cifar100 = {
+    .name = "cifar100",
+    .help = "cifar100:FOLDER: CIFAR-100's binary files, train.bin and test.bin",
+    .contents = "CIFAR-100's train.bin",
+    .found = found_hundred,
+    .open = open_cifar,
+    .fetch = samples_fetch,
+    .label = samples_label,
+    .close = samples_close,
+};

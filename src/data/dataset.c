@@ -9,29 +9,74 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Folders are tried in this order. */
-static const dataset_kind *const kinds[] = {&dataset_fashion_mnist, &dataset_idx, &dataset_cifar10,
-                                            &dataset_cifar100, &dataset_folder};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+static const dataset_impl *const table[] = {
+#define DATASET(name) &dataset_##name,
+#include "data/datasets.def"
+#undef DATASET
+};
+enum { TABLE = sizeof table / sizeof *table, MAX_DATASETS = 64 };
+_Static_assert((int)TABLE <= (int)MAX_DATASETS, "raise MAX_DATASETS");
 
-int dataset_kind_get(int i, const char **name, const char **help)
+static const dataset_impl *registered[MAX_DATASETS];
+static int registered_count;
+
+/* The i-th, from 0; NULL past the last. */
+static const dataset_impl *impl_at(int i)
 {
-    if (i < 0 || i >= KINDS) return 0;
-    *name = kinds[i]->name;
-    *help = kinds[i]->help;
+    if (i < 0 || i >= TABLE + registered_count) return NULL;
+    return i < TABLE ? table[i] : registered[i - TABLE];
+}
+
+/* By the first `length` bytes of a text; NULL: there is none. */
+static const dataset_impl *impl_named(const char *name, size_t length)
+{
+    const dataset_impl *impl;
+    for (int i = 0; (impl = impl_at(i)); i++)
+        if (strlen(impl->name) == length && !memcmp(impl->name, name, length)) return impl;
+    return NULL;
+}
+
+ssm2d_status dataset_register(const dataset_impl *impl, ssm2d_error *error)
+{
+    if (TABLE + registered_count == MAX_DATASETS)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "data set %s: there are at most %d", impl->name,
+                    MAX_DATASETS);
+    if (impl_named(impl->name, strlen(impl->name)))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "data set %s: there is one of that name",
+                    impl->name);
+    registered[registered_count++] = impl;
+    return SSM2D_OK;
+}
+
+void dataset_forget_registered(void) { registered_count = 0; }
+
+int dataset_get(int i, const char **name, const char **help)
+{
+    const dataset_impl *impl = impl_at(i);
+    if (!impl) return 0;
+    *name = impl->name;
+    *help = impl->help;
     return 1;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Adds to a text of `size` bytes; what does not fit is left out. */
+static void append(char *text, size_t size, const char *between, const char *word, const char *end)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s%s", between, word, end);
 }
 
 /* No such name, no such folder. */
 static ssm2d_status refuse(const char *where, ssm2d_error *error)
 {
-    const char *names[KINDS + 1] = {NULL};
-    char list[128] = "", wrong[64];
-    for (int i = 0; i < KINDS; i++) {
-        size_t used = strlen(list);
-        names[i] = kinds[i]->name;
-        snprintf(list + used, sizeof list - used, ", %s%s", kinds[i]->name,
-                 kinds[i]->place ? "" : ":FOLDER");
+    const dataset_impl *impl;
+    const char *names[MAX_DATASETS + 1] = {NULL};
+    char list[256] = "", wrong[64];
+    for (int i = 0; (impl = impl_at(i)); i++) {
+        names[i] = impl->name;
+        append(list, sizeof list, ", ", impl->name, impl->default_folder ? "" : ":FOLDER");
     }
     const char *near =
         closest_name(text_show(where, strcspn(where, ":"), wrong, sizeof wrong), names);
@@ -42,19 +87,30 @@ static ssm2d_status refuse(const char *where, ssm2d_error *error)
                 list);
 }
 
-static ssm2d_status choose(const char *where, const dataset_kind **kind, const char **folder,
+/* A folder without a data set, or something else than a folder. */
+static ssm2d_status refuse_folder(const char *where, int is_folder, ssm2d_error *error)
+{
+    const dataset_impl *impl;
+    char list[256] = "";
+    for (int i = 0; (impl = impl_at(i)); i++)
+        if (impl->found) append(list, sizeof list, *list ? "; " : "", impl->contents, "");
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s: expected %s", text_path(where),
+                is_folder ? "holds no data set that is known" : "is not a folder", list);
+}
+
+static ssm2d_status choose(const char *where, const dataset_impl **chosen, const char **folder,
                            ssm2d_error *error)
 {
     struct stat info;
-    size_t length = strcspn(where, ":");
-    for (int i = 0; i < KINDS; i++) {
-        if (strlen(kinds[i]->name) != length || memcmp(kinds[i]->name, where, length)) continue;
-        *kind = kinds[i];
-        *folder = where[length] ? where + length + 1 : kinds[i]->place;
+    const size_t length = strcspn(where, ":");
+    const dataset_impl *impl = impl_named(where, length);
+    if (impl) {
+        *chosen = impl;
+        *folder = where[length] ? where + length + 1 : impl->default_folder;
         if (!*folder || !**folder)
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "data: %s needs a folder: give %s:FOLDER, or ./%s for one of that name",
-                        where, kinds[i]->name, where);
+                        where, impl->name, where);
         return SSM2D_OK;
     }
     if (stat(where, &info)) {
@@ -63,29 +119,26 @@ static ssm2d_status choose(const char *where, const dataset_kind **kind, const c
                     strerror(errno));
     }
     *folder = where;
-    for (int i = 0; i < KINDS && S_ISDIR(info.st_mode); i++)
-        if (kinds[i]->found && kinds[i]->found(where)) {
-            *kind = kinds[i];
+    for (int i = 0; S_ISDIR(info.st_mode) && (impl = impl_at(i)); i++)
+        if (impl->found && impl->found(where)) {
+            *chosen = impl;
             return SSM2D_OK;
         }
-    return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: %s: expected train/CLASS/*.png|jpg, idx files or CIFAR's .bin files",
-                text_path(where),
-                S_ISDIR(info.st_mode) ? "holds no data set that is known" : "is not a folder");
+    return refuse_folder(where, S_ISDIR(info.st_mode), error);
 }
 
 ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
                           dataset **out, ssm2d_error *error)
 {
-    const dataset_kind *kind = NULL;
+    const dataset_impl *impl = NULL;
     const char *folder = NULL;
     *out = NULL;
-    ssm2d_status status = choose(where, &kind, &folder, error);
+    ssm2d_status status = choose(where, &impl, &folder, error);
     if (status) return status;
     dataset *d = mem_alloc(context, sizeof *d);
     if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(where));
-    *d = (dataset){.context = context, .kind = kind};
-    status = kind->open(d, folder, split, error);
+    *d = (dataset){.context = context, .impl = impl};
+    status = impl->open(d, folder, split, error);
     if (!status && !d->info.count)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images", text_path(folder));
     if (status) {
@@ -100,7 +153,7 @@ void dataset_close(dataset *d)
 {
     if (!d) return;
     const ssm2d_context *context = d->context;
-    d->kind->close(d);
+    d->impl->close(d);
     mem_free(context, d->names);
     mem_free(context, d);
 }
@@ -110,10 +163,20 @@ const dataset_info *dataset_about(const dataset *d) { return &d->info; }
 ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                            ssm2d_error *error)
 {
-    return d->kind->fetch(d, i, to, pixels, error);
+    return d->impl->fetch(d, i, to, pixels, error);
 }
 
-int dataset_label(const dataset *d, size_t i) { return d->kind->label(d, i); }
+int dataset_label(const dataset *d, size_t i) { return d->impl->label(d, i); }
+
+void dataset_target(const dataset *d, size_t i, float *target)
+{
+    if (d->info.labels == LABEL_BINARY) {
+        d->impl->attributes(d, i, target);
+        return;
+    }
+    for (int c = 0; c < d->info.classes; c++) target[c] = 0;
+    target[d->impl->label(d, i)] = 1;
+}
 
 /* A grey model on coloured images takes the means over the channels. */
 normalisation dataset_norm(const dataset_info *info, int channels)

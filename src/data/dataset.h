@@ -7,19 +7,28 @@
 
 typedef enum dataset_split { DATASET_TRAIN, DATASET_TEST } dataset_split;
 
-/* Of pixels scaled to [0, 1], per channel. Of a grey data set all three are the same. */
+/* Mean and standard deviation of pixels scaled to [0, 1], per channel. All three are the same for
+ * grey images. */
 typedef struct normalisation {
     float mean[3], std[3];
 } normalisation;
 
+/* What is known of each image. */
+typedef enum label_kind {
+    LABEL_CLASS, /* it is of one of the classes */
+    LABEL_BINARY /* it has, or has not, each of the attributes; "classes" are the attributes then */
+} label_kind;
+
 typedef struct dataset_info {
     size_t count; /* images, at least one */
-    int classes;  /* the same in both splits */
+    label_kind labels;
+    int classes; /* the same in both splits */
     const char *const *class_names;
     int channels;       /* 1 grey or 3 RGB */
     size_t rows, cols;  /* 0: every image has its own */
-    normalisation norm; /* that of the whole training split, or what is customary */
-    /* of image files: a number that differs when their names or order do; else 0 */
+    normalisation norm; /* of the training split, or the values that are customary */
+    /* Of image files a hash of their names in their order, which shows that a folder has changed;
+     * else 0. */
     uint64_t names;
 } dataset_info;
 
@@ -35,12 +44,16 @@ const dataset_info *dataset_about(const dataset *d);
 /* Image i in the size and channels of `to`, into pixels[rows][cols][channels]. */
 ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                            ssm2d_error *error);
-int dataset_label(const dataset *d, size_t i); /* 0 .. classes - 1 */
+/* The class of image i, 0 .. classes - 1; only with LABEL_CLASS. */
+int dataset_label(const dataset *d, size_t i);
+/* target[classes]: 1 for the class of image i, or for each of its attributes, else 0. */
+void dataset_target(const dataset *d, size_t i, float *target);
 
 /* The normalisation for a model of 1 or 3 channels. */
 normalisation dataset_norm(const dataset_info *info, int channels);
 
-/* What can be opened: its name and a line of help; 0 past the last. */
-int dataset_kind_get(int i, const char **name, const char **help);
+/* The i-th data set that can be opened, from 0: its name and a line of help. Returns 0 past the
+ * last. */
+int dataset_get(int i, const char **name, const char **help);
 
 #endif

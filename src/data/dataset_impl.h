@@ -1,40 +1,56 @@
-/* kind - what registry.c needs from a kind of data set: one file and one line of its table per
- * kind. */
-#ifndef SSM2D_DATA_KIND_H
-#define SSM2D_DATA_KIND_H
+/* dataset_impl - how a data set is stored, behind the functions of dataset.h.
+ *
+ * To add one: a file that ends with `const dataset_impl dataset_NAME` (fashion_mnist.c is the
+ * shortest), a line in datasets.def, and the file's name in CMakeLists.txt. */
+#ifndef SSM2D_DATA_DATASET_IMPL_H
+#define SSM2D_DATA_DATASET_IMPL_H
 
 #include "data/dataset.h"
 
-typedef struct dataset_kind {
+typedef struct dataset_impl {
     const char *name, *help;
-    const char *place;                /* the folder, when none is given; NULL: it must be */
-    int (*found)(const char *folder); /* whether the folder holds one; NULL: only by name */
+    const char *contents;       /* what a folder of it holds, for messages: "idx files" */
+    const char *default_folder; /* used when none is given; NULL: one must be given */
+    /* Whether the folder holds such data; NULL: it is only opened by name. */
+    int (*found)(const char *folder);
     /* Fills in info and state. On failure close is called as well. */
     ssm2d_status (*open)(dataset *d, const char *folder, dataset_split split, ssm2d_error *error);
+    /* As dataset_fetch. */
     ssm2d_status (*fetch)(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                           ssm2d_error *error);
+    /* The label of image i, by info.labels: label returns its class; attributes sets
+     * values[classes] to 0 or 1. The other may be NULL. */
     int (*label)(const dataset *d, size_t i);
+    void (*attributes)(const dataset *d, size_t i, float *values);
     void (*close)(dataset *d);
-} dataset_kind;
+} dataset_impl;
 
 struct dataset {
     const ssm2d_context *context;
-    const dataset_kind *kind;
+    const dataset_impl *impl;
     dataset_info info;
     const char **names; /* info.class_names and their text, one block */
     void *state;
 };
 
-/* Sets classes and class_names to copies of names, or to "0", "1", .. when names is NULL. */
+#define DATASET(name) extern const dataset_impl dataset_##name;
+#include "data/datasets.def"
+#undef DATASET
+
+/* Adds one to the end of the list for this process, as a program or test does that has its own.
+ * While no other thread opens data sets. Refuses names that are taken. */
+ssm2d_status dataset_register(const dataset_impl *impl, ssm2d_error *error);
+/* Forgets what was registered. */
+void dataset_forget_registered(void);
+
+/* For the open of an implementation: sets classes and class_names to copies of names, or to "0",
+ * "1", .. when names is NULL. */
 ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
                                   ssm2d_error *error);
 /* folder/name into path; says whether it fits. */
 int dataset_path(char *path, size_t size, const char *folder, const char *name);
 
-extern const dataset_kind dataset_cifar10, dataset_cifar100, dataset_fashion_mnist, dataset_folder,
-    dataset_idx;
-
-/* For kinds that are idx files with more to say. */
+/* For data sets that are idx files and more: the open and found of dataset_idx. */
 ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d_error *error);
 int idx_found(const char *folder);
 

@@ -13,7 +13,7 @@ static ssm2d_status open_fashion(dataset *d, const char *folder, dataset_split s
                                  ssm2d_error *error)
 {
     if (!idx_found(folder)) {
-        if (!strcmp(folder, d->kind->place))
+        if (!strcmp(folder, d->impl->default_folder))
             return fail(error, SSM2D_ERROR_SYSTEM,
                         "fashion-mnist: is not in %s: run apt-get install dataset-fashion-mnist",
                         folder);
@@ -32,12 +32,13 @@ static ssm2d_status open_fashion(dataset *d, const char *folder, dataset_split s
     return dataset_name_classes(d, CLASSES, names, error);
 }
 
-const dataset_kind dataset_fashion_mnist = {
-    "fashion-mnist",
-    "60,000 pictures of clothes, 28 x 28 grey (Debian: dataset-fashion-mnist)",
-    "/usr/share/datasets/fashion-mnist",
-    NULL,
-    open_fashion,
-    samples_fetch,
-    samples_label,
-    samples_close};
+const dataset_impl dataset_fashion_mnist = {
+    .name = "fashion-mnist",
+    .help = "60,000 pictures of clothes, 28 x 28 grey (Debian: dataset-fashion-mnist)",
+    .contents = "Fashion-MNIST's idx files",
+    .default_folder = "/usr/share/datasets/fashion-mnist",
+    .open = open_fashion,
+    .fetch = samples_fetch,
+    .label = samples_label,
+    .close = samples_close,
+};

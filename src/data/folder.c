@@ -21,16 +21,16 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { CLASSES_MOST = 1 << 20 };
+enum { MAX_CLASSES = 1 << 20 };
 
-/* An array that grows. */
+/* An array that grows by doubling. */
 typedef struct growing {
     void *items;
-    size_t count, room;
+    size_t count, capacity;
 } growing;
 
 typedef struct entry {
-    size_t name; /* where in the text, which is names one after another, each ended by a zero */
+    size_t name; /* offset in the text, which holds the names one after another, each ended by 0 */
     int label;
 } entry;
 
@@ -43,16 +43,16 @@ typedef struct listing {
 static ssm2d_status grow(const ssm2d_context *context, growing *g, size_t more, size_t item,
                          ssm2d_error *error)
 {
-    if (g->count + more <= g->room) return SSM2D_OK;
-    size_t room = 2 * (g->count + more);
-    void *items = mem_alloc(context, room * item);
+    if (g->count + more <= g->capacity) return SSM2D_OK;
+    size_t capacity = 2 * (g->count + more);
+    void *items = mem_alloc(context, capacity * item);
     if (!items)
         return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for a list of %zu bytes",
-                    room * item);
+                    capacity * item);
     if (g->count) memcpy(items, g->items, g->count * item);
     mem_free(context, g->items);
     g->items = items;
-    g->room = room;
+    g->capacity = capacity;
     return SSM2D_OK;
 }
 
@@ -160,7 +160,7 @@ static ssm2d_status find_classes(dataset *d, const char *folder, const char *roo
     ssm2d_status status = list_folder(&classes, path, -1, error);
     size_t count = classes.entries.count;
     if (status) goto done;
-    if (!count || count > CLASSES_MOST) {
+    if (!count || count > MAX_CLASSES) {
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: holds %s: expected a folder with images for each class", text_path(path),
                       count ? "too many folders" : "no folders");
@@ -180,7 +180,8 @@ done:
     return status;
 }
 
-/* A class of this split that is not one of training would get a wrong number, or none. */
+/* Refuses a class of this split that training does not have: it would get the number of another
+ * class, or none. */
 static ssm2d_status check_classes(dataset *d, const char *root, ssm2d_error *error)
 {
     listing here = {.context = d->context};
@@ -198,8 +199,8 @@ static ssm2d_status check_classes(dataset *d, const char *root, ssm2d_error *err
     return status;
 }
 
-/* Over labels and names. */
-static uint64_t names_number(const listing *l)
+/* The hash of all labels and names. */
+static uint64_t names_hash(const listing *l)
 {
     uint64_t hash = HASH_START;
     for (size_t i = 0; i < l->entries.count; i++) {
@@ -237,7 +238,7 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
                           "%s: has no images: expected *.png, *.jpg or *.jpeg", text_path(path));
     }
     d->info.count = l->entries.count;
-    d->info.names = names_number(l);
+    d->info.names = names_hash(l);
     d->info.channels = 3;
     d->info.norm = (normalisation){{.485f, .456f, .406f}, {.229f, .224f, .225f}};
     return status;
@@ -269,8 +270,13 @@ static void close_folder(dataset *d)
     mem_free(d->context, d->state);
 }
 
-const dataset_kind dataset_folder = {
-    "folder",    "folder:FOLDER: train/CLASS/*.png|jpg and val/CLASS/.. (or test)",
-    NULL,        found_folder,
-    open_folder, fetch,
-    label_of,    close_folder};
+const dataset_impl dataset_folder = {
+    .name = "folder",
+    .help = "folder:FOLDER: train/CLASS/*.png|jpg and val/CLASS/.. (or test)",
+    .contents = "train/CLASS/*.png|jpg",
+    .found = found_folder,
+    .open = open_folder,
+    .fetch = fetch,
+    .label = label_of,
+    .close = close_folder,
+};

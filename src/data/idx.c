@@ -1,5 +1,6 @@
 /* idx - the files of MNIST and its kin: big-endian header (0, 0, type 8, rank, sizes), then bytes;
  * plain or gzipped. */
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data/samples.h"
@@ -14,10 +15,10 @@
 #include <zlib.h>
 
 enum {
-    SIDE_MOST = 4096,
-    READ_MOST = 1 << 26,
+    MAX_SIDE = 4096,
+    MAX_READ = 1 << 26,
     BUFFER = 1 << 17,
-    DEFLATE_MOST = 1032 /* times smaller, at the very best */
+    MAX_DEFLATE = 1032 /* no file is compressed to less than this fraction of its size */
 };
 
 typedef enum part { IMAGES, LABELS } part;
@@ -55,7 +56,7 @@ static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size
                                ssm2d_error *error)
 {
     for (size_t have = 0; have < size;) {
-        size_t ask = size - have < READ_MOST ? size - have : READ_MOST;
+        size_t ask = min_size(size - have, MAX_READ);
         int got = gzread(file, out + have, (unsigned)ask), code;
         if (got > 0) {
             have += (size_t)got;
@@ -76,7 +77,7 @@ static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size
     return SSM2D_OK;
 }
 
-/* Nothing may follow; the check sum of a compressed file is compared here. */
+/* Refuses bytes after the last. Reading to the end also makes zlib compare the check sum. */
 static ssm2d_status read_end(gzFile file, const char *path, ssm2d_error *error)
 {
     char beyond;
@@ -90,7 +91,7 @@ static ssm2d_status read_end(gzFile file, const char *path, ssm2d_error *error)
                 code == Z_BUF_ERROR ? "cut off at its end" : "damaged: its check sum is wrong");
 }
 
-/* The header into sizes[rank]. */
+/* Reads and checks the header; sizes[rank] gets what it says. */
 static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t *sizes,
                                 ssm2d_error *error)
 {
@@ -105,7 +106,7 @@ static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t 
     for (int i = 0; i < rank; i++) {
         const uint8_t *b = bytes + 4 + 4 * i;
         sizes[i] = (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
-        if (!sizes[i] || (i && sizes[i] > SIDE_MOST))
+        if (!sizes[i] || (i && sizes[i] > MAX_SIDE))
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its header says %s=%zu: use 1 %s",
                         text_path(path),
                         i == 0   ? "count"
@@ -136,8 +137,8 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     if (!status) status = read_header(file, path, rank, sizes, error);
     if (status) goto done;
     for (int i = 0; i < rank; i++) bytes *= sizes[i];
-    /* no memory for what cannot be in the file */
-    held = (size_t)info.st_size * (gzdirect(file) ? 1 : DEFLATE_MOST);
+    /* a header may claim anything: no memory is taken for more than the file can hold */
+    held = (size_t)info.st_size * (gzdirect(file) ? 1 : MAX_DEFLATE);
     if (bytes > held) {
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: is cut off: its header says %zu bytes, it has %zu", text_path(path),
@@ -164,12 +165,13 @@ done:
 /* One more than the largest label. */
 static int count_classes(const uint8_t *labels, size_t count)
 {
-    int most = 0;
-    for (size_t i = 0; i < count; i++) most = labels[i] > most ? labels[i] : most;
-    return most + 1;
+    int largest = 0;
+    for (size_t i = 0; i < count; i++) largest = max_int(largest, labels[i]);
+    return largest + 1;
 }
 
-/* The classes are those of the training labels, when these are there. */
+/* For the test split *classes becomes the number of classes of the training labels, if there are
+ * any: the test labels need not have all of them. */
 static ssm2d_status find_classes(dataset *d, const char *folder, dataset_split split, int *classes,
                                  ssm2d_error *error)
 {
@@ -192,7 +194,7 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
     samples *s;
     ssm2d_status status = samples_create(d, &s, error);
     if (status) return status;
-    /* when it is not there, reading says so */
+    /* a file that is not there is reported when it is read */
     find_file(folder, split, IMAGES, images, sizeof images);
     find_file(folder, split, LABELS, labels, sizeof labels);
     status = read_file(d->context, images, 3, sizes, &s->blocks[0], error);
@@ -215,8 +217,13 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
     return status;
 }
 
-const dataset_kind dataset_idx = {
-    "idx",         "idx:FOLDER: MNIST's format, train-images-idx3-ubyte[.gz] .. and t10k-..",
-    NULL,          idx_found,
-    idx_open,      samples_fetch,
-    samples_label, samples_close};
+const dataset_impl dataset_idx = {
+    .name = "idx",
+    .help = "idx:FOLDER: MNIST's format, train-images-idx3-ubyte[.gz] .. and t10k-..",
+    .contents = "idx files",
+    .found = idx_found,
+    .open = idx_open,
+    .fetch = samples_fetch,
+    .label = samples_label,
+    .close = samples_close,
+};

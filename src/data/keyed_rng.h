@@ -1,12 +1,18 @@
-/* counter - random numbers as a function of where they are used: (seed, purpose, epoch, index).
+/* keyed_rng - random numbers as a function of where they are used: (seed, purpose, epoch, index).
  * Neither the number of threads, nor the order of work, nor a resumed run changes them. */
-#ifndef SSM2D_DATA_COUNTER_H
-#define SSM2D_DATA_COUNTER_H
+#ifndef SSM2D_DATA_KEYED_RNG_H
+#define SSM2D_DATA_KEYED_RNG_H
 
 #include "core/rng.h"
 
-/* One line per use; a new one leaves the numbers of the others as they are. */
-typedef enum rng_purpose { RNG_ORDER = 1, RNG_FLIP = 2, RNG_CROP = 3 } rng_purpose;
+/* What the numbers are for. The values are fixed, so that a new purpose leaves the numbers of the
+ * others as they are; those of the augmentations are in augmentations.def. */
+typedef enum rng_purpose {
+    RNG_ORDER = 1,
+#define AUGMENTATION(name, PURPOSE, number) RNG_##PURPOSE = number,
+#include "data/augmentations.def"
+#undef AUGMENTATION
+} rng_purpose;
 
 static inline rng keyed_rng(uint64_t seed, rng_purpose purpose, uint64_t epoch, uint64_t index)
 {

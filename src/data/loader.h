@@ -1,9 +1,10 @@
 /* loader - batches of a data set, made ahead by a thread of its own.
  *
- * Training: the order of an epoch is a permutation that depends on (seed, epoch) only, images are
- * augmented, and what does not fill a batch at the end of an epoch is left out. Else: images in
- * their order, not augmented, the last batch is smaller. Either way epoch follows epoch without
- * end. After creation the loader takes no memory; decoding image files does. */
+ * Training: the order of an epoch is a permutation that depends on (seed, epoch) only, images go
+ * through the augmentations of training, and what does not fill a batch at the end of an epoch
+ * is left out. Else: images in their order, through the augmentations of evaluation, the last
+ * batch is smaller. Either way epoch follows epoch without end. After creation the loader takes
+ * no memory; decoding image files does. */
 #ifndef SSM2D_DATA_LOADER_H
 #define SSM2D_DATA_LOADER_H
 
@@ -16,14 +17,16 @@ typedef struct loader_options {
     int channels;
     int train;
     uint64_t seed;
-    augment_options augment; /* read when train is set */
+    augment_options augment;
+    double smoothing; /* of targets; only when train is set */
     normalisation norm;
-    int ahead; /* batches made while the caller works on one */
+    int ahead; /* how many batches are kept ready while the caller works on one */
 } loader_options;
 
 typedef struct loader_batch {
-    const float *images; /* [count][channels][rows][cols] */
-    const int *labels;   /* [count] */
+    const float *images;  /* [count][channels][rows][cols] */
+    const float *targets; /* [count][classes]: 0 and 1, then smoothed, then augmented */
+    const int *labels;    /* [count], the classes of the images; NULL with LABEL_BINARY */
     size_t count;
     uint64_t epoch; /* from 0 */
     size_t number;  /* of the batch in its epoch, from 0 */
@@ -32,13 +35,14 @@ typedef struct loader_batch {
 typedef struct loader loader;
 
 /* For evaluation: batch 128, the data set's size, channels and normalisation (size 0 x 0 when it
- * varies), seed 0, 2 ahead. */
+ * varies), no augmentation, no smoothing, seed 0, 2 ahead. */
 loader_options loader_options_default(const dataset *d);
 /* The data set must outlive the loader. */
 ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
                            const loader_options *options, loader **out, ssm2d_error *error);
 void loader_destroy(loader *l);         /* does not wait for more than one image */
 size_t loader_batches(const loader *l); /* in an epoch */
+label_kind loader_labels(const loader *l);
 
 /* The next batch, which is valid until the next call of next, seek or destroy. When an image cannot
  * be read, the batches before it are given first; the failure is then returned by every call until

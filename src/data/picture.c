@@ -11,8 +11,8 @@ ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize
     if (status) return status;
     status = resize_start(to, path, info.rows, info.cols, info.channels, out, error);
     for (size_t i = 0; i < info.rows && !status; i++) {
-        status = image_read_row(reader, resize_space(to), error);
-        if (!status) resize_row(to, resize_space(to));
+        status = image_read_row(reader, resize_row_buffer(to), error);
+        if (!status) resize_row(to, resize_row_buffer(to));
     }
     image_close(reader);
     return status;

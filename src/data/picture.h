@@ -4,7 +4,7 @@
 
 #include "data/resize.h"
 
-/* Decodes a PNG or JPEG file into out, which is as large as `to` says. */
+/* Decodes a PNG or JPEG file and resizes it into out[rows][cols][channels], the sizes of `to`. */
 ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out,
                           ssm2d_error *error);
 

@@ -9,14 +9,15 @@
 
 enum { BITS = 22 }; /* of the weights: with 8 bits of a pixel and the sign they fill 31 */
 
-/* Output place i is the sum of weights[i * taps + k] * input[first[i] + k], k < count[i]. */
+/* One axis: `from` pixels resized to `to`, of which the `outputs` from `window` on are computed.
+ * Output i is the sum of weights[i * taps + k] * input[first[i] + k], k < count[i]. */
 typedef struct axis {
-    size_t from, to, taps;
+    size_t from, to, window, outputs, taps;
     int *first, *count;
     int32_t *weights;
 } axis;
 
-/* A block that only grows. */
+/* Memory that only grows. */
 typedef struct block {
     void *memory;
     size_t size;
@@ -24,17 +25,19 @@ typedef struct block {
 
 struct resize {
     const ssm2d_context *context;
-    size_t rows, cols;
+    size_t rows, cols; /* of the output */
     int channels;
-    size_t in_rows, in_cols;
+    resize_chooser *choose;
+    void *user;
+    resize_region region;
     int in_channels;
     axis across, down;
-    block across_block, down_block, space, converted, ring, sums;
+    block across_block, down_block, row_buffer, converted, ring, sums;
     uint8_t *out;
-    size_t taken, given; /* input rows, output rows */
+    size_t taken, given; /* rows of the source, rows of the output */
 };
 
-static int block_room(const ssm2d_context *context, block *b, size_t size)
+static int block_reserve(const ssm2d_context *context, block *b, size_t size)
 {
     if (size <= b->size) return 1;
     mem_free(context, b->memory);
@@ -47,11 +50,11 @@ ssm2d_status resize_create(const ssm2d_context *context, size_t rows, size_t col
                            resize **out, ssm2d_error *error)
 {
     *out = NULL;
-    if (rows < 1 || rows > RESIZE_MOST || cols < 1 || cols > RESIZE_MOST
+    if (rows < 1 || rows > MAX_IMAGE_SIDE || cols < 1 || cols > MAX_IMAGE_SIDE
         || (channels != 1 && channels != 3))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "images of %zu x %zu x %d: use 1 to %d rows and columns, and 1 or 3 channels",
-                    rows, cols, channels, RESIZE_MOST);
+                    rows, cols, channels, MAX_IMAGE_SIDE);
     resize *r = mem_alloc(context, sizeof *r);
     if (!r) return fail(error, SSM2D_ERROR_MEMORY, "no memory to resize images");
     *r = (resize){.context = context, .rows = rows, .cols = cols, .channels = channels};
@@ -63,7 +66,7 @@ void resize_destroy(resize *r)
 {
     if (!r) return;
     const ssm2d_context *context = r->context;
-    block *blocks[] = {&r->across_block, &r->down_block, &r->space,
+    block *blocks[] = {&r->across_block, &r->down_block, &r->row_buffer,
                        &r->converted,    &r->ring,       &r->sums};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         mem_free(context, blocks[i]->memory);
@@ -72,17 +75,33 @@ void resize_destroy(resize *r)
 
 static double triangle(double x) { return x < 0 ? (x > -1 ? 1 + x : 0) : (x < 1 ? 1 - x : 0); }
 
-/* Every operation as in Pillow's precompute_coeffs, so that the roundings are the same. */
-static int plan_axis(const ssm2d_context *context, axis *a, block *b, size_t from, size_t to)
+void resize_choose_with(resize *r, resize_chooser *choose, void *user)
 {
-    if (a->from == from && a->to == to) return 1;
-    double scale = (double)from / (double)to, reach = scale < 1 ? 1 : scale;
-    size_t taps = (size_t)ceil(reach) * 2 + 1;
+    r->choose = choose;
+    r->user = user;
+}
+
+/* Every operation as in Pillow's precompute_coeffs, so that the roundings are the same. Says
+ * whether there was memory. */
+static int plan_axis(const ssm2d_context *context, axis *a, block *b, size_t from, size_t to,
+                     size_t window, size_t outputs)
+{
+    if (a->from == from && a->to == to && a->window == window && a->outputs == outputs) return 1;
+    const double scale = (double)from / (double)to, reach = scale < 1 ? 1 : scale;
+    const size_t taps = (size_t)ceil(reach) * 2 + 1;
     a->from = 0;
-    if (!block_room(context, b, to * (2 * sizeof(int) + taps * sizeof(int32_t)))) return 0;
-    *a = (axis){from, to, taps, b->memory, (int *)b->memory + to, (int32_t *)b->memory + 2 * to};
-    for (size_t i = 0; i < to; i++) {
-        double centre = ((double)i + 0.5) * scale, sum = 0, narrow = 1 / reach;
+    if (!block_reserve(context, b, outputs * (2 * sizeof(int) + taps * sizeof(int32_t)))) return 0;
+    int *numbers = b->memory;
+    *a = (axis){.from = from,
+                .to = to,
+                .window = window,
+                .outputs = outputs,
+                .taps = taps,
+                .first = numbers,
+                .count = numbers + outputs,
+                .weights = (int32_t *)b->memory + 2 * outputs};
+    for (size_t i = 0; i < outputs; i++) {
+        double centre = ((double)(window + i) + 0.5) * scale, sum = 0, narrow = 1 / reach;
         int first = (int)(centre - reach + 0.5), end = (int)(centre + reach + 0.5);
         if (first < 0) first = 0;
         if (end > (int)from) end = (int)from;
@@ -98,42 +117,78 @@ static int plan_axis(const ssm2d_context *context, axis *a, block *b, size_t fro
     return 1;
 }
 
+static int keeps_rows(const resize *r) { return r->region.rows == r->region.resized_rows; }
+static int keeps_cols(const resize *r) { return r->region.cols == r->region.resized_cols; }
+
+/* Memory and weights for the region. */
+static int prepare(resize *r, size_t cols, int channels)
+{
+    const resize_region *g = &r->region;
+    const size_t line = r->cols * (size_t)r->channels;
+    if (!block_reserve(r->context, &r->row_buffer, cols * (size_t)channels)) return 0;
+    if (channels != r->channels
+        && !block_reserve(r->context, &r->converted, g->cols * (size_t)r->channels))
+        return 0;
+    if (!keeps_cols(r)
+        && !plan_axis(r->context, &r->across, &r->across_block, g->cols, g->resized_cols,
+                      g->window_left, r->cols))
+        return 0;
+    if (keeps_rows(r)) return 1;
+    return plan_axis(r->context, &r->down, &r->down_block, g->rows, g->resized_rows, g->window_top,
+                     r->rows)
+           && block_reserve(r->context, &r->ring, r->down.taps * line)
+           && block_reserve(r->context, &r->sums, line * sizeof(int32_t));
+}
+
+/* Whether there are `count` pixels, at least one, from `first` on in `size`. */
+static int within(size_t first, size_t count, size_t size)
+{
+    return count >= 1 && count <= size && first <= size - count;
+}
+
+static int region_is_good(const resize *r, size_t rows, size_t cols)
+{
+    const resize_region *g = &r->region;
+    return within(g->top, g->rows, rows) && within(g->left, g->cols, cols)
+           && g->resized_rows <= MAX_IMAGE_SIDE && g->resized_cols <= MAX_IMAGE_SIDE
+           && within(g->window_top, r->rows, g->resized_rows)
+           && within(g->window_left, r->cols, g->resized_cols);
+}
+
 ssm2d_status resize_start(resize *r, const char *name, size_t rows, size_t cols, int channels,
                           uint8_t *out, ssm2d_error *error)
 {
-    if (rows < 1 || rows > RESIZE_MOST || cols < 1 || cols > RESIZE_MOST)
+    if (rows < 1 || rows > MAX_IMAGE_SIDE || cols < 1 || cols > MAX_IMAGE_SIDE)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: has %zu x %zu pixels: at most %d rows and columns are taken",
-                    text_path(name), rows, cols, RESIZE_MOST);
-    size_t line = r->cols * (size_t)r->channels;
-    int good = block_room(r->context, &r->space, cols * (size_t)channels);
-    good = good
-           && (channels == r->channels
-               || block_room(r->context, &r->converted, cols * (size_t)r->channels));
-    good =
-        good
-        && (cols == r->cols || plan_axis(r->context, &r->across, &r->across_block, cols, r->cols));
-    good =
-        good && (rows == r->rows || plan_axis(r->context, &r->down, &r->down_block, rows, r->rows));
-    good = good && (rows == r->rows || block_room(r->context, &r->ring, r->down.taps * line));
-    good = good && (rows == r->rows || block_room(r->context, &r->sums, line * sizeof(int32_t)));
-    if (!good)
+                    text_path(name), rows, cols, MAX_IMAGE_SIDE);
+    resize_region *g = &r->region;
+    *g = (resize_region){
+        .rows = rows, .cols = cols, .resized_rows = r->rows, .resized_cols = r->cols};
+    if (r->choose) r->choose(r->user, rows, cols, g);
+    if (!region_is_good(r, rows, cols))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: the region %zu x %zu at (%zu, %zu), resized to %zu x %zu with a window at "
+                    "(%zu, %zu), does not fit an image of %zu x %zu",
+                    text_path(name), g->rows, g->cols, g->top, g->left, g->resized_rows,
+                    g->resized_cols, g->window_top, g->window_left, rows, cols);
+    if (!prepare(r, cols, channels))
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to resize it", text_path(name));
-    r->in_rows = rows;
-    r->in_cols = cols;
     r->in_channels = channels;
     r->out = out;
     r->taken = r->given = 0;
     return SSM2D_OK;
 }
 
-uint8_t *resize_space(resize *r) { return r->space.memory; }
+uint8_t *resize_row_buffer(resize *r) { return r->row_buffer.memory; }
 
+/* The columns of the region, in the channels of the output. */
 static const uint8_t *convert(resize *r, const uint8_t *row)
 {
     uint8_t *out = r->converted.memory;
+    row += r->region.left * (size_t)r->in_channels;
     if (r->in_channels == r->channels) return row;
-    for (size_t i = 0; i < r->in_cols; i++)
+    for (size_t i = 0; i < r->region.cols; i++)
         if (r->channels == 3)
             out[3 * i] = out[3 * i + 1] = out[3 * i + 2] = row[i];
         else
@@ -151,7 +206,7 @@ static uint8_t clip(int32_t sum)
 
 static void across_grey(const axis *a, const uint8_t *row, uint8_t *out)
 {
-    for (size_t i = 0; i < a->to; i++) {
+    for (size_t i = 0; i < a->outputs; i++) {
         const int32_t *weight = a->weights + i * a->taps;
         const uint8_t *in = row + a->first[i];
         int32_t sum = 1 << (BITS - 1);
@@ -162,7 +217,7 @@ static void across_grey(const axis *a, const uint8_t *row, uint8_t *out)
 
 static void across_rgb(const axis *a, const uint8_t *row, uint8_t *out)
 {
-    for (size_t i = 0; i < a->to; i++) {
+    for (size_t i = 0; i < a->outputs; i++) {
         const int32_t *weight = a->weights + i * a->taps;
         const uint8_t *in = row + (size_t)a->first[i] * 3;
         int32_t red = 1 << (BITS - 1), green = red, blue = red;
@@ -196,19 +251,22 @@ static void down(resize *r, size_t i)
 
 void resize_row(resize *r, const uint8_t *row)
 {
-    size_t line = r->cols * (size_t)r->channels;
-    int same = r->in_rows == r->rows;
-    uint8_t *to = same ? r->out + r->taken * line
-                       : (uint8_t *)r->ring.memory + r->taken % r->down.taps * line;
+    const resize_region *g = &r->region;
+    const size_t line = r->cols * (size_t)r->channels, y = r->taken++ - g->top; /* in the region */
+    const int keeps = keeps_rows(r);
+    /* rows that no output depends on; y wraps around for those above the region */
+    const size_t first = keeps ? g->window_top : (size_t)r->down.first[0];
+    if (y >= g->rows || y < first || r->given == r->rows) return;
+    uint8_t *to =
+        keeps ? r->out + r->given++ * line : (uint8_t *)r->ring.memory + y % r->down.taps * line;
     row = convert(r, row);
-    if (r->in_cols == r->cols)
-        memcpy(to, row, line);
+    if (keeps_cols(r))
+        memcpy(to, row + g->window_left * (size_t)r->channels, line);
     else if (r->channels == 3)
         across_rgb(&r->across, row, to);
     else
         across_grey(&r->across, row, to);
-    r->taken++;
-    while (!same && r->given < r->rows
-           && (size_t)(r->down.first[r->given] + r->down.count[r->given]) <= r->taken)
+    while (!keeps && r->given < r->rows
+           && (size_t)(r->down.first[r->given] + r->down.count[r->given]) <= y + 1)
         down(r, r->given++);
 }

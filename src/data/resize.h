@@ -10,7 +10,7 @@
 
 #include "ssm2d.h"
 
-enum { RESIZE_MOST = 1 << 16 }; /* rows or columns, of input and output */
+enum { MAX_IMAGE_SIDE = 1 << 16 }; /* rows or columns, of the source and of the output */
 
 typedef struct resize resize;
 
@@ -19,13 +19,30 @@ ssm2d_status resize_create(const ssm2d_context *context, size_t rows, size_t col
                            resize **out, ssm2d_error *error);
 void resize_destroy(resize *r);
 
+/* Which pixels of a source image become the output: a rectangle of the source is resized as a
+ * whole, and the output is a window, in its own size, of the result. A random resized crop chooses
+ * the rectangle; an evaluation that resizes the short side and takes the centre chooses the window.
+ * Pixels outside the rectangle have no influence. */
+typedef struct resize_region {
+    size_t top, left, rows, cols;      /* the rectangle, in pixels of the source */
+    size_t resized_rows, resized_cols; /* the size it is resized to */
+    size_t window_top, window_left;    /* where the output begins in the resized rectangle */
+} resize_region;
+
+/* Changes the region for a source of rows x cols pixels. Before, it is the whole source resized to
+ * the size of the output. */
+typedef void resize_chooser(void *user, size_t rows, size_t cols, resize_region *region);
+/* `choose` is asked by every resize_start from now on; NULL: the region stays as it is before. */
+void resize_choose_with(resize *r, resize_chooser *choose, void *user);
+
 /* Begins an image; out[rows][cols][channels] is complete after the last of its rows. Takes memory
- * only when this image is larger than those before. `name` is for messages. */
+ * only when this image needs more than those before. `name` is for messages. Refuses a region that
+ * reaches out of the source, and a window that reaches out of the resized rectangle. */
 ssm2d_status resize_start(resize *r, const char *name, size_t rows, size_t cols, int channels,
                           uint8_t *out, ssm2d_error *error);
-/* The next row, cols x channels. */
+/* The next row of the source, cols x channels; all rows are given, whatever the region. */
 void resize_row(resize *r, const uint8_t *row);
-/* Space for one row of the image begun, for those who have none of their own. */
-uint8_t *resize_space(resize *r);
+/* A buffer for one row of the source, for callers that have none of their own. */
+uint8_t *resize_row_buffer(resize *r);
 
 #endif

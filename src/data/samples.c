@@ -8,7 +8,7 @@ ssm2d_status samples_create(dataset *d, samples **out, ssm2d_error *error)
 {
     *out = d->state = mem_alloc(d->context, sizeof **out);
     return *out ? SSM2D_OK
-                : fail(error, SSM2D_ERROR_MEMORY, "data: no memory to open %s", d->kind->name);
+                : fail(error, SSM2D_ERROR_MEMORY, "data: no memory to open %s", d->impl->name);
 }
 
 ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
@@ -17,10 +17,10 @@ ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixe
     const samples *s = d->state;
     size_t rows = d->info.rows, cols = d->info.cols, channels = (size_t)d->info.channels;
     const uint8_t *from = s->pixels + i * s->pixels_stride;
-    ssm2d_status status = resize_start(to, d->kind->name, rows, cols, (int)channels, pixels, error);
+    ssm2d_status status = resize_start(to, d->impl->name, rows, cols, (int)channels, pixels, error);
     if (status) return status;
     for (size_t y = 0; y < rows; y++, from += cols) {
-        uint8_t *row = resize_space(to);
+        uint8_t *row = resize_row_buffer(to);
         for (size_t c = 0; c < channels && channels > 1; c++)
             for (size_t x = 0; x < cols; x++) row[x * channels + c] = from[c * rows * cols + x];
         resize_row(to, channels > 1 ? row : from);

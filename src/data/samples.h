@@ -11,13 +11,14 @@ typedef struct samples {
     size_t pixels_stride, label_stride;
 } samples;
 
-/* Puts an empty samples into d->state; fetch, label and close work on that. */
+/* Makes d->state an empty `samples`, which the implementation's open then fills in; the functions
+ * below are its fetch, label and close. */
 ssm2d_status samples_create(dataset *d, samples **out, ssm2d_error *error);
 ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                            ssm2d_error *error);
 int samples_label(const dataset *d, size_t i);
 void samples_close(dataset *d);
-/* Refuses labels that are no class. */
+/* Refuses labels that are not below the number of classes. `path` is for messages. */
 ssm2d_status samples_check(const dataset *d, const char *path, ssm2d_error *error);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "core/context.h"
 #include "core/real.h"
-#include "graph/params.h"
+#include "graph/param_spec.h"
 
 #include <stddef.h>
 #include <stdint.h>

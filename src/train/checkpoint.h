@@ -12,12 +12,13 @@
 typedef struct train_state {
     size_t count; /* of parameters */
     float *weights, *moment1, *moment2;
-    float *average;       /* NULL without EMA */
-    long step;            /* updates done */
-    long epochs;          /* done and evaluated */
-    double loss_sum;      /* of the epoch under way, over its steps so far */
-    long images, correct; /* of the epoch under way */
-    double log_sum;       /* of the losses since the last line of metrics */
+    float *average;  /* NULL without EMA */
+    long step;       /* updates done */
+    long epochs;     /* done and evaluated */
+    double loss_sum; /* of the epoch under way, over its steps so far */
+    long images;     /* of the epoch under way */
+    long correct;    /* right decisions about them: their classes, or their attributes */
+    double log_sum;  /* of the losses since the last line of metrics */
     long log_steps;
     double best;     /* accuracy of the best epoch, a part of 1 */
     long best_epoch; /* from 1; 0: none yet */

@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "data/targets.h"
 #include "models/model.h"
 
 #include <math.h>
@@ -67,17 +68,9 @@ const float *evaluator_run(evaluator *e, const float *images, size_t count)
     return e->logits->data;
 }
 
-int largest_class(const float *logits, int classes)
-{
-    int best = 0;
-    for (int c = 1; c < classes; c++)
-        if (logits[c] > logits[best]) best = c;
-    return best;
-}
-
 static double log_sum(const float *x, int classes)
 {
-    double top = (double)x[largest_class(x, classes)], sum = 0;
+    double top = (double)x[largest_index(x, classes)], sum = 0;
     for (int c = 0; c < classes; c++) sum += exp((double)x[c] - top);
     return top + log(sum);
 }
@@ -90,13 +83,15 @@ void class_probabilities(train_loss loss, const float *logits, int classes, doub
                                                   : exp((double)logits[c] - all);
 }
 
-static double image_loss(train_loss loss, const float *logits, int classes, int label)
+/* target: zeros and ones; for cross-entropy a single one */
+static double image_loss(train_loss loss, const float *logits, int classes, const float *target)
 {
     double sum = 0;
-    if (loss == TRAIN_LOSS_CROSS_ENTROPY) return log_sum(logits, classes) - (double)logits[label];
+    if (loss == TRAIN_LOSS_CROSS_ENTROPY)
+        return log_sum(logits, classes) - (double)logits[largest_index(target, classes)];
     for (int c = 0; c < classes; c++) {
         double x = (double)logits[c];
-        sum += (x > 0 ? x : 0) - (c == label ? x : 0) + log1p(exp(-fabs(x)));
+        sum += (x > 0 ? x : 0) - (target[c] > 0 ? x : 0) + log1p(exp(-fabs(x)));
     }
     return sum / classes;
 }
@@ -104,9 +99,14 @@ static double image_loss(train_loss loss, const float *logits, int classes, int 
 ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks,
                       evaluation *result, ssm2d_error *error)
 {
+    const label_kind labels = loader_labels(images);
+    const int classes = e->classes;
     size_t batches = loader_batches(images), correct = 0;
     double sum = 0;
     *result = (evaluation){0};
+    if (labels == LABEL_BINARY && loss == TRAIN_LOSS_CROSS_ENTROPY)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "loss=cross-entropy: the data have binary labels: use bce");
     ssm2d_status status = loader_seek(images, 0, 0, error);
     for (size_t b = 0; b < batches && !status; b++) {
         loader_batch batch;
@@ -116,16 +116,18 @@ ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evalu
         }
         if ((status = loader_next(images, &batch, error))) break;
         const float *logits = evaluator_run(e, batch.images, batch.count);
-        for (size_t i = 0; i < batch.count; i++, logits += e->classes) {
-            sum += image_loss(loss, logits, e->classes, batch.labels[i]);
-            correct += largest_class(logits, e->classes) == batch.labels[i];
+        for (size_t i = 0; i < batch.count; i++, logits += classes) {
+            const float *target = batch.targets + i * (size_t)classes;
+            sum += image_loss(loss, logits, classes, target);
+            correct += (size_t)label_correct(labels, classes, logits, target);
         }
         result->images += batch.count;
         if (hooks && hooks->progress) hooks->progress(hooks->user, b + 1, batches);
     }
     if (status) return status;
     result->loss = sum / (double)result->images;
-    result->accuracy = (double)correct / (double)result->images;
+    result->accuracy =
+        (double)correct / ((double)result->images * label_decisions(labels, classes));
     if (!isfinite(result->loss))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "evaluation: the model gives numbers that are not finite");

@@ -21,7 +21,7 @@ const float *evaluator_run(evaluator *e, const float *images, size_t count);
 
 typedef struct evaluation {
     double loss;     /* mean over images, without smoothing */
-    double accuracy; /* a part of 1 */
+    double accuracy; /* a part of 1: of the images, or with binary labels of all attributes */
     size_t images;
     int stopped; /* by `stop`; the rest says nothing then */
 } evaluation;
@@ -36,8 +36,6 @@ typedef struct evaluation_hooks {
 ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks,
                       evaluation *result, ssm2d_error *error);
 
-/* The place of the largest number. */
-int largest_class(const float *logits, int classes);
 /* probabilities[classes] of an image: softmax, or for bce the sigmoid of each. */
 void class_probabilities(train_loss loss, const float *logits, int classes, double *probabilities);
 

@@ -34,6 +34,13 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Of the epoch under way. */
+static double train_accuracy(const training *s)
+{
+    const train_state *state = &s->t->state;
+    return (double)state->correct / ((double)state->images * trainer_decisions(s->t));
+}
+
 static int told_to_stop(const training *s)
 {
     return s->hooks->stop && s->hooks->stop(s->hooks->user);
@@ -99,7 +106,7 @@ static void tell_step(const training *s, const step_result *r)
                         .step = done,
                         .steps = s->t->epoch_steps,
                         .loss = state->loss_sum / (double)done,
-                        .accuracy = (double)state->correct / (double)state->images,
+                        .accuracy = train_accuracy(s),
                         .lr = r->lr,
                         .images_per_s = s->speed,
                         .seconds_left =
@@ -163,8 +170,7 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     train_state *state = &t->state;
     const train_options *o = &t->settings.options;
     char title[SSM2D_TEXT + 64];
-    const double loss = state->loss_sum / (double)t->epoch_steps,
-                 accuracy = (double)state->correct / (double)state->images;
+    const double loss = state->loss_sum / (double)t->epoch_steps, accuracy = train_accuracy(s);
     const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
     state->epochs++;
     const int best = !state->best_epoch || e->accuracy > state->best;
@@ -238,6 +244,7 @@ static void tell_start(const training *s, const beginning *how)
                          .epoch_steps = t->epoch_steps,
                          .bytes = t->graph->bytes,
                          .read = how->read,
+                         .loss_changed = t->loss_changed,
                          .restored = how->restored};
     s->hooks->start(s->hooks->user, &start);
 }
@@ -358,7 +365,9 @@ static ssm2d_status check_data(const char *path, const trainer *t, const train_i
     cJSON *old = NULL, *new = NULL;
     ssm2d_status status = json_parse(path, identity->data, strlen(identity->data), &old, error);
     if (!status) status = json_parse(path, t->identity.data, strlen(t->identity.data), &new, error);
-    int same = !status && cJSON_IsObject(old);
+    /* "labels" is there only when they are binary */
+    int same = !status && cJSON_IsObject(old)
+               && !cJSON_HasObjectItem(old, "labels") == !cJSON_HasObjectItem(new, "labels");
     for (const cJSON *item = same ? old->child : NULL; item && same; item = item->next)
         same = cJSON_Compare(item, cJSON_GetObjectItemCaseSensitive(new, item->string), 1);
     cJSON_Delete(old);

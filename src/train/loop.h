@@ -14,6 +14,7 @@ typedef struct train_start { /* told once, before the first step */
     long step, steps, epoch_steps; /* where it begins, how many there are, in all and in an epoch */
     size_t bytes;                  /* memory of a step */
     const weights_report *read;    /* of the file with the first weights; NULL when there is none */
+    int loss_changed;              /* to bce, as the labels are binary */
     int restored;                  /* train.json was not what the checkpoint says, and is again */
 } train_start;
 

@@ -16,7 +16,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { MOST_CLASSES = 1 << 20 };
+enum { MAX_CLASSES = 1 << 20 };
+
+static const char binary_labels[] = "binary";
+static const char *const label_words[] = {
+    [LABEL_CLASS] = "one class per image", [LABEL_BINARY] = "binary labels"};
 
 static const char *const file_names[RUN_FILES] = {
     [RUN_TRAIN] = "train.json",        [RUN_CONFIG] = "config.json",
@@ -118,6 +122,8 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
         cJSON *name = cJSON_CreateString(train->class_names[i]);
         good = name && cJSON_AddItemToArray(list, name);
     }
+    if (train->labels == LABEL_BINARY) /* without the key they are classes */
+        good = good && cJSON_AddStringToObject(root, "labels", binary_labels);
     good = good && cJSON_AddNumberToObject(root, "channels", train->channels)
            && cJSON_AddNumberToObject(root, "images", (double)train->count);
     snprintf(names, sizeof names, "%016" PRIx64, train->names); /* too long for a number of JSON */
@@ -131,6 +137,20 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     if (good) return print_and_delete(root);
     cJSON_Delete(root);
     return NULL;
+}
+
+static ssm2d_status read_labels(const char *path, const cJSON *root, label_kind *labels,
+                                ssm2d_error *error)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, "labels");
+    *labels = LABEL_CLASS;
+    if (!value) return SSM2D_OK;
+    if (!cJSON_IsString(value) || strcmp(value->valuestring, binary_labels))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"labels\" is not \"%s\": leave it out when each image is of one class",
+                    text_path(path), binary_labels);
+    *labels = LABEL_BINARY;
+    return SSM2D_OK;
 }
 
 static ssm2d_status read_three(const char *path, const cJSON *root, const char *key, float *out,
@@ -159,7 +179,7 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
         count++;
         bytes += strlen(item->valuestring) + 1;
     }
-    if (!cJSON_IsArray(list) || item || !count || count > MOST_CLASSES)
+    if (!cJSON_IsArray(list) || item || !count || count > MAX_CLASSES)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is not a list of names",
                     text_path(path));
     data->names = mem_alloc(context, count * sizeof *data->names + bytes);
@@ -188,6 +208,7 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     if (!status)
         status = read_names(context, path, cJSON_GetObjectItemCaseSensitive(root, "classes"), data,
                             error);
+    if (!status) status = read_labels(path, root, &data->labels, error);
     if (!status)
         status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
     if (!status)
@@ -213,6 +234,10 @@ static int is_number(const char *name)
 ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, ssm2d_error *error)
 {
     char one[48], two[48];
+    if (data->labels != other->labels)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "the data have %s and the model was trained on %s: give data of the same kind",
+                    label_words[other->labels], label_words[data->labels]);
     if (data->classes != other->classes)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "the data have %d classes and the model %d: give data of the same classes",

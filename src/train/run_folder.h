@@ -36,6 +36,7 @@ int run_exists(const char *folder);
 
 /* What a run keeps of its data, so that a picture can be classified without them. */
 typedef struct run_data {
+    label_kind labels;
     int classes, channels;
     const char **names; /* [classes], one block; NULL when empty */
     normalisation norm;
@@ -47,8 +48,8 @@ char *run_settings_text(const train_settings *s);
 char *run_data_text(const dataset_info *train, const normalisation *norm);
 ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
                            ssm2d_error *error);
-/* Refuses data of other classes: another number of them, or other names in the same place (numbers
- * are no names). */
+/* Refuses data of another kind of labels, or of other classes: another number of them, or other
+ * names in the same place (numbers are no names). */
 ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, ssm2d_error *error);
 void run_data_free(const ssm2d_context *context, run_data *data);
 

@@ -35,20 +35,20 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
 {
     memset(s, 0, sizeof *s);
     train_options_default(&s->options);
-    s->augment = (augment_options){0}; /* short runs end sooner with the images as they are */
+    s->augment = augment_options_default(); /* short runs end sooner with the images as they are */
     return begin_model(s, (field_source){.where = "model"}, default_model, error);
 }
 
 /* All settings but the model's, as they stand in train_settings. */
 typedef struct setting_groups {
-    field_group list[3];
+    field_group list[1 + MAX_AUGMENTATIONS + 1];
 } setting_groups;
 
 static setting_groups groups(void)
 {
-    return (setting_groups){{{train_fields, offsetof(train_settings, options)},
-                             {augment_options_fields(NULL), offsetof(train_settings, augment)},
-                             {NULL, 0}}};
+    setting_groups g = {{{train_fields, offsetof(train_settings, options)}}};
+    augment_options_groups(offsetof(train_settings, augment), g.list + 1);
+    return g;
 }
 
 /* Their names, into a list of MAX_KEYS; returns how many. */
@@ -57,7 +57,8 @@ static size_t setting_names(const char **names)
     const setting_groups g = groups();
     size_t n = 0;
     for (const field_group *one = g.list; one->fields; one++)
-        for (const ssm2d_field *f = one->fields; f->name; f++) names[n++] = f->name;
+        for (const ssm2d_field *f = one->fields; f->name && n < MAX_KEYS - 1; f++)
+            names[n++] = f->name;
     return n;
 }
 
@@ -171,6 +172,7 @@ int train_settings_same(const train_settings *a, const train_settings *b)
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error)
 {
     model_config *m = &s->model;
+    if (data->labels == LABEL_BINARY) s->options.loss = TRAIN_LOSS_BCE;
     ssm2d_status status = train_options_check(&s->options, error);
     if (!status) status = augment_options_check(&s->augment, error);
     if (status) return status;

@@ -1,8 +1,8 @@
 /* settings - all that decides a run: its options, how images are changed, and the model; flat keys
  * in one JSON object.
  *
- * A key is one of options.def (epochs, lr ..), of augmentation (flip, crop_padding), or of the
- * model (model, dim, mixer, mixer.directions ..). */
+ * A key is one of options.def (epochs, lr ..), of an augmentation (flip, crop_padding ..), or of
+ * the model (model, dim, mixer, mixer.directions ..). */
 #ifndef SSM2D_TRAIN_SETTINGS_H
 #define SSM2D_TRAIN_SETTINGS_H
 
@@ -32,7 +32,8 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
 cJSON *train_settings_to_json(const train_settings *s);
 /* Whether both say the same, whatever version wrote them. */
 int train_settings_same(const train_settings *a, const train_settings *b);
-/* Takes from the data what the model leaves open, and checks that all of it goes together. */
+/* Takes from the data what the model leaves open, and checks that all of it goes together. With
+ * binary labels the loss becomes bce, the only one that fits them. */
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "core/rng.h"
 #include "core/status.h"
+#include "data/targets.h"
 #include "io/text.h"
 #include "ops/ops.h"
 
@@ -26,7 +27,11 @@ static ssm2d_status open_data(trainer *t, ssm2d_error *error)
     const char *where = t->settings.options.data;
     ssm2d_status status = dataset_open(t->context, where, DATASET_TRAIN, &t->train_data, error);
     if (!status) status = dataset_open(t->context, where, DATASET_TEST, &t->test_data, error);
-    return status ? status : train_settings_fit(&t->settings, dataset_about(t->train_data), error);
+    if (status) return status;
+    const int loss = t->settings.options.loss;
+    status = train_settings_fit(&t->settings, dataset_about(t->train_data), error);
+    t->loss_changed = t->settings.options.loss != loss;
+    return status;
 }
 
 static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
@@ -39,6 +44,9 @@ static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
     o.channels = m->channels;
     o.norm = dataset_norm(dataset_about(t->train_data), m->channels);
     o.augment = t->settings.augment;
+    o.smoothing = dataset_about(t->train_data)->labels == LABEL_BINARY
+                      ? t->settings.options.binary_smoothing
+                      : t->settings.options.smoothing;
     o.seed = seed_for(t->settings.options.seed, SEED_DATA);
     o.train = 1;
     ssm2d_status status = loader_create(t->context, t->train_data, &o, &t->train_loader, error);
@@ -94,10 +102,8 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
     t->gradients = mem_alloc(t->context, bytes);
     t->partial = mem_alloc(t->context, norm_pieces(count) * sizeof *t->partial);
     t->spans = mem_alloc(t->context, (size_t)t->weights->count * sizeof *t->spans);
-    t->target_numbers =
-        mem_alloc(t->context, (size_t)o->batch * (size_t)t->settings.model.classes * sizeof(float));
     if (!s->weights || !s->moment1 || !s->moment2 || (o->ema > 0 && !s->average) || !t->gradients
-        || !t->partial || !t->spans || !t->target_numbers)
+        || !t->partial || !t->spans)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory to train %zu parameters", count);
     make_spans(t);
     if ((status = weights_init(t->weights, PARAM_ALL, seed_for(o->seed, SEED_WEIGHTS), s->weights,
@@ -134,7 +140,6 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
     if ((status = make_state(t, error))) return status;
     if ((status = make_texts(t, error))) return status;
     graph_bind(t->graph, t->state.weights, t->gradients);
-    t->targets->data = t->target_numbers;
     t->epoch_steps = (long)loader_batches(t->train_loader);
     const long steps = o->epochs * t->epoch_steps;
     t->schedule = (schedule){.kind = (schedule_kind)o->schedule,
@@ -156,9 +161,8 @@ void trainer_destroy(trainer *t)
     evaluator_destroy(t->evaluator);
     graph_destroy(t->graph);
     weights_destroy(t->weights);
-    void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2,
-                            t->state.average, t->gradients,     t->partial,
-                            t->spans,         t->target_numbers};
+    void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2, t->state.average,
+                            t->gradients,     t->partial,       t->spans};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(t->context, memory[i]);
     cJSON_free(t->settings_text);
     cJSON_free(t->model_text);
@@ -191,25 +195,19 @@ float *trainer_weights(trainer *t)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* (1-e) on the label, e shared by all classes. */
-static void set_targets(trainer *t, const int *labels)
+int trainer_decisions(const trainer *t)
 {
-    const size_t batch = (size_t)t->settings.options.batch,
-                 classes = (size_t)t->settings.model.classes;
-    const double e = t->settings.options.smoothing;
-    for (size_t i = 0; i < batch; i++) {
-        float *row = t->target_numbers + i * classes;
-        for (size_t c = 0; c < classes; c++) row[c] = (float)(e / (double)classes);
-        row[labels[i]] = (float)(1 - e + e / (double)classes);
-    }
+    return label_decisions(loader_labels(t->train_loader), t->settings.model.classes);
 }
 
-static long count_correct(const trainer *t, const int *labels)
+static long count_correct(const trainer *t, const float *targets)
 {
     const int classes = t->settings.model.classes;
+    const label_kind labels = loader_labels(t->train_loader);
     long correct = 0;
     for (long i = 0; i < t->settings.options.batch; i++)
-        correct += largest_class(t->logits->data + i * classes, classes) == labels[i];
+        correct +=
+            label_correct(labels, classes, t->logits->data + i * classes, targets + i * classes);
     return correct;
 }
 
@@ -238,13 +236,13 @@ ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_res
     loader_batch batch;
     ssm2d_status status = loader_next(t->train_loader, &batch, error);
     if (status) return status;
-    set_targets(t, batch.labels);
     clear_gradients(t);
-    t->images->data = (float *)batch.images; /* the graph only reads it */
+    t->images->data = (float *)batch.images; /* the graph only reads them */
+    t->targets->data = (float *)batch.targets;
     t->graph->step = (uint64_t)s->step;
     graph_forward(t->graph);
     result->loss = (double)t->loss->data[0];
-    result->correct = count_correct(t, batch.labels);
+    result->correct = count_correct(t, batch.targets);
     t->loss->grad[0] = 1;
     if (!isfinite(result->loss)) return not_finite(t, "loss", good, good_step, error);
     graph_backward(t->graph);

@@ -13,6 +13,7 @@
 typedef struct trainer {
     ssm2d_context *context;
     train_settings settings;
+    int loss_changed; /* to bce, as the labels are binary */
     dataset *train_data, *test_data;
     loader *train_loader, *test_loader;
     weights *weights;
@@ -20,8 +21,8 @@ typedef struct trainer {
     tensor *images, *targets, *logits, *loss; /* of the graph */
     evaluator *evaluator;
     train_state state;
-    float *gradients, *target_numbers; /* [parameters], [batch][classes] */
-    double *partial;                   /* of the gradient's norm */
+    float *gradients; /* [parameters] */
+    double *partial;  /* of the gradient's norm */
     param_span *spans;
     size_t span_count;
     schedule schedule;
@@ -43,8 +44,11 @@ ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
 typedef struct step_result {
     double loss, lr, norm;
-    long correct;
+    long correct; /* decisions that were right, of batch * trainer_decisions */
 } step_result;
+
+/* How many decisions the model makes about an image: one, or one per attribute. */
+int trainer_decisions(const trainer *t);
 
 /* One step: batch, forward, backward, update. The good checkpoint is named when numbers are no
  * longer finite. */

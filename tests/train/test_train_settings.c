@@ -79,8 +79,9 @@ static void test_json_and_back(void **state)
     o.options.epochs = 999999;
     strcpy(o.options.data, "a \"strange\"\nname");
     o.options.loss = TRAIN_LOSS_BCE;
-    o.augment.flip = !o.augment.flip;
-    o.augment.crop_padding = 3;
+    if (augment_options_set(&o.augment, "flip", "true", &error)
+        || augment_options_set(&o.augment, "crop_padding", "3", &error))
+        fail_msg("%s", error.line);
     dataset_info data = {.count = 10, .classes = 7, .channels = 3, .rows = 20, .cols = 28};
     if (train_settings_set(&o, "--set", "model", "deit-t", &error)
         || train_settings_set(&o, "--set", "patch", "2", &error)
@@ -111,8 +112,11 @@ static void test_keys(void **state)
     assert_int_equal(s.model.classes, 0);
     assert_int_equal(train_settings_set(&s, "--set", "mixer.directions", "2", &error), SSM2D_OK);
     assert_int_equal(ssm2d_mixer_of(&s.model.mixer)->layer.directions, 2);
-    assert_int_equal(train_settings_set(&s, "--set", "flip", "false", &error), SSM2D_OK);
-    assert_int_equal(s.augment.flip, 0);
+    assert_int_equal(train_settings_set(&s, "--set", "flip", "true", &error), SSM2D_OK);
+    augment_options flipped = augment_options_default();
+    assert_memory_not_equal(&s.augment, &flipped, sizeof flipped);
+    assert_int_equal(augment_options_set(&flipped, "flip", "true", &error), SSM2D_OK);
+    assert_memory_equal(&s.augment, &flipped, sizeof flipped);
     assert_int_equal(train_settings_set(&s, "--set", "log-every", "9", &error), SSM2D_OK);
     assert_int_equal(s.options.log_every, 9);
     /* another model forgets what was said about the one before, but not the rest */
@@ -136,6 +140,119 @@ static void test_keys(void **state)
         assert_line(wrong[i][2]);
         assert_line("--set");
     }
+}
+
+/* An augmentation with an option of every kind, which settings know by its fields alone. */
+typedef struct kinds_options {
+    int whole, flag, choice, pair[2];
+    double real;
+    char text[SSM2D_TEXT];
+    ssm2d_list list;
+} kinds_options;
+
+static const char *const kinds_names[] = {"one", "two", NULL};
+#define KIND(kind, field, low, high, standard, names)                                              \
+    {                                                                                              \
+        "kinds_" #field, "of that kind", SSM2D_KIND_##kind, offsetof(kinds_options, field), low,   \
+            high, standard, names, NULL                                                            \
+    }
+static const ssm2d_field kinds_fields[] = {KIND(INT, whole, -5, 5, "-3", NULL),
+                                           KIND(FLAG, flag, 0, 1, "true", NULL),
+                                           KIND(CHOICE, choice, 0, 0, "two", kinds_names),
+                                           KIND(PAIR, pair, 1, 99, "4x6", NULL),
+                                           KIND(REAL, real, 0, 1, "0.1", NULL),
+                                           KIND(TEXT, text, 0, 0, "rand-m9", NULL),
+                                           KIND(LIST, list, 0, 9, "1,2,3", NULL),
+                                           {0}};
+#undef KIND
+
+static int kinds_is_on(const void *options)
+{
+    (void)options;
+    return 0;
+}
+
+static ssm2d_status kinds_check(const void *options, ssm2d_error *why)
+{
+    const kinds_options *o = options;
+    if (o->pair[0] <= o->pair[1]) return SSM2D_OK;
+    snprintf(why->line, sizeof why->line, "kinds_pair falls");
+    return SSM2D_ERROR_ARGUMENT;
+}
+
+static const augmentation kinds = {
+    .name = "kinds",
+    .help = "options of every kind",
+    .fields = kinds_fields,
+    .options_size = sizeof(kinds_options),
+    .purpose = (rng_purpose)1000,
+    .when = AUGMENT_TRAINING,
+    .is_on = kinds_is_on,
+    .check = kinds_check,
+};
+
+static void test_augmentations(void **state)
+{
+    (void)state;
+    static const char *const given[][2] = {{"kinds_whole", "5"},    {"kinds_flag", "false"},
+                                           {"kinds-choice", "one"}, {"kinds_pair", "7x8"},
+                                           {"kinds_real", "0.3"},   {"kinds_text", "a \"b\""},
+                                           {"kinds_list", "4,5,6"}, {"flip", "true"}};
+    int count = 0;
+    while (augmentation_at(count)) count++;
+    assert_int_equal(augmentation_register(&kinds, &error), SSM2D_OK);
+    train_settings s = standard(), back = standard();
+    const kinds_options *o = augment_options_at(&s.augment, count);
+    assert_true(o->whole == -3 && o->flag == 1 && o->choice == 1 && o->pair[1] == 6);
+    assert_true(o->real == 0.1 && !strcmp(o->text, "rand-m9") && o->list.count == 3);
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (train_settings_set(&s, "--set", given[i][0], given[i][1], &error))
+            fail_msg("%s", error.line);
+    assert_true(o->whole == 5 && o->flag == 0 && o->choice == 0 && o->pair[0] == 7);
+    assert_true(o->real == 0.3 && !strcmp(o->text, "a \"b\"") && o->list.at[2] == 6);
+    cJSON *json = train_settings_to_json(&s);
+    assert_non_null(json);
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(json, "flip")));
+    assert_string_equal(cJSON_GetObjectItem(json, "kinds_choice")->valuestring, "one");
+    cJSON_DeleteItemFromObject(json, "image"); /* still open */
+    cJSON_DeleteItemFromObject(json, "channels");
+    cJSON_DeleteItemFromObject(json, "classes");
+    if (train_settings_from_json(&back, "x.json", json, &error)) fail_msg("%s", error.line);
+    assert_memory_equal(&s.augment, &back.augment, sizeof s.augment);
+    cJSON_Delete(json);
+    assert_int_not_equal(train_settings_set(&s, "--set", "kinds_real", "2", &error), SSM2D_OK);
+    assert_line("\"kinds_real\" is 2: use a number from 0 to 1");
+    assert_int_not_equal(train_settings_set(&s, "--set", "kinds_reel", "0", &error), SSM2D_OK);
+    assert_line("did you mean kinds_real?");
+    dataset_info data = {.count = 10, .classes = 7, .channels = 1, .rows = 28, .cols = 28};
+    assert_int_equal(train_settings_set(&s, "--set", "kinds_pair", "8x7", &error), SSM2D_OK);
+    assert_int_not_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
+    assert_line("kinds_pair falls");
+    augmentation_forget_registered();
+}
+
+/* A file of a run from before there were other augmentations and labels. */
+static void test_older_file(void **state)
+{
+    (void)state;
+    static const char file[] = "{\"data\": \"d\", \"loss\": \"cross-entropy\", "
+                               "\"smoothing\": 0.2, \"flip\": true, \"crop_padding\": 4}";
+    train_settings s = standard();
+    augment_options expected = s.augment;
+    io_put("o.json", file, strlen(file));
+    if (train_settings_read(context, io_path("o.json"), 0, &s, &error)
+        || augment_options_set(&expected, "flip", "true", &error)
+        || augment_options_set(&expected, "crop_padding", "4", &error))
+        fail_msg("%s", error.line);
+    assert_memory_equal(&s.augment, &expected, sizeof expected);
+    assert_true(s.options.smoothing == 0.2 && s.options.binary_smoothing == 0);
+    /* binary labels have only one loss */
+    dataset_info data = {.count = 1, .classes = 7, .channels = 1, .rows = 28, .cols = 28};
+    assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
+    assert_int_equal(s.options.loss, TRAIN_LOSS_CROSS_ENTROPY);
+    data.labels = LABEL_BINARY;
+    assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
+    assert_int_equal(s.options.loss, TRAIN_LOSS_BCE);
 }
 
 static void test_fit(void **state)
@@ -231,6 +348,8 @@ int main(void)
         cmocka_unit_test_setup(test_together, io_begin),
         cmocka_unit_test_setup(test_keys, io_begin),
         cmocka_unit_test_setup(test_fit, io_begin),
+        cmocka_unit_test_setup(test_augmentations, io_begin),
+        cmocka_unit_test_setup(test_older_file, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

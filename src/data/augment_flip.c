@@ -1,0 +1,42 @@
+/* augment_flip - mirrors every second image, on average. */
+#include "data/augmentation.h"
+
+typedef struct flip_options {
+    int flip;
+} flip_options;
+
+static const ssm2d_field fields[] = {{"flip", "mirrors every second training image, on average",
+                                      SSM2D_KIND_FLAG, offsetof(flip_options, flip), 0, 1, "false",
+                                      NULL, NULL},
+                                     {0}};
+
+static int is_on(const void *options) { return ((const flip_options *)options)->flip; }
+
+static void flip(const void *options, rng *r, pixel_image *image)
+{
+    (void)options;
+    const size_t channels = (size_t)image->channels;
+    if (rng_below(r, 2)) return;
+    for (size_t y = 0; y < image->rows; y++) {
+        uint8_t *left = image->pixels + y * image->cols * channels;
+        uint8_t *right = left + (image->cols - 1) * channels;
+        for (; left < right; left += channels, right -= channels)
+            for (size_t c = 0; c < channels; c++) {
+                const uint8_t pixel = left[c];
+                left[c] = right[c];
+                right[c] = pixel;
+            }
+    }
+}
+
+const augmentation augmentation_flip = {
+    .name = "flip",
+    .help = "mirrors images",
+    .fields = fields,
+    .options_size = sizeof(flip_options),
+    .purpose = RNG_FLIP,
+    .when = AUGMENT_TRAINING,
+    .is_on = is_on,
+    .stage = AUGMENT_PIXELS,
+    .run.pixels = flip,
+};

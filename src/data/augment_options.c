@@ -1,0 +1,127 @@
+#include "data/augment_options.h"
+
+#include "core/status.h"
+
+#include <string.h>
+
+static const augmentation *const table[] = {
+#define AUGMENTATION(name, PURPOSE, number) &augmentation_##name,
+#include "data/augmentations.def"
+#undef AUGMENTATION
+};
+enum { TABLE = sizeof table / sizeof *table };
+_Static_assert((int)TABLE <= (int)MAX_AUGMENTATIONS, "raise MAX_AUGMENTATIONS");
+
+static const augmentation *registered[MAX_AUGMENTATIONS];
+static int registered_count;
+
+const augmentation *augmentation_at(int i)
+{
+    if (i < 0 || i >= TABLE + registered_count) return NULL;
+    return i < TABLE ? table[i] : registered[i - TABLE];
+}
+
+/* ---- where the options of each are ----------------------------------------------------------- */
+
+/* Space for a struct, so that the one behind it is aligned as any type needs. */
+static size_t padded(size_t size)
+{
+    const size_t alignment = _Alignof(augment_options);
+    return (size + alignment - 1) / alignment * alignment;
+}
+
+static size_t offset_of(int i)
+{
+    size_t offset = 0;
+    for (int k = 0; k < i; k++) offset += padded(augmentation_at(k)->options_size);
+    return offset;
+}
+
+const void *augment_options_at(const augment_options *options, int i)
+{
+    return options->bytes + offset_of(i);
+}
+
+size_t augment_options_groups(size_t offset, field_group *groups)
+{
+    const augmentation *a;
+    size_t count = 0;
+    for (int i = 0; (a = augmentation_at(i)); i++)
+        groups[count++] = (field_group){a->fields, offset + offset_of(i)};
+    return count;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+augment_options augment_options_default(void)
+{
+    augment_options options = {{0}};
+    const augmentation *a;
+    for (int i = 0; (a = augmentation_at(i)); i++)
+        for (const ssm2d_field *f = a->fields; f->name; f++)
+            field_set_default(f, options.bytes + offset_of(i));
+    return options;
+}
+
+ssm2d_status augment_options_set(augment_options *options, const char *name, const char *text,
+                                 ssm2d_error *error)
+{
+    field_group groups[MAX_AUGMENTATIONS + 1] = {{0}};
+    void *config = options;
+    augment_options_groups(0, groups);
+    const ssm2d_field *f = field_find_in(groups, name, &config);
+    if (!f) return fail(error, SSM2D_ERROR_ARGUMENT, "there is no augmentation %.40s", name);
+    return field_parse((field_source){0}, f, text, config, error);
+}
+
+ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *error)
+{
+    const augmentation *a;
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; (a = augmentation_at(i)) && !status; i++) {
+        const void *own = augment_options_at(options, i);
+        for (const ssm2d_field *f = a->fields; f->name && !status; f++)
+            status = field_check((field_source){0}, f, own, error);
+        if (!status && a->check) status = a->check(own, error);
+    }
+    return status;
+}
+
+/* ---- registering ----------------------------------------------------------------------------- */
+
+/* What a and b both claim; NULL when nothing. */
+static const char *clash(const augmentation *a, const augmentation *b)
+{
+    if (!strcmp(a->name, b->name)) return a->name;
+    if (a->purpose == b->purpose) return "its purpose of random numbers";
+    for (const ssm2d_field *f = a->fields; f->name; f++)
+        if (field_find(b->fields, f->name)) return f->name;
+    return NULL;
+}
+
+ssm2d_status augmentation_register(const augmentation *a, ssm2d_error *error)
+{
+    const int count = TABLE + registered_count;
+    if (count == MAX_AUGMENTATIONS
+        || offset_of(count) + padded(a->options_size) > MAX_AUGMENT_OPTIONS)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "augmentation %s: no space: there are at most %d, with %d bytes of options",
+                    a->name, MAX_AUGMENTATIONS, MAX_AUGMENT_OPTIONS);
+    if (a->purpose == RNG_ORDER)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "augmentation %s: its purpose of random numbers is that of the order", a->name);
+    if (!a->is_on || !a->when || (a->stage == AUGMENT_BATCH && a->when != AUGMENT_TRAINING))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "augmentation %s: needs is_on and when; in the BATCH stage only training",
+                    a->name);
+    for (int i = 0; i < count; i++) {
+        const char *taken = clash(a, augmentation_at(i));
+        if (taken)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "augmentation %s: %s is also that of %s",
+                        a->name, taken, augmentation_at(i)->name);
+    }
+    registered[registered_count++] = a;
+    return SSM2D_OK;
+}
+
+void augmentation_forget_registered(void) { registered_count = 0; }
