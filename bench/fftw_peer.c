@@ -210,7 +210,8 @@ int main(int argc, char **argv)
 {
     static const size_t cases[][4] = {
         {128, 8, 8, 192}, {32, 14, 14, 192}, {128, 16, 16, 96}, {32, 32, 32, 96}, {8, 56, 56, 96}};
-    ssm2d_context_options options = {.threads = argc > 1 ? atoi(argv[1]) : 0};
+    ssm2d_context_options options = {.size = sizeof options,
+                                     .threads = argc > 1 ? atoi(argv[1]) : 0};
     ssm2d_context *context;
     ssm2d_error error;
     if (ssm2d_context_create(&options, &context, &error)

@@ -257,7 +257,7 @@ static int complain(const char *command_name, const ssm2d_error *error, int code
 static int run_command(const command *c, int argc, char **argv)
 {
     _Alignas(max_align_t) char values[COMMAND_VALUES] = {0};
-    ssm2d_context_options context_options = {0};
+    ssm2d_context_options context_options = ssm2d_context_options_default();
     ssm2d_context *context = NULL;
     ssm2d_error error = {""};
     long threads;

@@ -13,8 +13,11 @@ static uint8_t *read_picture(const char *path, image_info *info)
     ssm2d_context *context;
     ssm2d_error error;
     image_reader *reader;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
-                     SSM2D_OK);
+    assert_int_equal(
+        ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
+            &error),
+        SSM2D_OK);
     if (image_open(context, path, &reader, info, &error)) fail_msg("%s", error.line);
     size_t row = info->cols * (size_t)info->channels;
     uint8_t *bytes = malloc(row * info->rows);
@@ -95,7 +98,9 @@ static void test_trail_does_what_it_says(void **state)
             image_writer *writer;
             uint8_t row[SIDE];
             assert_int_equal(
-                ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
+                ssm2d_context_create(
+                    &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1},
+                    &context, &error),
                 SSM2D_OK);
             assert_int_equal(image_create(context, in_folder("in.png"), &info, &writer, &error),
                              SSM2D_OK);

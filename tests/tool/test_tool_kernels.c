@@ -12,8 +12,11 @@ static image_info read_picture(const char *path)
     ssm2d_error error;
     image_reader *reader;
     image_info info;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
-                     SSM2D_OK);
+    assert_int_equal(
+        ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
+            &error),
+        SSM2D_OK);
     if (image_open(context, path, &reader, &info, &error)) fail_msg("%s", error.line);
     uint8_t *row = malloc(info.cols * (size_t)info.channels);
     assert_non_null(row);

@@ -299,8 +299,11 @@ static void put_class(const char *path, int label, int side)
     ssm2d_context *context;
     ssm2d_error error;
     uint8_t row[256];
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
-                     SSM2D_OK);
+    assert_int_equal(
+        ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
+            &error),
+        SSM2D_OK);
     if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
     for (int y = 0; y < side; y++) {
         for (int x = 0; x < side; x++)

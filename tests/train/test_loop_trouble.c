@@ -162,8 +162,11 @@ static void test_no_memory(void **state)
     (void)state;
     meter m = {.fail_at = -1};
     ssm2d_context *context;
-    ssm2d_context_options options = {
-        .threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
+    ssm2d_context_options options = {.size = sizeof options,
+                                     .threads = 2,
+                                     .allocate = meter_take,
+                                     .release = meter_give,
+                                     .user = &m};
     assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
     train_settings s = tiny();
     train_result result;
@@ -205,8 +208,11 @@ static void test_steps_take_nothing(void **state)
     (void)state;
     meter m = {.fail_at = -1};
     ssm2d_context *context;
-    ssm2d_context_options options = {
-        .threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
+    ssm2d_context_options options = {.size = sizeof options,
+                                     .threads = 2,
+                                     .allocate = meter_take,
+                                     .release = meter_give,
+                                     .user = &m};
     assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
     train_settings s = tiny();
     train_result result;
