@@ -166,13 +166,16 @@ static int stop_requested(void *user)
     return signalled;
 }
 
-/* The first signal requests a stop; a second one ends the program at once. */
+/* The first signal requests a stop; a second one ends the program at once. What is ignored from the
+ * start stays ignored: SIGHUP under nohup, SIGINT of jobs in the background. */
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before,
+        action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* when nobody reads the progress any more, training continues */
     signal(SIGXFSZ, SIG_IGN); /* so that a limit on the file size is an error, as a full disk is */
 }
