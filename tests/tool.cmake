@@ -2,7 +2,8 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-foreach(name test_tool_frame test_tool_layer test_tool_kernels test_tool_filter test_tool_train test_tool_extreme test_draw)
+foreach(name test_tool_frame test_tool_layer test_tool_kernels test_tool_filter test_tool_train test_tool_extreme test_tool_hazards
+    test_draw)
   add_executable(${name} tool/${name}.c tool/tool_run.c)
   target_compile_definitions(${name} PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
   target_link_libraries(${name} PRIVATE PkgConfig::CMOCKA ssm2d_draw ssm2d_io ssm2d_objects)

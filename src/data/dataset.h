@@ -30,6 +30,10 @@ typedef struct dataset_info {
     /* Of image files a hash of their names in their order, which shows that a folder has changed;
      * else 0. */
     uint64_t names;
+    /* Files among the images that are passed over: with endings that are not known, and what is no
+     * regular file. The first of them, which lives as long as the data set; NULL: none. */
+    size_t ignored;
+    const char *first_ignored;
 } dataset_info;
 
 typedef struct dataset dataset;

@@ -21,28 +21,83 @@ static ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char 
     return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what, strerror(errno));
 }
 
-static ssm2d_status open_to_read(const char *path, int *fd, struct stat *info, ssm2d_error *error)
+static ssm2d_status not_regular(ssm2d_error *error, const char *path)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
+}
+
+/* Files that had to be opened without waiting are read and written as all others. */
+static int wait_from_now_on(int fd)
+{
+    const int flags = fcntl(fd, F_GETFL);
+    return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
+typedef enum file_kind { FILE_ANY, FILE_REGULAR } file_kind;
+
+static ssm2d_status open_to_read(const char *path, file_kind kind, int *fd, struct stat *info,
+                                 ssm2d_error *error)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | (kind == FILE_REGULAR ? O_NONBLOCK | O_NOCTTY : 0));
+    if (*fd < 0 && errno == ENXIO && kind == FILE_REGULAR) return not_regular(error, path);
     if (*fd < 0) return fail_errno(error, path, "cannot be opened");
     ssm2d_status status = SSM2D_OK;
     if (fstat(*fd, info))
         status = fail_errno(error, path, "cannot be read");
     else if (S_ISDIR(info->st_mode))
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a folder: give a file", text_path(path));
+    else if (kind == FILE_REGULAR && !S_ISREG(info->st_mode))
+        status = not_regular(error, path);
+    else if (kind == FILE_REGULAR && wait_from_now_on(*fd))
+        status = fail_errno(error, path, "cannot be opened");
     if (status) close(*fd);
     return status;
 }
 
-ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
+/* Makes a stream of fd, which is closed on failure. */
+static ssm2d_status open_stream(const char *path, int fd, const char *mode, FILE **stream,
+                                ssm2d_error *error)
+{
+    *stream = fdopen(fd, mode);
+    if (*stream) return SSM2D_OK;
+    ssm2d_status status = fail_errno(error, path, "cannot be opened");
+    close(fd);
+    return status;
+}
+
+static ssm2d_status open_kind(const char *path, file_kind kind, FILE **stream, ssm2d_error *error)
 {
     int fd;
     struct stat info;
-    ssm2d_status status = open_to_read(path, &fd, &info, error);
-    if (status) return status;
-    *stream = fdopen(fd, "rb");
-    if (*stream) return SSM2D_OK;
-    status = fail_errno(error, path, "cannot be opened");
+    ssm2d_status status = open_to_read(path, kind, &fd, &info, error);
+    return status ? status : open_stream(path, fd, "rb", stream, error);
+}
+
+ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
+{
+    return open_kind(path, FILE_ANY, stream, error);
+}
+
+ssm2d_status file_open_regular(const char *path, FILE **stream, ssm2d_error *error)
+{
+    return open_kind(path, FILE_REGULAR, stream, error);
+}
+
+ssm2d_status file_append(const char *path, int empty, FILE **stream, ssm2d_error *error)
+{
+    struct stat info;
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    const int fd = open(path, flags | O_NOCTTY, 0666);
+    if (fd < 0 && (errno == ELOOP || errno == ENXIO)) return not_regular(error, path);
+    if (fd < 0) return fail_errno(error, path, "cannot be written");
+    ssm2d_status status = SSM2D_OK;
+    if (fstat(fd, &info))
+        status = fail_errno(error, path, "cannot be written");
+    else if (!S_ISREG(info.st_mode))
+        status = not_regular(error, path);
+    else if (wait_from_now_on(fd) || (empty && info.st_size && ftruncate(fd, 0)))
+        status = fail_errno(error, path, "cannot be written");
+    if (!status) return open_stream(path, fd, "ab", stream, error);
     close(fd);
     return status;
 }
@@ -62,14 +117,14 @@ static ssm2d_status grow(const ssm2d_context *context, const char *path, char **
     return SSM2D_OK;
 }
 
-ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t max_bytes,
-                       char **bytes, size_t *size, ssm2d_error *error)
+static ssm2d_status read_kind(const ssm2d_context *context, const char *path, file_kind kind,
+                              size_t max_bytes, char **bytes, size_t *size, ssm2d_error *error)
 {
     *bytes = NULL;
     *size = 0;
     int fd;
     struct stat info;
-    ssm2d_status status = open_to_read(path, &fd, &info, error);
+    ssm2d_status status = open_to_read(path, kind, &fd, &info, error);
     if (status) return status;
 
     /* 0: a pipe or a device, whose size is not known */
@@ -122,6 +177,18 @@ done:
     mem_free(context, all);
     close(fd);
     return status;
+}
+
+ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t max_bytes,
+                       char **bytes, size_t *size, ssm2d_error *error)
+{
+    return read_kind(context, path, FILE_ANY, max_bytes, bytes, size, error);
+}
+
+ssm2d_status file_read_regular(const ssm2d_context *context, const char *path, size_t max_bytes,
+                               char **bytes, size_t *size, ssm2d_error *error)
+{
+    return read_kind(context, path, FILE_REGULAR, max_bytes, bytes, size, error);
 }
 
 /* The length of path up to and including the last slash; 0 when there is none. */

@@ -28,8 +28,10 @@ static ssm2d_status choose_format(image_reader *reader, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out,
-                        image_info *info, ssm2d_error *error)
+typedef ssm2d_status (*open_function)(const char *path, FILE **stream, ssm2d_error *error);
+
+static ssm2d_status open_with(open_function open, const ssm2d_context *context, const char *path,
+                              image_reader **out, image_info *info, ssm2d_error *error)
 {
     *out = NULL;
     image_reader *reader = mem_alloc(context, sizeof *reader);
@@ -42,7 +44,7 @@ ssm2d_status image_open(const ssm2d_context *context, const char *path, image_re
                      : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     if (!status) {
         strcpy(reader->path, path);
-        status = file_open(path, &reader->stream, error);
+        status = open(path, &reader->stream, error);
     }
     if (!status) status = choose_format(reader, error);
     if (!status) status = reader->format->open(reader, error);
@@ -53,6 +55,18 @@ ssm2d_status image_open(const ssm2d_context *context, const char *path, image_re
     *info = reader->info;
     *out = reader;
     return SSM2D_OK;
+}
+
+ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out,
+                        image_info *info, ssm2d_error *error)
+{
+    return open_with(file_open, context, path, out, info, error);
+}
+
+ssm2d_status image_open_regular(const ssm2d_context *context, const char *path, image_reader **out,
+                                image_info *info, ssm2d_error *error)
+{
+    return open_with(file_open_regular, context, path, out, info, error);
 }
 
 ssm2d_status image_read_row(image_reader *reader, uint8_t *row, ssm2d_error *error)

@@ -16,6 +16,9 @@ typedef struct image_info {
  * first byte, not by its name. Interlaced PNGs and progressive JPEGs are held in memory whole. */
 ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **reader,
                         image_info *info, ssm2d_error *error);
+/* The same for a regular file, or a link to one; others are refused without waiting for them. */
+ssm2d_status image_open_regular(const ssm2d_context *context, const char *path,
+                                image_reader **reader, image_info *info, ssm2d_error *error);
 /* Reads the next row: info.cols * info.channels bytes. Past the last row this is an error. */
 ssm2d_status image_read_row(image_reader *reader, uint8_t *row, ssm2d_error *error);
 void image_close(image_reader *reader);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_CLASSES = 1 << 20 };
@@ -31,10 +32,14 @@ static const char *const file_names[RUN_FILES] = {
 
 ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], ssm2d_error *error)
 {
+    struct stat info;
     int length = snprintf(path, RUN_PATH, "%s/%s", folder, file_names[which]);
-    if (length > 0 && length < RUN_PATH) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
-                text_path(folder));
+    if (length <= 0 || length >= RUN_PATH)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
+                    text_path(folder));
+    if (!stat(path, &info) && !S_ISREG(info.st_mode)) /* a pipe would be waited for */
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
+    return SSM2D_OK;
 }
 
 int run_exists(const char *folder)

@@ -30,7 +30,8 @@ typedef enum run_file {
 
 enum { RUN_PATH = 4096 };
 
-/* The path of a file in a run's folder; refuses folders whose names are too long. */
+/* The path of a file in a run's folder; refuses folders whose names are too long, and what is there
+ * under that name but is no regular file. */
 ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], ssm2d_error *error);
 /* Whether the folder has a run: whether there is a train.json. */
 int run_exists(const char *folder);
