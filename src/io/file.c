@@ -6,15 +6,22 @@
 #include "core/status.h"
 #include "io/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { FIRST_BYTES = 1 << 16, NAME_TRIES = 100 };
+
+/* A temporary name is this and RANDOM_CHARS of these digits. */
+static const char prefix[] = ".ssm2d-", digits[] = "0123456789abcdefghijklmnopqrstuv";
+enum { PREFIX_LENGTH = sizeof prefix - 1, RANDOM_CHARS = 10 };
 
 static ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char *what)
 {
@@ -202,24 +209,26 @@ static size_t folder_length(const char *path)
  * which may already be as long as names can be. */
 static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *error)
 {
-    static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
-    unsigned char random[10];
+    unsigned char random[RANDOM_CHARS];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return fail_errno(error, path, "no random name for a temporary file");
     size_t length = folder_length(path);
     memcpy(out, path, length);
-    memcpy(out + length, ".ssm2d-", 7);
-    for (size_t i = 0; i < sizeof random; i++) out[length + 7 + i] = digits[random[i] % 32];
-    out[length + 7 + sizeof random] = 0;
+    memcpy(out + length, prefix, PREFIX_LENGTH);
+    length += PREFIX_LENGTH;
+    for (size_t i = 0; i < RANDOM_CHARS; i++) out[length + i] = digits[random[i] % 32];
+    out[length + RANDOM_CHARS] = 0;
     return SSM2D_OK;
 }
 
 /* Opens a file without a name in path's folder, or returns -1 where the system has no such thing.
  * It vanishes by itself when the process ends before the commit, however it ends. buffer: space
- * for the folder's name. */
+ * for the folder's name. Tests set SSM2D_TMPFILE=0 to have the names that other systems need. */
 static int open_nameless(const char *path, char *buffer)
 {
 #ifdef O_TMPFILE
+    const char *wanted = getenv("SSM2D_TMPFILE");
+    if (wanted && !strcmp(wanted, "0")) return -1;
     size_t length = folder_length(path);
     memcpy(buffer, length ? path : ".", length ? length : 1);
     buffer[length ? length : 1] = 0;
@@ -236,6 +245,10 @@ static int name_file(const atomic_file *file)
     snprintf(number, sizeof number, "/proc/self/fd/%d", fileno(file->stream));
     return linkat(AT_FDCWD, number, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
 }
+
+/* Locks a file for as long as it is open, which tells temporaries_remove that its process is
+ * alive. Returns 0 when that function was faster; systems without locks do without. */
+static int lock_file(int fd) { return !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK; }
 
 ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file,
                          ssm2d_error *error)
@@ -260,12 +273,20 @@ ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_
     memcpy(file->path, path, length);
     fd = open_nameless(path, file->temporary);
     file->nameless = fd >= 0;
-    if (file->nameless) status = name_temporary(path, file->temporary, error);
+    if (file->nameless) {
+        lock_file(fd);
+        status = name_temporary(path, file->temporary, error);
+    }
     for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
         status = name_temporary(path, file->temporary, error);
         if (status) goto done;
         fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) break;
+        if (fd >= 0 && !lock_file(fd)) {
+            close(fd);
+            fd = -1;
+            errno = EEXIST;
+        }
     }
     if (fd < 0) {
         status = fail_errno(error, path, "cannot be written");
@@ -312,6 +333,8 @@ static ssm2d_status sync_folder(atomic_file *file, ssm2d_error *error)
 ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
+    /* the lock is kept until the file has its name */
+    const int locked = fcntl(fileno(file->stream), F_DUPFD_CLOEXEC, 0);
     if (ferror(file->stream)) /* the errno of that write is lost */
         status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: an earlier write failed",
                       text_path(file->path));
@@ -326,6 +349,7 @@ ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
     file->stream = NULL;
     if (!status && rename(file->temporary, file->path))
         status = fail_errno(error, file->path, "cannot be put in place");
+    if (locked >= 0) close(locked);
     if (status && !file->nameless)
         unlink(file->temporary);
     else if (!status)
@@ -357,6 +381,30 @@ ssm2d_status file_write_text(const ssm2d_context *context, const char *path, con
     if (!status) return atomic_commit(&file, error);
     atomic_cancel(&file);
     return status;
+}
+
+static int is_temporary(const char *name)
+{
+    return !strncmp(name, prefix, PREFIX_LENGTH) && strlen(name) == PREFIX_LENGTH + RANDOM_CHARS
+           && strspn(name + PREFIX_LENGTH, digits) == RANDOM_CHARS;
+}
+
+void temporaries_remove(int folder)
+{
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = again >= 0 ? fdopendir(again) : NULL;
+    if (!dir && again >= 0) close(again);
+    for (struct dirent *found; dir && (found = readdir(dir));) {
+        struct stat info;
+        if (!is_temporary(found->d_name)) continue;
+        const int fd =
+            openat(folder, found->d_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (!fstat(fd, &info) && S_ISREG(info.st_mode) && lock_file(fd))
+            unlinkat(folder, found->d_name, 0);
+        close(fd);
+    }
+    if (dir) closedir(dir);
 }
 
 ssm2d_status folder_make(const char *path, ssm2d_error *error)

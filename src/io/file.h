@@ -50,6 +50,10 @@ void atomic_cancel(atomic_file *file);
 ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,
                              ssm2d_error *error);
 
+/* Removes the temporary files of killed processes from a folder that is open as fd. Those of
+ * processes that are alive are locked, and stay; so does everything with other names. */
+void temporaries_remove(int fd);
+
 /* Creates the folder, and those above it, unless they exist. */
 ssm2d_status folder_make(const char *path, ssm2d_error *error);
 

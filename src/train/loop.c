@@ -18,6 +18,8 @@ typedef struct training {
     metrics *metrics;
     const train_hooks *hooks;
     train_result *result;
+    const char *folder;
+    int lock; /* of the folder */
     char last[RUN_PATH], model[RUN_PATH], best[RUN_PATH], curves[RUN_PATH];
     long saved_step;
     double saved_at;                     /* seconds */
@@ -43,6 +45,12 @@ static double per_second(double count, double seconds) { return seconds > 0 ? co
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
+/* Refuses to write into another folder than the run's. */
+static ssm2d_status check_folder(const training *s, ssm2d_error *error)
+{
+    return run_still_there(s->folder, s->lock, error);
+}
+
 /* Writes a checkpoint. The metrics are synced first, so that what the checkpoint counts is on the
  * disk before it. */
 static ssm2d_status save(training *s, ssm2d_error *error)
@@ -53,7 +61,8 @@ static ssm2d_status save(training *s, ssm2d_error *error)
                     "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. "
                     "Start again with a lower lr, or with clip=1",
                     t->state.step, text_path(s->last), s->saved_step);
-    ssm2d_status status = metrics_sync(s->metrics, error);
+    ssm2d_status status = check_folder(s, error);
+    if (!status) status = metrics_sync(s->metrics, error);
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
     if (status) return status;
     s->saved_step = t->state.step;
@@ -187,8 +196,11 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     ssm2d_status status = metrics_add(s->metrics, &line, error);
     snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
              t->settings.model.mixer.kind->name, o->data);
+    if (!status) status = check_folder(s, error);
     if (!status) status = metrics_draw(s->metrics, s->curves, title, o->epochs, error);
+    if (!status) status = check_folder(s, error);
     if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
+    if (!status && best) status = check_folder(s, error);
     if (!status && best) status = weights_save(t->weights, s->best, trainer_weights(t), error);
     if (!status) status = save(s, error);
     if (status) return status;
@@ -245,13 +257,18 @@ static void report_start(const training *s, const start_info *how)
     s->hooks->start(s->hooks->user, &start);
 }
 
-/* Trains from the trainer's state to the end of the run. A new run writes its files first. */
-static ssm2d_status run_training(trainer *t, const char *folder, const start_info *how,
+/* Trains from the trainer's state to the end of the run. A new run writes its files first, and of
+ * these train.json first: see run_exists. */
+static ssm2d_status run_training(trainer *t, const char *folder, int lock, const start_info *how,
                                  const train_hooks *hooks, train_result *result, ssm2d_error *error)
 {
     static const train_hooks none;
-    training s = {
-        .t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
+    training s = {.t = t,
+                  .hooks = hooks ? hooks : &none,
+                  .result = result,
+                  .folder = folder,
+                  .lock = lock,
+                  .saved_step = t->state.step};
     char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH];
     ssm2d_status status;
     *result = (train_result){0};
@@ -264,6 +281,8 @@ static ssm2d_status run_training(trainer *t, const char *folder, const start_inf
         || (status = run_path(folder, RUN_DATA, data, error))
         || (status = run_path(folder, RUN_TRAIN, train, error)))
         return status;
+    if (how->is_new && (status = file_write_text(t->context, train, t->settings_text, error)))
+        return status;
     if ((status =
              metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error)))
         return status;
@@ -271,8 +290,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, const start_inf
     if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
     if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
-    /* written last in a new run: a folder is a run once it has train.json */
-    if ((how->is_new || how->changed || how->restored) && !status)
+    if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);
     if (!status) status = trainer_seek(t, error);
     if (!status) report_start(&s, how);
@@ -296,11 +314,18 @@ static ssm2d_status start_run(ssm2d_context *context, const char *folder, int re
     int lock = -1;
     ssm2d_status status = trainer_create(context, settings, &t, error);
     if (!status) status = trainer_start(&t, &read, error);
-    if (!status && replace) status = run_clear(folder, error);
     if (!status) status = folder_make(folder, error);
     if (!status) status = run_lock(folder, &lock, error);
+    if (!status) temporaries_remove(lock);
+    if (!status && replace) status = run_remove(context, folder, error);
+    /* under the lock: another process may have begun a run since the caller looked */
+    if (!status) status = run_check_new(folder, error);
     if (strcmp(settings->options.start, "random")) how.read = &read;
-    if (!status) status = run_training(&t, folder, &how, hooks, result, error);
+    if (!status) {
+        status = run_training(&t, folder, lock, &how, hooks, result, error);
+        if (status && run_not_begun(folder) && !run_still_there(folder, lock, NULL))
+            run_abandon(folder);
+    }
     run_unlock(lock);
     trainer_destroy(&t);
     return status;
@@ -419,6 +444,28 @@ static int settings_file_matches(const ssm2d_context *context, const char *folde
            && train_settings_same(&found, settings);
 }
 
+/* Starts a run again that was ended before its first checkpoint was written. */
+static ssm2d_status begin_again(ssm2d_context *context, const char *folder, int lock,
+                                const train_changes *changes, const train_hooks *hooks,
+                                train_result *result, ssm2d_error *error)
+{
+    trainer t = {0};
+    weights_report read;
+    start_info how = {.is_new = 1};
+    train_settings settings;
+    char path[RUN_PATH];
+    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
+    if (!status) status = train_settings_default(&settings, error);
+    if (!status) status = train_settings_read(context, path, 0, &settings, error);
+    if (!status) status = apply_changes(changes, &settings.options, &how, error);
+    if (!status) status = trainer_create(context, &settings, &t, error);
+    if (!status) status = trainer_start(&t, &read, error);
+    if (!status && strcmp(settings.options.start, "random")) how.read = &read;
+    if (!status) status = run_training(&t, folder, lock, &how, hooks, result, error);
+    trainer_destroy(&t);
+    return status;
+}
+
 ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks,
                           train_result *result, ssm2d_error *error)
 {
@@ -442,6 +489,11 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
                     "%s: is not the folder of a run: it has no train.json", text_path(folder));
     if ((status = run_path(folder, RUN_LAST, path, error))) return status;
     if ((status = run_lock(folder, &lock, error))) goto done;
+    temporaries_remove(lock);
+    if (run_not_begun(folder)) {
+        status = begin_again(context, folder, lock, changes, hooks, result, error);
+        goto done;
+    }
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = read_settings(path, &identity, &settings, error))) goto done;
     how.restored = !settings_file_matches(context, folder, &settings);
@@ -453,7 +505,7 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     if ((status = check_state(path, &t, error))) goto done;
     checkpoint_close(c);
     c = NULL;
-    status = run_training(&t, folder, &how, hooks, result, error);
+    status = run_training(&t, folder, lock, &how, hooks, result, error);
 done:
     checkpoint_close(c);
     run_unlock(lock);
