@@ -20,7 +20,7 @@ typedef struct augment_setup {
     normalisation norm;
     size_t rows, cols; /* of the model's images */
     int channels;
-    size_t batch; /* the most images that augment_batch is given; 0: it is not called */
+    size_t batch; /* largest count that augment_batch is given; 0: it is not called */
     int classes;
 } augment_setup;
 

@@ -119,9 +119,9 @@ static void test_full_disk(void **state)
         fail_msg("%s", error.line);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
     signal(SIGXFSZ, SIG_IGN);
-    for (rlim_t most = 64; most < 30000; most = most * 3) {
+    for (rlim_t max_size = 64; max_size < 30000; max_size = max_size * 3) {
         small = was;
-        small.rlim_cur = most;
+        small.rlim_cur = max_size;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         ssm2d_status status = train_resume(context, path_of("run"), NULL, &result, &error);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
