@@ -37,7 +37,8 @@ static void fuzz_give(void *memory, void *user)
 static inline ssm2d_context *fuzz_context(void)
 {
     static ssm2d_context *context;
-    ssm2d_context_options options = {.threads = 1, .allocate = fuzz_take, .release = fuzz_give};
+    ssm2d_context_options options = {
+        .size = sizeof options, .threads = 1, .allocate = fuzz_take, .release = fuzz_give};
     if (!context) REQUIRE(!ssm2d_context_create(&options, &context, NULL));
     return context;
 }
