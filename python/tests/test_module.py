@@ -402,10 +402,10 @@ class Modes(Case):
     def test_plans_are_bounded(self):
         layer = make(5)
         with torch.no_grad():
-            for n in range(1, implementation.MOST_SHAPES + 20):
+            for n in range(1, implementation.MAX_SHAPES + 20):
                 layer(torch.ones(1, 1, n, 5, dtype=torch.float64))
-        self.assertLessEqual(len(layer._runner.shapes), implementation.MOST_SHAPES)
-        self.assertLessEqual(len(layer._cache[1]), implementation.MOST_SHAPES + 1)
+        self.assertLessEqual(len(layer._runner.shapes), implementation.MAX_SHAPES)
+        self.assertLessEqual(len(layer._cache[1]), implementation.MAX_SHAPES + 1)
 
     def test_repr_and_help(self):
         self.assertEqual(repr(SSM2d(6, norm="half", layout="BCHW")), "SSM2d(channels=6, norm='half', layout='BCHW')")
