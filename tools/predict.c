@@ -58,10 +58,13 @@ static int next_class(const job *j)
 
 static void print_text(const job *j, const char *path, int top)
 {
-    printf("%s\n", path);
+    text_print(stdout, path);
+    putchar('\n');
     for (int i = 0; i < top; i++) {
         int c = next_class(j);
-        printf("  %5.1f %%  %s\n", 100 * j->probabilities[c], j->m.data.names[c]);
+        printf("  %5.1f %%  ", 100 * j->probabilities[c]);
+        text_print(stdout, j->m.data.names[c]);
+        putchar('\n');
         j->probabilities[c] = -1;
     }
 }

@@ -141,9 +141,11 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
     if (!j->params) return no_memory(error, "weights");
     if ((status = weights_load(j->weights, j->options->weights, &with, j->params, &report, error)))
         return status;
-    if (report.new_mixer_arrays)
-        printf("%d arrays of mixers are not in %s: initialised from seed %ld\n",
-               report.new_mixer_arrays, j->options->weights, j->options->seed);
+    if (report.new_mixer_arrays) {
+        printf("%d arrays of mixers are not in ", report.new_mixer_arrays);
+        text_print(stdout, j->options->weights);
+        printf(": initialised from seed %ld\n", j->options->seed);
+    }
     if (report.resized)
         printf("position embedding interpolated from %d x %d to %d x %d patches\n",
                report.old_grid[0], report.old_grid[1], report.grid[0], report.grid[1]);

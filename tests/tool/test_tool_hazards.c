@@ -154,6 +154,83 @@ static void test_ignored_signals(void **state)
     ignore_and_send(SIGINT, "interrupt");
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void assert_plain(const char *text)
+{
+    for (const char *at = text; *at; at++) {
+        const unsigned char c = (unsigned char)at[0], next = (unsigned char)at[1];
+        if ((c < 0x20 && c != '\n') || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0))
+            fail_msg("byte %02x in \"%s\"", c, text);
+    }
+}
+
+/* Classes, files and folders named by somebody who wants to write to the terminal: an escape, a
+ * newline, a bell, DEL, a C1 control; and bytes that are not UTF-8, which may pass. */
+#define EVIL "e\x1b[31m\nl\a\x7f\xc2\x9bm\xff"
+
+static void test_names(void **state)
+{
+    (void)state;
+    put_image_folder();
+    assert_int_equal(rename(in_folder("images/train/a"), in_folder("images/train/" EVIL)), 0);
+    assert_int_equal(rename(in_folder("images/val/a"), in_folder("images/val/" EVIL)), 0);
+    assert_int_equal(rename(in_folder("images"), in_folder(EVIL)), 0);
+    put_picture(in_folder("p" EVIL ".png"), 8, 8, 3);
+    TOOL("train", "--data", in_folder(EVIL), "--out", in_folder("run" EVIL), "--batch", "4",
+         "--epochs", "1", "--set", "image=8", "--set", "dim=16", "--set", "depth=1", "--set",
+         "heads=2");
+    assert_done();
+    assert_plain(tool.out);
+    TOOL("predict", in_folder("run" EVIL), in_folder("p" EVIL ".png"));
+    assert_done();
+    assert_plain(tool.out);
+    assert_non_null(strstr(tool.out, "pe?[31m?l????m"));
+    assert_non_null(strstr(tool.out, "%  e?[31m?l????m"));
+    TOOL("predict", in_folder("run" EVIL), in_folder("p" EVIL ".png"), "--json");
+    assert_done();
+    assert_null(strchr(tool.out, 0x1b));
+    TOOL("kernels", in_folder("run" EVIL), "-o", in_folder("k.svg"));
+    assert_done();
+    TOOL("eval", in_folder("run" EVIL));
+    assert_done();
+    /* every message is one line */
+    TOOL("predict", in_folder("run" EVIL), in_folder("none" EVIL ".png"));
+    assert_refused(1, "predict", "none");
+    assert_plain(tool.err);
+    TOOL("eval", in_folder("run" EVIL), "--data", in_folder("none" EVIL));
+    assert_refused(1, "eval", "none");
+    assert_plain(tool.err);
+    TOOL("eval", EVIL);
+    assert_refused(1, "eval", "is not the folder of a run");
+    assert_plain(tool.err);
+    TOOL("train", "--resume", EVIL);
+    assert_refused(1, "train", "is not the folder of a run");
+    assert_plain(tool.err);
+    TOOL("train", "--data", in_folder(EVIL), "--out", in_folder("run" EVIL));
+    assert_refused(1, "train", "has a run already");
+    assert_plain(tool.err);
+    assert_int_equal(rename(in_folder(EVIL "/val/" EVIL), in_folder(EVIL "/val/x" EVIL)), 0);
+    TOOL("eval", in_folder("run" EVIL));
+    assert_refused(1, "eval", "which is not in train");
+    assert_plain(tool.err);
+    TOOL("layer", in_folder("case" EVIL), "--check");
+    assert_refused(1, "layer", "case");
+    assert_plain(tool.err);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static void test_threads(void **state)
+{
+    (void)state;
+    shell_run(TRAIN " --threads 1024");
+    assert_refused(0, "train", "--threads=1024: there ");
+    assert_non_null(strstr(tool.out, "1024 threads"));
+    TOOL("eval", in_folder("run"), "--threads", "4");
+    assert_done();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +239,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_pipes, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_closed_streams, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_ignored_signals, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_names, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_threads, setup, folder_teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
