@@ -184,7 +184,7 @@ done:
 static const char about[] =
     "Classifies images with the model of a run: resizes each image to the model's image size, "
     "and prints the most likely classes with their probabilities. The data that the model was "
-    "trained on are not needed.";
+    "trained on are not needed. What is transparent in a PNG becomes white.";
 
 const command command_predict = {
     "predict", "classify images with a trained model", about, options, check_values, run, 0};

@@ -1,6 +1,7 @@
 #include "train_view.h"
 
 #include "core/clock.h"
+#include "ignored.h"
 #include "io/text.h"
 
 #include <stdio.h>
@@ -42,6 +43,7 @@ void train_view_start(void *user, const train_start *start)
     const train_settings *s = start->settings;
     const model_config *m = &s->model;
     char mixed[128];
+    report_ignored("train", start->ignored, start->first_ignored);
     printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to test; %d "
            "thread%s\n",
            m->model->name, mixer_config_text(&m->mixer, mixed, sizeof mixed), start->parameters,

@@ -43,6 +43,12 @@ typedef struct dataset dataset;
 ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
                           dataset **out, ssm2d_error *error);
 void dataset_close(dataset *d);
+/* Writes `where` to out, with its folder below base when it is relative: idx:FOLDER becomes
+ * idx:BASE/FOLDER. Returns 0, and writes nothing, for a name without a folder, for a folder from
+ * the root, and when it does not fit. */
+int dataset_rebase(const char *where, const char *base, char *out, size_t size);
+/* Whether the folder of `where` exists; 1 for a name without a folder. */
+int dataset_present(const char *where);
 const dataset_info *dataset_about(const dataset *d);
 
 /* Image i in the size and channels of `to`, into pixels[rows][cols][channels]. */

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct training {
     trainer *t;
@@ -165,6 +166,15 @@ static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error
     return SSM2D_OK;
 }
 
+/* Writes the last part of a path, or the name of a data set, to out and returns out. */
+static const char *short_name(const char *path, char out[SSM2D_TEXT])
+{
+    snprintf(out, SSM2D_TEXT, "%s", path);
+    for (size_t end = strlen(out); end > 1 && out[end - 1] == '/';) out[--end] = 0;
+    const char *slash = strrchr(out, '/');
+    return slash && slash[1] ? slash + 1 : out;
+}
+
 /* Ends an epoch after its evaluation: metrics, curves, weights, and last the checkpoint that counts
  * the epoch as done. */
 static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *error)
@@ -172,7 +182,7 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     trainer *t = s->t;
     train_state *state = &t->state;
     const train_options *o = &t->settings.options;
-    char title[SSM2D_TEXT + 64];
+    char data[SSM2D_TEXT], title[SSM2D_TEXT + 64];
     const double loss = state->loss_sum / (double)t->epoch_steps, accuracy = train_accuracy(s);
     const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
     state->epochs++;
@@ -195,7 +205,7 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .seconds = state->seconds};
     ssm2d_status status = metrics_add(s->metrics, &line, error);
     snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
-             t->settings.model.mixer.kind->name, o->data);
+             t->settings.model.mixer.kind->name, short_name(o->data, data));
     if (!status) status = check_folder(s, error);
     if (!status) status = metrics_draw(s->metrics, s->curves, title, o->epochs, error);
     if (!status) status = check_folder(s, error);
@@ -243,17 +253,21 @@ static void report_start(const training *s, const start_info *how)
 {
     const trainer *t = s->t;
     if (!s->hooks->start) return;
+    const dataset_info *train = dataset_about(t->train_data), *test = dataset_about(t->test_data);
     train_start start = {.settings = &t->settings,
                          .parameters = t->state.count,
-                         .train_images = dataset_about(t->train_data)->count,
-                         .test_images = dataset_about(t->test_data)->count,
+                         .train_images = train->count,
+                         .test_images = test->count,
                          .step = t->state.step,
                          .steps = t->settings.options.epochs * t->epoch_steps,
                          .epoch_steps = t->epoch_steps,
                          .bytes = t->graph->bytes,
                          .read = how->read,
                          .loss_changed = t->loss_changed,
-                         .restored = how->restored};
+                         .restored = how->restored,
+                         .ignored = train->ignored + test->ignored,
+                         .first_ignored =
+                             train->ignored ? train->first_ignored : test->first_ignored};
     s->hooks->start(s->hooks->user, &start);
 }
 
@@ -304,10 +318,34 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     return status;
 }
 
+/* Makes the path of the data absolute, so that the run can be used from any folder. A path that
+ * becomes too long, or a current folder without a name, leave it as it is. */
+static void fix_data(char data[SSM2D_TEXT])
+{
+    char here[RUN_PATH], absolute[SSM2D_TEXT];
+    if (getcwd(here, sizeof here) && *here == '/'
+        && dataset_rebase(data, here, absolute, sizeof absolute))
+        memcpy(data, absolute, sizeof absolute);
+}
+
+/* The same for the file of initial weights. */
+static void fix_start(char start[SSM2D_TEXT])
+{
+    char here[RUN_PATH], absolute[SSM2D_TEXT];
+    if (!strcmp(start, "random") || *start == '/' || !getcwd(here, sizeof here) || *here != '/')
+        return;
+    const int length = snprintf(absolute, sizeof absolute, "%s/%s", here, start);
+    if (length > 0 && length < (int)sizeof absolute) memcpy(start, absolute, sizeof absolute);
+}
+
 static ssm2d_status start_run(ssm2d_context *context, const char *folder, int replace,
-                              const train_settings *settings, const train_hooks *hooks,
+                              const train_settings *given, const train_hooks *hooks,
                               train_result *result, ssm2d_error *error)
 {
+    train_settings fixed = *given;
+    const train_settings *settings = &fixed;
+    fix_data(fixed.options.data);
+    fix_start(fixed.options.start);
     trainer t = {0};
     weights_report read;
     start_info how = {.is_new = 1};
@@ -415,15 +453,18 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
                 text_path(path), s->step, s->epochs);
 }
 
-static ssm2d_status apply_changes(const train_changes *c, train_options *o, start_info *how,
-                                  ssm2d_error *error)
+static ssm2d_status apply_changes(const char *folder, const train_changes *c, train_options *o,
+                                  start_info *how, ssm2d_error *error)
 {
-    char number[32];
+    char number[32], before[SSM2D_TEXT];
     ssm2d_status status = SSM2D_OK;
-    if (c->data && strcmp(c->data, o->data)) {
+    memcpy(before, o->data, sizeof before);
+    if (c->data)
         status = train_options_set(o, "data", c->data, error);
-        how->changed = 1;
-    }
+    else
+        how->changed |= run_find_data(folder, before, o->data);
+    if (c->data || how->changed) fix_data(o->data);
+    how->changed |= strcmp(before, o->data) != 0;
     if (c->epochs && c->epochs != o->epochs && !status) {
         snprintf(number, sizeof number, "%ld", c->epochs);
         status = train_options_set(o, "epochs", number, error);
@@ -457,7 +498,7 @@ static ssm2d_status begin_again(ssm2d_context *context, const char *folder, int 
     ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
     if (!status) status = train_settings_default(&settings, error);
     if (!status) status = train_settings_read(context, path, 0, &settings, error);
-    if (!status) status = apply_changes(changes, &settings.options, &how, error);
+    if (!status) status = apply_changes(folder, changes, &settings.options, &how, error);
     if (!status) status = trainer_create(context, &settings, &t, error);
     if (!status) status = trainer_start(&t, &read, error);
     if (!status && strcmp(settings.options.start, "random")) how.read = &read;
@@ -497,7 +538,7 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = read_settings(path, &identity, &settings, error))) goto done;
     how.restored = !settings_file_matches(context, folder, &settings);
-    if ((status = apply_changes(changes, &settings.options, &how, error))) goto done;
+    if ((status = apply_changes(folder, changes, &settings.options, &how, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
     if ((status = check_model(path, &t, &identity, error))) goto done;
     if ((status = check_data(path, &t, &identity, error))) goto done;

@@ -48,6 +48,20 @@ int run_exists(const char *folder)
     return !run_path(folder, RUN_TRAIN, path, NULL) && !access(path, F_OK);
 }
 
+int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT])
+{
+    char beside[RUN_PATH];
+    snprintf(out, SSM2D_TEXT, "%s", data);
+    if (dataset_present(data)) return 0;
+    const int length = snprintf(beside, sizeof beside, "%s/..", folder);
+    if (length < 0 || length >= (int)sizeof beside
+        || !dataset_rebase(data, beside, out, SSM2D_TEXT))
+        return 0;
+    if (dataset_present(out)) return 1;
+    snprintf(out, SSM2D_TEXT, "%s", data);
+    return 0;
+}
+
 /* On a file system without locks this succeeds always: the lock guards against a mistake, and
  * nothing depends on it. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)

@@ -37,6 +37,11 @@ ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], s
  * writes, and the last that is removed with it: other files without it are somebody else's. */
 int run_exists(const char *folder);
 
+/* Where the data of a run are, written to out: as its settings say; but a folder that is relative
+ * and not here, as in runs of earlier versions, is looked for beside the run's folder. Returns
+ * whether it was found there. */
+int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT]);
+
 /* What data.json says: enough to classify an image without the data. */
 typedef struct run_data {
     label_kind labels;

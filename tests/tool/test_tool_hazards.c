@@ -70,7 +70,8 @@ static void test_data_that_are_none(void **state)
     shell_run("cd $FOLDER/images/train/a && mkfifo pipe.png && mv 1.png ../../one.png && "
               "ln -s ../../one.png 1.png && timeout 60 $SSM2D train --data $FOLDER/images --out "
               "$FOLDER/run --set image=8" SHORT);
-    if (tool.code) fail_msg("%s", tool.err);
+    assert_refused(0, "train", "1 file in the data folder is ignored, such as ");
+    assert_non_null(strstr(tool.err, "pipe.png"));
     assert_non_null(strstr(tool.out, "8 to train on, 8 to test"));
     shell_run("rm $FOLDER/data/train-images-idx3-ubyte && "
               "mkfifo $FOLDER/data/train-images-idx3-ubyte && " TRAIN " --overwrite");
@@ -88,6 +89,69 @@ static void test_pipes(void **state)
     put_picture(in_folder("one.png"), 8, 8, 1);
     shell_run("cat $FOLDER/one.png | timeout 60 $SSM2D predict $FOLDER/run /dev/stdin");
     assert_done();
+}
+
+/* ---- where the data are ---------------------------------------------------------------------- */
+
+static void test_other_folder(void **state)
+{
+    (void)state;
+    size_t size;
+    shell_run("cd $FOLDER && $SSM2D train --data ./data --out run --save-every 1" SHORT);
+    assert_done();
+    char *text = get_file(in_folder("run/train.json"), &size);
+    assert_non_null(strstr(text, in_folder("data\"")));
+    free(text);
+    shell_run("cd / && $SSM2D eval $FOLDER/run");
+    assert_done();
+    shell_run("cd / && $SSM2D train --resume $FOLDER/run --epochs 2");
+    assert_done();
+    /* a prefix stays, and so does the file of initial weights */
+    shell_run("cd $FOLDER && $SSM2D train --data idx:data --start run/model.safetensors "
+              "--out two" SHORT);
+    assert_done();
+    text = get_file(in_folder("two/train.json"), &size);
+    assert_non_null(strstr(text, "\"idx:/"));
+    assert_non_null(strstr(text, in_folder("run/model.safetensors\"")));
+    free(text);
+    shell_run("cd / && $SSM2D eval $FOLDER/two");
+    assert_done();
+    /* where they are now may be said relative to the current folder */
+    shell_run("cd $FOLDER && mv data moved && $SSM2D train --resume run --epochs 3 --data moved");
+    assert_done();
+    shell_run("cd / && $SSM2D eval $FOLDER/run");
+    assert_done();
+    /* a run of an earlier version: its data are looked for here, then beside the run's folder */
+    edit_file(in_folder("two/train.json"), in_folder("data\""), "moved\"");
+    shell_run("cd $FOLDER && $SSM2D eval two");
+    assert_done();
+    shell_run("cd / && $SSM2D eval $FOLDER/two");
+    assert_done();
+    shell_run("cd / && $SSM2D eval $FOLDER/two/");
+    assert_done();
+    edit_file(in_folder("two/train.json"), "idx:moved\"", "none\"");
+    shell_run("cd / && $SSM2D eval $FOLDER/two");
+    assert_refused(1, "eval", "none is no folder");
+}
+
+static void test_ignored_files(void **state)
+{
+    (void)state;
+    put_image_folder();
+    put_text(in_folder("images/train/b/picture.webp"), "RIFF");
+    put_text(in_folder("images/train/a/.hidden"), "");
+    put_text(in_folder("images/val/b/z.tiff"), "II");
+    put_text(in_folder("images/val/b/notes.txt"), "");
+    TOOL("train", "--data", in_folder("images"), "--out", in_folder("run"), "--batch", "4",
+         "--epochs", "1", "--set", "image=8", "--set", "dim=16", "--set", "depth=1", "--set",
+         "heads=2");
+    assert_refused(0, "train", "3 files in the data folder are ignored, such as ");
+    assert_non_null(strstr(tool.err, "train/b/picture.webp"));
+    TOOL("eval", in_folder("run"));
+    assert_refused(0, "eval", "2 files in the data folder are ignored, such as ");
+    assert_non_null(strstr(tool.err, "val/b/notes.txt"));
+    TOOL("eval", in_folder("run"), "--split", "train");
+    assert_refused(0, "eval", "1 file in the data folder is ignored, such as ");
 }
 
 /* ---- streams and signals --------------------------------------------------------------------- */
@@ -237,6 +301,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_metrics_elsewhere, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_data_that_are_none, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_pipes, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_other_folder, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_ignored_files, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_closed_streams, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_ignored_signals, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_names, setup, folder_teardown),
