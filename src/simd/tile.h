@@ -34,7 +34,11 @@
 #endif
 #endif
 #if !defined(SHUFFLE)
-typedef __typeof__((vec){0} < (vec){0}) shuffle_mask;
+#ifdef REAL_IS_DOUBLE
+typedef long long shuffle_mask __attribute__((vector_size(LANE_BYTES)));
+#else
+typedef int shuffle_mask __attribute__((vector_size(LANE_BYTES)));
+#endif
 #define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (shuffle_mask){__VA_ARGS__})
 #endif
 
