@@ -55,8 +55,9 @@ static void thread_count_changes_nothing(void **state)
             config = ssm2d_config_default();
             config.channels = 77;
         }
-        problem p = problem_make(config, 1 + (size_t)below(&r, 6), 1 + (size_t)below(&r, 20),
-                                 1 + (size_t)below(&r, 20), &r);
+        const size_t cols = 1 + (size_t)below(&r, 20), rows = 1 + (size_t)below(&r, 20),
+                     batch = 1 + (size_t)below(&r, 6);
+        problem p = problem_make(config, batch, rows, cols, &r);
         for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
             for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 answer one = run(contexts[0], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
