@@ -159,7 +159,10 @@ static void one_plan_many_threads(void **state)
 static void child_goes_on(void **state)
 {
     (void)state;
-    if (!FORK_IS_TESTED) skip();
+    if (!FORK_IS_TESTED) {
+        print_message("SKIPPED: the thread sanitizer does not follow threads of a forked child\n");
+        skip();
+    }
     const char *algorithm;
     for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
         problem p = middling();
