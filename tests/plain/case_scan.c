@@ -2,6 +2,8 @@
  * follows. That is enough for our own files, in which no key of interest occurs twice. */
 #include "case_file.h"
 
+#include "core/field.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,18 +48,15 @@ static int count_arrays(void)
 /* The fields that have the same name in the file, by the layer's own table of them. */
 static void read_fields(ssm2d_config *config)
 {
-    size_t count;
-    const ssm2d_field *f = ssm2d_config_fields(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (!after(f[i].name)) continue;
-        int value = f[i].names ? f[i].minimum : number(f[i].name);
-        if (f[i].names && strcmp(f[i].names[0], "false") == 0)
-            value = flag(f[i].name);
-        else if (f[i].names)
-            while (value <= f[i].maximum && !is(f[i].name, f[i].names[value - f[i].minimum]))
-                value++;
-        if (value > f[i].maximum) fail_msg("case.json: %s has an unknown value", f[i].name);
-        memcpy((char *)config + f[i].offset, &value, sizeof value);
+    for (const ssm2d_field *f = ssm2d_config_fields(NULL); f->name; f++) {
+        char value[40];
+        ssm2d_error error;
+        const char *at = after(f->name);
+        if (!at) continue;
+        at += *at == '"';
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(at, "\",\n}"), at);
+        if (field_parse((field_source){"case.json"}, f, value, config, &error))
+            fail_msg("%s", error.line);
     }
 }
 
