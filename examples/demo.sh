@@ -1,5 +1,6 @@
 #!/bin/sh
-# demo.sh BUILD_DIR OUT_DIR - trains a small vision transformer with the 2-D SSM on real images, and shows what the tool does.
+# demo.sh BUILD_DIR OUT_DIR - trains a small vision transformer with the 2-D SSM on real images, and
+# shows what the tool does.
 set -eu
 build=$1 out=$2
 ssm2d=$build/tools/ssm2d
@@ -8,7 +9,8 @@ mkdir -p "$out"
 say() { printf '\n%s\n' "$*"; }
 
 say "1. Training vit-mini with the 2-D SSM on the 60,000 images of Fashion-MNIST; some minutes."
-"$ssm2d" train --data fashion-mnist --model vit-mini --mixer ssm2d --epochs 4 --out "$out/run" --overwrite
+"$ssm2d" train --data fashion-mnist --model vit-mini --mixer ssm2d --epochs 4 \
+    --out "$out/run" --overwrite
 
 say "2. The kernels that it learned, and how training went."
 "$ssm2d" kernels "$out/run" -o "$out/kernels.png"
@@ -25,4 +27,6 @@ say "5. A picture, drawn by a program, through a layer, row by row as it is read
 "$ssm2d" filter "$out/picture.png" -o "$out/filtered.png"
 
 say "Done. Look at:"
-for file in run/curves.svg kernels.png figure2.png picture.png filtered.png; do printf '   %s/%s\n' "$out" "$file"; done
+for file in run/curves.svg kernels.png figure2.png picture.png filtered.png; do
+    printf '   %s/%s\n' "$out" "$file"
+done

@@ -90,8 +90,8 @@ fetched=
 needed=$(missing $packages)
 if [ -n "$needed" ]; then
     if [ -z "$as_root" ]; then
-        say "These packages are missing, and installing them takes root or sudo, of which neither is"
-        say "here: $needed"
+        say "These packages are missing, and installing them takes root or sudo, of which neither"
+        say "is here: $needed"
         say "As root: apt-get install $needed"
         exit 1
     fi

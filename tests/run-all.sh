@@ -117,20 +117,20 @@ both() {
 # counted STAGE COMMAND..: a script whose last line is `STAGE: N tests, N passed, N failed, N
 # skipped`, or says why there is nothing to run
 counted() {
-    local stage=$1 log=build/$1.log code=0 counts
+    local stage=$1 log=build/$1.log code=0 counts line n='\([0-9]*\)'
     shift
     mkdir -p build
     say "$stage: testing"
     "$@" > "$log" 2>&1 < /dev/null || code=$?
     grep "^$stage:" "$log"
-    counts=$(sed -n "s/^$stage: [0-9]* tests, \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped\$/\1 \2 \3/p" \
-        "$log" | tail -n 1)
+    counts=$(sed -n "s/^$stage: $n tests, $n passed, $n failed, $n skipped\$/\2 \3 \4/p" "$log" \
+        | tail -n 1)
     if [ -n "$counts" ]; then
         set -- $counts
         passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
         [ "$2" = 0 ] || failures+=("$stage: $2 tests (see $log)")
     fi
-    while read -r line; do skips+=("$line"); done < <(grep "^$stage: SKIPPED" "$log")
+    while read -r line; do skips+=("$line"); done < <(grep -i "^$stage: skipped:" "$log")
     if [ "$code" != 0 ]; then
         tail -n 40 "$log"
         [ -n "$counts" ] && [ "${2:-0}" != 0 ] \

@@ -31,7 +31,7 @@ struct CMUnitTest {
 #define assert_false(x)               plain_check(!(x), "not " #x)
 #define assert_null(p)                plain_check(!(p), #p " is NULL")
 #define assert_non_null(p)            plain_check(p, #p " is not NULL")
-#define assert_ptr_equal(a, b)        plain_check((const void *)(a) == (const void *)(b), #a " is " #b)
+#define assert_ptr_equal(a, b)        plain_check((const void *)(a) == (b), #a " is " #b)
 #define assert_string_equal(a, b)     plain_check(!strcmp(a, b), #a " is " #b)
 #define assert_string_not_equal(a, b) plain_check(strcmp(a, b), #a " is not " #b)
 #define assert_memory_equal(a, b, n)  plain_check(!memcmp(a, b, n), #a " is " #b)
