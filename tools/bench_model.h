@@ -28,8 +28,9 @@ enum { BENCH_OPS = 32 };
 /* What took longest comes first; the update of the weights is one of them. Returns how many. */
 int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS]);
 /* Multiply-adds of a run's matrix products, from the shapes:
- *     linear     m*n*k for y; in training as much for dW, and for dx where it is wanted: 3 times forward
- *     attention  2*B*T*T*D for q k^T and p v; in training 5*B*T*T*D more: the scores again, dp, dv, dq, dk
+ *     linear     m*n*k for y; in training as much for dW, and for dx where it is wanted
+ *     attention  2*B*T*T*D for q k^T and p v; in training 5*B*T*T*D more: the scores again, dp, dv,
+ *                dq, dk
  * Everything else (norms, GELU, the mixer, AdamW) counts as nothing, though it takes time. */
 double bench_model_products(const bench_model *m);
 

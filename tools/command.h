@@ -4,19 +4,33 @@
  * The table drives parsing, checking, defaults and --help. To add a subcommand: write tools/NAME.c
  * with
  *
- *     typedef struct values { const char *image, *algo; long seed; double scale; int json; } values;
+ *     typedef struct values {
+ *         const char *image, *algo;
+ *         long seed;
+ *         double scale;
+ *         int json;
+ *     } values;
  *
  *     static const option options[] = {
- *         {"IMAGE", OPTION_STRING, offsetof(values, image), "the picture to read", .positional = 1},
- *         {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .choice = algo_name, .default_value = "auto"},
- *         {"seed", OPTION_INT, offsetof(values, seed), "of the parameters", .low = 0, .high = 1e9, .default_value = "0"},
- *         {"scale", OPTION_DOUBLE, offsetof(values, scale), "of the picture", .low = 0.1, .high = 10, .default_value = "1"},
+ *         {"IMAGE", OPTION_STRING, offsetof(values, image), "the picture to read",
+ *          .positional = 1},
+ *         {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute",
+ *          .choice = algo_name, .default_value = "auto"},
+ *         {"seed", OPTION_INT, offsetof(values, seed), "of the parameters",
+ *          .low = 0, .high = 1e9, .default_value = "0"},
+ *         {"scale", OPTION_DOUBLE, offsetof(values, scale), "of the picture",
+ *          .low = 0.1, .high = 10, .default_value = "1"},
  *         {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
  *         {0}};
  *
- *     static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error) { const values *o = v; ... }
+ *     static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+ *     {
+ *         const values *o = v;
+ *         ...
+ *     }
  *
- *     const command command_NAME = {"NAME", "what it does in a few words", "What it does in full ...", options, NULL, run, 0};
+ *     const command command_NAME = {"NAME", "what it does in a few words",
+ *                                   "What it does in full ...", options, NULL, run, 0};
  *
  * declare command_NAME below, and add it to the list in main.c and the file to CMakeLists.txt.
  * Results are printed to standard output by `run`; an error it returns is printed by the frame as

@@ -82,7 +82,8 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     return status;
 }
 
-/* As many channels as were asked for, or have kernels of their own, in the block with the fewest. */
+/* As many channels as were asked for, or have kernels of their own, in the block with the
+ * fewest. */
 static int channels_shown(const kernels_run *what, const run_model *m)
 {
     const mixer_config *mixed = &m->settings.model.mixer;

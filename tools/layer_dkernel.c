@@ -1,6 +1,8 @@
 /* The gradient for each direction's kernel, written down as the formula has it, in double:
  *
- *     dkernel[r,h,p,q] = sum_b sum_ij g'[b,h,i,j] * u'[b,h,i-p,j-q]      u', g': flipped as direction r is
+ *     dkernel[r,h,p,q] = sum_b sum_ij g'[b,h,i,j] * u'[b,h,i-p,j-q]
+ *
+ * u' and g' are flipped as direction r is.
  *
  * g is the gradient at the output of the convolution: dy, after the LayerNorm's backward when there
  * is one. */

@@ -9,7 +9,8 @@
 
 /* clang-format off */
 enum {
-    MARGIN = 18, TITLE_HEIGHT = 30, Y_AXIS = 52, X_AXIS = 36, PANEL_WIDTH = 330, PANEL_HEIGHT = 220, PANEL_GAP = 22,
+    MARGIN = 18, TITLE_HEIGHT = 30, Y_AXIS = 52, X_AXIS = 36,
+    PANEL_WIDTH = 330, PANEL_HEIGHT = 220, PANEL_GAP = 22,
     LEGEND_LINE = 16, LEGEND_MARK = 18, LEGEND_PAD = 8
 };
 /* clang-format on */

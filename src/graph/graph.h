@@ -91,7 +91,8 @@ struct graph {
     /* whether backward will be run; operators that only act in training are left out otherwise */
     int training;
     /* random operators draw from (seed, step, node): set step before each run */
-    int random; /* whether dropout and stochastic depth act; as training, unless set before building */
+    /* whether dropout and stochastic depth act; as training, unless set before building */
+    int random;
     uint64_t seed, step;
     node **nodes;
     tensor **tensors;

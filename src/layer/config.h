@@ -4,7 +4,8 @@
 
 #include "ssm2d.h"
 
-/* The table behind ssm2d_config_fields, ended by a field without a name; `channels` is the first. */
+/* The table behind ssm2d_config_fields, ended by a field without a name; `channels` is the
+ * first. */
 extern const ssm2d_field layer_fields[];
 
 int config_systems(const ssm2d_config *config); /* K */

@@ -1,7 +1,8 @@
 /* adamw - AdamW on flat arrays of parameters, and what goes with it: the gradient's norm, and the
  * average of weights.
  *
- *     m = b1*m + (1-b1)*g,   v = b2*v + (1-b2)*g^2,   w = w - lr*decay*w - lr * (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + eps)
+ *     m = b1*m + (1-b1)*g,   v = b2*v + (1-b2)*g^2,
+ *     w = w - lr*decay*w - lr * (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + eps)
  *
  * Arrays are cut into pieces of a fixed size, whatever the number of threads, so that results do
  * not depend on it. */

@@ -1,8 +1,9 @@
 /* metrics - how a run went: one JSON object per line in metrics.jsonl, and the same in memory for
  * the curves.
  *
- *     {"kind": "step", "step": 50, "epoch": 0.107, "loss": 1.93, "lr": 0.001, "norm": 0.8, "images_per_s": 1210}
- *     {"kind": "epoch", "step": 468, "epoch": 1, "loss": 0.91, "accuracy": 0.78, "test_loss": 0.55, "test_accuracy": 0.84, ..}
+ *     {"kind": "step", "step": 50, "epoch": 0.107, "loss": 1.93, "lr": 0.001, "norm": 0.8, ..}
+ *     {"kind": "epoch", "step": 468, "epoch": 1, "loss": 0.91, "accuracy": 0.78,
+ *      "test_loss": 0.55, "test_accuracy": 0.84, ..}
  *
  * A line per `log_every` steps, with the mean loss since the last one, and a line per epoch.
  * Accuracies are parts of 1. */

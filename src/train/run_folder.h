@@ -1,6 +1,7 @@
 /* run_folder - the folder of a run.
  *
- *     train.json          every setting, as --config takes them          config.json        the model alone, for ssm2d run
+ *     train.json          every setting, as --config takes them
+ *     config.json         the model alone, for ssm2d run
  *     data.json           what is to be known of the data: classes, normalisation, sizes
  *     last.safetensors    the latest checkpoint: all that --resume needs
  *     model.safetensors   the weights after the latest epoch, timm's names (with EMA: the average)
