@@ -104,8 +104,8 @@ typedef enum ssm2d_pair { SSM2D_PAIR_BOTH, SSM2D_PAIR_COLUMNS } ssm2d_pair;
  *     authors     (r*H + h) mod K, as published. When K divides H, all directions of a channel use
  *                 one system, and the layer cannot tell left from right or top from bottom.
  *     distinct    (h + r*n_ssm) mod K: the directions of a channel use different systems.
- * With share_directions K is n_ssm and the system is h mod K for either. The row of C is r*H + h with
- * c_per_channel (shared: h), else the number of the system. */
+ * With share_directions K is n_ssm and the system is h mod K for either. The row of C is r*H + h
+ * with c_per_channel (shared: h), else the number of the system. */
 typedef enum ssm2d_assign { SSM2D_ASSIGN_AUTHORS, SSM2D_ASSIGN_DISTINCT } ssm2d_assign;
 
 typedef struct ssm2d_config {

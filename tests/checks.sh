@@ -143,7 +143,7 @@ for name; do
     if [ -s "$work/found" ]; then
         failed=$((failed + 1))
         cat "$work/found"
-        echo "checks: $name: FAILED in $(wc -l < "$work/found") places"
+        echo "checks: $name: FAILED, lines: $(wc -l < "$work/found")"
     else
         passed=$((passed + 1))
         echo "checks: $name: passed"

@@ -1,5 +1,5 @@
-# The convolution and its transforms, for each number type; transforms against FFTW as well, where it
-# is installed for the machine that is built for.
+# The convolution and its transforms, for each number type; transforms against FFTW as well, where
+# it is installed for the machine that is built for.
 if(NOT SSM2D_PLAIN_TESTS)
   pkg_check_modules(FFTW IMPORTED_TARGET fftw3)
 endif()

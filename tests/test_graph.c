@@ -67,7 +67,8 @@ static void finish(graph *g, tensor *out)
 static tensor *of_views(graph *g, tensor *x, rng *r)
 {
     enum { WIDE = 3 * COLS };
-    tensor *wide = linear(g, x, graph_param(g, spec_of(2, (size_t[]){WIDE, COLS}), "wide"), NULL), *y;
+    tensor *wide = linear(g, x, graph_param(g, spec_of(2, (size_t[]){WIDE, COLS}), "wide"), NULL),
+           *y;
     if (below(r, 2)) wide = below(r, 2) ? gelu(g, wide) : scale(g, wide, 0.7);
     y = columns(g, wide, (size_t)below(r, WIDE - COLS + 1), COLS);
     for (int i = below(r, 4); i >= 0; i--) {
@@ -100,6 +101,7 @@ static tensor *random_model(graph *g, uint64_t seed)
         int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count),
             b = below(&r, count);
         int kind = most_adds && below(&r, 3) ? 0 : below(&r, 9);
+        const int one = below(&r, 3), two = below(&r, 3); /* parameters are shared at times */
         tensor *x = made[a], *y = made[b], *z;
         used[a] = 1;
         if (kind <= 2) used[b] = 1;
@@ -110,17 +112,17 @@ static tensor *random_model(graph *g, uint64_t seed)
         case 3: z = scale(g, x, 0.6); break;
         case 4: z = gelu(g, x); break;
         case 5:
-            z = layer_norm(g, x, graph_param(g, spec_of(1, shape + 1), "gamma%d", below(&r, 3)),
-                           graph_param(g, spec_of(1, shape + 1), "beta%d", below(&r, 3)), 0.1);
+            z = layer_norm(g, x, graph_param(g, spec_of(1, shape + 1), "gamma%d", one),
+                           graph_param(g, spec_of(1, shape + 1), "beta%d", two), 0.1);
             break;
         case 6:
-            z = linear(g, x, graph_param(g, spec_of(2, (size_t[]){COLS, COLS}), "w%d", below(&r, 3)),
+            z = linear(g, x, graph_param(g, spec_of(2, (size_t[]){COLS, COLS}), "w%d", one),
                        below(&r, 2) ? graph_param(g, spec_of(1, shape + 1), "b%d", i) : NULL);
             break;
         case 7: z = of_views(g, x, &r); break;
         default:
-            z = linear(g, columns(g, x, (size_t)below(&r, 3), 3),
-                       graph_param(g, spec_of(2, (size_t[]){COLS, 3}), "narrow%d", below(&r, 3)), NULL);
+            z = linear(g, columns(g, x, (size_t)one, 3),
+                       graph_param(g, spec_of(2, (size_t[]){COLS, 3}), "narrow%d", two), NULL);
         }
         made[count++] = z;
     }

@@ -4,7 +4,8 @@
  * Backward computes the scores S = scale * q k^T + bias + mask anew:
  *     softmax: P = exp(S - lse), dS = P (dP - rowsum(dout out)); forward keeps lse, the log of the
  *              sum of exponentials of each row;
- *     laplace: P = (1 + erf(z))/2, z = (S - mu)/(sigma sqrt 2), dS = dP exp(-z^2)/(sigma sqrt(2 pi));
+ *     laplace: P = (1 + erf(z))/2, z = (S - mu)/(sigma sqrt 2),
+ *              dS = dP exp(-z^2)/(sigma sqrt(2 pi));
  *     dP = dout v^T, dv = P^T dout, dk = scale * dS^T q, dq = scale * dS k, dbias = dS.
  * What is read by vectors is copied first, with its last axis padded to whole vectors; k and v are
  * transposed for the scores. Of P and dS only the first `tokens` of a row count. */

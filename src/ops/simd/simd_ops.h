@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-/* One head of one image: y = f(scale * q k^T + bias + mask) v, f being softmax over the keys, or the
- * Laplace attention function of each score by itself. q and k are [tokens][width], v and out
+/* One head of one image: y = f(scale * q k^T + bias + mask) v, f being softmax over the keys, or
+ * the Laplace attention function of each score by itself. q and k are [tokens][width], v and out
  * [tokens][v_width], with q_row (and so on) numbers from token to token; gradients are laid out
  * like what they belong to. */
 typedef struct attend_args {
