@@ -21,14 +21,14 @@ class Sized(ctypes.Structure):
 
 
 class ContextOptions(Sized):
-    _fields_ = [("size", c_size_t), ("threads", c_int), ("cpu", c_char_p), ("allocate", c_void_p), ("release", c_void_p),
-                ("user", c_void_p)]
+    _fields_ = [("size", c_size_t), ("threads", c_int), ("cpu", c_char_p),
+                ("allocate", c_void_p), ("release", c_void_p), ("user", c_void_p)]
 
 
 class PlanOptions(Sized):
-    _fields_ = [("size", c_size_t), ("batch", c_size_t), ("rows", c_size_t), ("cols", c_size_t), ("type", c_int),
-                ("algorithm", c_char_p), ("measure", c_int), ("inference", c_int), ("max_bytes", c_size_t), ("input", Strides),
-                ("output", Strides)]
+    _fields_ = [("size", c_size_t), ("batch", c_size_t), ("rows", c_size_t), ("cols", c_size_t),
+                ("type", c_int), ("algorithm", c_char_p), ("measure", c_int), ("inference", c_int),
+                ("max_bytes", c_size_t), ("input", Strides), ("output", Strides)]
 
 
 class Field(ctypes.Structure):

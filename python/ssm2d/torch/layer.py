@@ -348,7 +348,8 @@ gamma, beta."""
         """A workspace that holds the kernels of these parameters, and the pool that it goes back
         to."""
         cache = self._cache
-        # By value, not by version counters: those do not see what is written through .data or by another process.
+        # By value, not by version counters: those do not see what is written through .data or by
+        # another process.
         if (cache is None or len(cache[1]) > MAX_SHAPES or cache[0].dtype is not flat.dtype
                 or not torch.equal(cache[0], flat)):
             cache = self._cache = (flat, {})

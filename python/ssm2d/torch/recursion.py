@@ -37,7 +37,8 @@ def states(config, A, B, rows: int, cols: int) -> tuple:
     v = torch.cat([b2[None], outside])
     diagonals = [(h, v)]
     row = torch.arange(rows, device=b1.device)
-    for d in range(1, max(2, rows + cols - 1)):  # at minimum once, so that A has a gradient on a grid of one cell, too
+    # at minimum once, so that A has a gradient on a grid of one cell, too
+    for d in range(1, max(2, rows + cols - 1)):
         border = (row == 0) | (row == d)
         g = torch.where(border, half[1], half[0]).to(a1.real.dtype)[:, None, None]
         # from the row above
