@@ -318,12 +318,13 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     return status;
 }
 
-/* Makes the path of the data absolute, so that the run can be used from any folder. A path that
- * becomes too long, or a current folder without a name, leave it as it is. */
+/* Makes the path of the data absolute, so that the run can be used from any folder. It is
+ * left as it is when there is no such folder, which may be a name with a mistake; when it becomes
+ * too long; and when the current folder has no name. */
 static void fix_data(char data[SSM2D_TEXT])
 {
     char here[RUN_PATH], absolute[SSM2D_TEXT];
-    if (getcwd(here, sizeof here) && *here == '/'
+    if (dataset_present(data) && getcwd(here, sizeof here) && *here == '/'
         && dataset_rebase(data, here, absolute, sizeof absolute))
         memcpy(data, absolute, sizeof absolute);
 }
