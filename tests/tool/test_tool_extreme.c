@@ -160,11 +160,66 @@ static void test_every_number(void **state)
     }
 }
 
+/* The bare layer: every number in every array that it reads, in both precisions. */
+static void test_layer(void **state)
+{
+    (void)state;
+    static const char *const arrays[] = {"A", "B", "C", "omega", "u", "dy"};
+    static const double numbers[] = {NAN, INFINITY, 1e300, 3e38, 1e-40, 5e-324, 0};
+    static const char *const types[] = {"float", "double"};
+    ssm2d_context *context;
+    ssm2d_error error;
+    int cases = 0;
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            npy_array array;
+            char folder[512], path[600], words[64];
+            snprintf(folder, sizeof folder, "%s", in_folder("case%d", cases++));
+            copy_folder(GOLDEN "/05_real_5x3_d2_half", folder);
+            snprintf(path, sizeof path, "%s/%s.npy", folder, arrays[k]);
+            if (npy_read(context, path, &array, &error)) fail_msg("%s", error.line);
+            double *x = malloc(array.count * sizeof *x);
+            for (size_t n = 0; n < array.count; n++) x[n] = n % 2 ? -numbers[i] : numbers[i];
+            if (npy_write(context, path, NPY_FLOAT64, array.rank, array.shape, x, &error))
+                fail_msg("%s", error.line);
+            free(x);
+            npy_free(context, &array);
+            for (int t = 0; t < 2; t++) {
+                TOOL("layer", folder, "--out", in_folder("out%d.%d", cases, t), "--precision",
+                     types[t]);
+                assert_defined("layer");
+                if (!isfinite(numbers[i])) {
+                    snprintf(words, sizeof words, "%s[0]", k == 3 ? "D" : arrays[k]);
+                    assert_refused(1, "layer", words);
+                    assert_int_equal(count_files(in_folder("out%d.%d", cases, t)), 0);
+                }
+            }
+            if (k < 4 || isfinite(numbers[i])) continue;
+            TOOL("layer", folder, "--out", in_folder("all%d", cases), "--allow-nonfinite");
+            assert_done();
+        }
+    ssm2d_context_destroy(context);
+}
+
+/* Weights to begin with that are too large end the training, with a word on why. */
+static void test_start(void **state)
+{
+    (void)state;
+    train();
+    fill_array(in_folder("run/model.safetensors"), "head.weight", 3e38f);
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("next"), "--config",
+         in_folder("run/train.json"), "--start", in_folder("run/model.safetensors"));
+    assert_refused(1, "train", "not finite");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_head, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_every_number, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_layer, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_start, setup, folder_teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
