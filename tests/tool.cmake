@@ -11,3 +11,18 @@ foreach(name tool_frame tool_layer tool_kernels tool_filter tool_train tool_extr
   set_tests_properties(${name} PROPERTIES LABELS tool TIMEOUT 900
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
+
+# Campaigns: kills at random moments, and calls that fail one after another; more of both with LONG=1
+# in the environment, as in the long tier.
+add_executable(make_small_data campaign/make_small_data.c)
+target_link_libraries(make_small_data PRIVATE ssm2d_objects)
+add_test(NAME campaign_kill COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/kill.sh
+  $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)
+set_tests_properties(campaign_kill PROPERTIES LABELS tool TIMEOUT 1800)
+if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
+  add_library(failing_io MODULE campaign/failing_io.c)
+  target_link_libraries(failing_io PRIVATE ${CMAKE_DL_LIBS})
+  add_test(NAME campaign_failing_io COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/failing_io.sh
+    $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_io>)
+  set_tests_properties(campaign_failing_io PROPERTIES LABELS tool TIMEOUT 1800)
+endif()
