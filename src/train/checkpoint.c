@@ -16,6 +16,12 @@
 
 static const char format_name[] = "ssm2d checkpoint 2";
 
+#ifdef SSM2D_FUZZING /* changed bytes are to reach what is behind the check sums */
+enum { COMPARE_SUMS = 0 };
+#else
+enum { COMPARE_SUMS = 1 };
+#endif
+
 enum { ARRAYS = 4, NUMBER_TEXT = 48 };
 
 struct checkpoint {
@@ -135,7 +141,7 @@ static ssm2d_status compare_sum(const checkpoint *c, const char *key, const char
 {
     const char *said;
     ssm2d_status status = get_note(c, key, &said, error);
-    if (status || !strcmp(sum, said)) return status;
+    if (status || !COMPARE_SUMS || !strcmp(sum, said)) return status;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its %s is %s, not %.16s: the file was changed",
                 text_path(c->path), key, sum, said);
 }
