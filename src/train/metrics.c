@@ -28,7 +28,8 @@ static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
         size_t room = m->room ? 2 * m->room : FIRST_ROOM;
         metric *more = mem_alloc(m->context, room * sizeof *more);
         if (!more)
-            return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines of metrics", room);
+            return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
+                        text_path(m->path), room);
         if (m->count) memcpy(more, m->lines, m->count * sizeof *more);
         mem_free(m->context, m->lines);
         m->lines = more;

@@ -23,6 +23,7 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error);
  * was said about it before. */
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error);
+/* Keys given in the object replace those in *s; on failure *s is left as it is. */
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
                                       ssm2d_error *error);
 /* keep_model: the name of a model in the file is passed over. */
