@@ -7,6 +7,7 @@
  * through the guru interface and planned with FFTW_MEASURE: channels last, as u is, and channels
  * first, where the padding also transposes. The layer's times include generating the kernel; FFTW's
  * do not, but transforming it is in both. */
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/rng.h"
 
@@ -15,26 +16,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { MOST_THREADS = 64, ROUNDS = 7 };
+enum { MAX_THREADS = 64, ROUNDS = 7 };
 
 typedef struct job {
     size_t batch, rows, cols, channels, prows, pcols; /* p: padded */
     int channels_last;
     const float *u, *kernel; /* kernel: [2*rows-1][2*cols-1][channels], offset 0 in the middle */
     float *y;
-    float *padded[MOST_THREADS];
-    fftwf_complex *spectrum[MOST_THREADS], *kernel_spectrum;
+    float *padded[MAX_THREADS];
+    fftwf_complex *spectrum[MAX_THREADS], *kernel_spectrum;
     fftwf_plan forward, backward;
 } job;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+/* Milliseconds. */
+static double now(void) { return 1e3 * clock_seconds(); }
 
 /* The smallest even number from n on that has no prime factor beyond 7. */
 static size_t good_size(size_t n)
@@ -214,11 +210,12 @@ int main(int argc, char **argv)
 {
     static const size_t cases[][4] = {
         {128, 8, 8, 192}, {32, 14, 14, 192}, {128, 16, 16, 96}, {32, 32, 32, 96}, {8, 56, 56, 96}};
-    ssm2d_context_options options = {.threads = argc > 1 ? atoi(argv[1]) : 0};
+    ssm2d_context_options options = {.size = sizeof options,
+                                     .threads = argc > 1 ? atoi(argv[1]) : 0};
     ssm2d_context *context;
     ssm2d_error error;
     if (ssm2d_context_create(&options, &context, &error)
-        || ssm2d_context_threads(context) > MOST_THREADS) {
+        || ssm2d_context_threads(context) > MAX_THREADS) {
         fprintf(stderr, "fftw_peer: %s\n", context ? "too many threads" : error.line);
         return 1;
     }

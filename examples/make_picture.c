@@ -18,7 +18,7 @@ static colour mix(colour a, colour b, double t)
     return (colour){a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t};
 }
 
-/* A number in [0, 1) that looks random and depends on nothing but n. */
+/* Returns a number in [0, 1) that looks random and depends on n alone. */
 static double hash(int n)
 {
     uint32_t h = (uint32_t)n * 2654435761u;
@@ -27,7 +27,7 @@ static double hash(int n)
     return (double)(h >> 8) / (1 << 24);
 }
 
-/* The outline of a range of hills at x: smooth noise in five octaves, in [0, 1]. */
+/* Returns the height of a range of hills at x, in [0, 1]: smooth noise in five octaves. */
 static double outline(double x, int range)
 {
     double sum = 0, weight = 0.5, scale = 3;
@@ -40,7 +40,7 @@ static double outline(double x, int range)
     return sum;
 }
 
-/* Above the water: x from 0 at the left, y from 0 at the top to 1 at the shore. */
+/* The colour above the water: x from 0 at the left, y from 0 at the top to 1 at the shore. */
 static colour land_and_sky(double x, double y)
 {
     const colour zenith = {38, 70, 130}, horizon = {250, 196, 140}, sun = {255, 244, 214};

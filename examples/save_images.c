@@ -1,8 +1,5 @@
-/* save_images - writes the first test images of a data set as PNG files, to have something to
- * classify.
- *
- * usage: save_images DATA FOLDER COUNT; prints the names of the files, which tell the number and
- * the true class */
+/* save_images DATA FOLDER COUNT - writes the first test images of a data set as PNG files, to have
+ * something to classify. Prints the names of the files, which tell the index and the true class. */
 #include "core/context.h"
 #include "data/dataset.h"
 #include "io/image.h"
@@ -11,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* FOLDER/00-ankle-boot.png */
+/* Writes a name such as FOLDER/00-ankle-boot.png to path. */
 static void name_file(char *path, size_t size, const char *folder, size_t i, const char *class_name)
 {
     int used = snprintf(path, size, "%s/%02zu-", folder, i);

@@ -17,8 +17,9 @@
  *     ssm2d_backward(plan, ws, params, u, dy, du, dparams);           // adds to du and dparams
  *
  * Threads: a context, a plan and a parameter array may be shared by any number of threads; each
- * thread executes with a workspace of its own. The library never prints, exits, or aborts. MIT
- * licence. */
+ * thread executes with a workspace of its own, or a stream of its own. The library never prints or
+ * exits; it aborts only where asserts are on and a caller breaks a contract. docs/layer.md has the
+ * mathematics and a walk through these functions. MIT licence. */
 #ifndef SSM2D_H
 #define SSM2D_H
 
@@ -61,23 +62,43 @@ typedef struct ssm2d_error {
 SSM2D_API const char *ssm2d_version(void);
 SSM2D_API const char *ssm2d_status_name(ssm2d_status status);
 
+/* Structs that may grow. ssm2d_context_options, ssm2d_config and ssm2d_plan_options begin with
+ * their own size, by which the library knows the header that a program was compiled with: what
+ * later versions add has its default for the program. Start from the ssm2d_*_default() functions,
+ * which set it; a size that no version had, 0 among them, is refused. The functions ssm2d_*_init
+ * are what those call, and what bindings for other languages call with the size of their struct. */
+
 /* ---- context: threads, memory, instruction set ----------------------------------------------- */
 
 typedef struct ssm2d_context ssm2d_context;
 
 typedef struct ssm2d_context_options {
-    int threads; /* 0: as many as the machine has processors */
+    size_t size; /* of this struct */
+    /* 1 to 1024; 0: as many as the process has processors, by its affinity mask and the CPU quota
+     * of its control group. More threads than processors are allowed, and only cost time. */
+    int threads;
     /* "baseline", "avx2", "avx512"; NULL: the environment's SSM2D_CPU, else the best the machine
      * has */
     const char *cpu;
-    void *(*allocate)(size_t bytes, void *user); /* NULL: malloc; any alignment will do */
-    /* NULL: free; given with `allocate` or not at all */
+    /* Memory; NULL: malloc and free; both or neither. Any alignment will do, and the memory need
+     * not be zeroed. They are called only by functions named create and destroy, in the thread that
+     * calls those. */
+    void *(*allocate)(size_t bytes, void *user);
     void (*release)(void *memory, void *user);
     void *user;
 } ssm2d_context_options;
 
-/* options may be NULL. Everything made from a context must be destroyed before it. All destroy
- * functions accept NULL. */
+SSM2D_API void ssm2d_context_options_init(ssm2d_context_options *options, size_t size);
+/* all processors, the best instruction set, malloc */
+static inline ssm2d_context_options ssm2d_context_options_default(void)
+{
+    ssm2d_context_options options;
+    ssm2d_context_options_init(&options, sizeof options);
+    return options;
+}
+
+/* options may be NULL: the defaults. Everything made from a context must be destroyed before it.
+ * All destroy functions accept NULL. */
 SSM2D_API ssm2d_status ssm2d_context_create(const ssm2d_context_options *options,
                                             ssm2d_context **context, ssm2d_error *error);
 SSM2D_API void ssm2d_context_destroy(ssm2d_context *context);
@@ -104,11 +125,12 @@ typedef enum ssm2d_pair { SSM2D_PAIR_BOTH, SSM2D_PAIR_COLUMNS } ssm2d_pair;
  *     authors     (r*H + h) mod K, as published. When K divides H, all directions of a channel use
  *                 one system, and the layer cannot tell left from right or top from bottom.
  *     distinct    (h + r*n_ssm) mod K: the directions of a channel use different systems.
- * With share_directions K is n_ssm and the system is h mod K for either. The row of C is r*H + h with
- * c_per_channel (shared: h), else the number of the system. */
+ * With share_directions K is n_ssm and the system is h mod K for either. The row of C is r*H + h
+ * with c_per_channel (shared: h), else the number of the system. */
 typedef enum ssm2d_assign { SSM2D_ASSIGN_AUTHORS, SSM2D_ASSIGN_DISTINCT } ssm2d_assign;
 
 typedef struct ssm2d_config {
+    size_t size;          /* of this struct */
     int channels;         /* H; no default, must be set */
     int d_state;          /* N, coordinates of the state of one system */
     int n_ssm;            /* S, systems per direction */
@@ -126,9 +148,15 @@ typedef struct ssm2d_config {
     ssm2d_assign assign; /* which system serves which channel */
 } ssm2d_config;
 
+SSM2D_API void ssm2d_config_init(ssm2d_config *config, size_t size);
 /* The paper's layer: d_state 16, n_ssm 8, 2 directions, relaxed, real, with skip. channels is 0 and
  * must be set. */
-SSM2D_API ssm2d_config ssm2d_config_default(void);
+static inline ssm2d_config ssm2d_config_default(void)
+{
+    ssm2d_config config;
+    ssm2d_config_init(&config, sizeof config);
+    return config;
+}
 SSM2D_API ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error);
 
 /* One field of a configuration, described, so that a program can list, parse, check and print it.
@@ -205,6 +233,7 @@ typedef struct ssm2d_strides {
 } ssm2d_strides;
 
 typedef struct ssm2d_plan_options {
+    size_t size; /* of this struct */
     size_t batch, rows, cols;
     ssm2d_type type;
     const char *algorithm; /* "auto", "direct", "fft", "scan"; NULL is "auto" */
@@ -218,8 +247,15 @@ typedef struct ssm2d_plan_options {
 typedef struct ssm2d_plan ssm2d_plan;
 typedef struct ssm2d_workspace ssm2d_workspace;
 
+SSM2D_API void ssm2d_plan_options_init(ssm2d_plan_options *options, size_t size);
 /* batch 1, float, auto; rows and cols must be set */
-SSM2D_API ssm2d_plan_options ssm2d_plan_options_default(void);
+static inline ssm2d_plan_options ssm2d_plan_options_default(void)
+{
+    ssm2d_plan_options options;
+    ssm2d_plan_options_init(&options, sizeof options);
+    return options;
+}
+
 SSM2D_API ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config,
                                          const ssm2d_plan_options *options, ssm2d_plan **plan,
                                          ssm2d_error *error);
@@ -234,7 +270,11 @@ SSM2D_API ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_work
 SSM2D_API void ssm2d_workspace_destroy(ssm2d_workspace *workspace);
 
 /* ---- executing ---------------------------------------------------------------------------------
- * Pointers are to float or double as the plan says; inputs and outputs must not overlap. */
+ * Pointers are to float or double as the plan says and need no more alignment than those types;
+ * inputs and outputs must not overlap. What these functions ask of the caller (a workspace of this
+ * plan, pointers that are not NULL, the order of calls, no backward on a plan for inference) is
+ * checked by assert where the library was built without NDEBUG; in release builds it is not
+ * checked, and behaviour is undefined when it does not hold. */
 
 /* y = layer(u). The same as prepare, then apply. */
 SSM2D_API void ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params,
@@ -270,7 +310,8 @@ SSM2D_API ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_c
                                            size_t batch, size_t cols, ssm2d_type type,
                                            const void *params, ssm2d_stream **stream,
                                            ssm2d_error *error);
-/* Takes the next row u[batch][cols][channels] and gives the layer's output for it,
+/* One thread at a time may use a stream; several streams may run in parallel.
+ * Takes the next row u[batch][cols][channels] and gives the layer's output for it,
  * y[batch][cols][channels]. Cannot fail. */
 SSM2D_API void ssm2d_stream_push(ssm2d_stream *stream, const void *u, void *y);
 SSM2D_API void ssm2d_stream_reset(ssm2d_stream *stream); /* back to before the first row */

@@ -8,8 +8,7 @@ target_link_libraries(op_examples_double PRIVATE ssm2d_nn_double ssm2d_objects P
 layer_test(test_ops graph op_examples.c)
 target_link_libraries(test_ops PRIVATE ssm2d_nn op_examples_double)
 
-layer_test(test_graph graph)
-target_link_libraries(test_graph PRIVATE ssm2d_nn_double)
-
-layer_test(test_op_references graph)
-target_link_libraries(test_op_references PRIVATE ssm2d_nn_double)
+foreach(test test_graph test_graph_errors test_graph_memory test_op_references)
+  layer_test(${test} graph)
+  target_link_libraries(${test} PRIVATE ssm2d_nn_double)
+endforeach()

@@ -49,8 +49,11 @@ static void meter_give(void *memory, void *user)
 static inline int io_setup(void **state)
 {
     (void)state;
-    ssm2d_context_options options = {
-        .threads = 1, .allocate = meter_take, .release = meter_give, .user = &meter};
+    ssm2d_context_options options = {.size = sizeof options,
+                                     .threads = 1,
+                                     .allocate = meter_take,
+                                     .release = meter_give,
+                                     .user = &meter};
     if (ssm2d_context_create(&options, &context, &error)) return -1;
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.40s/ssm2d-XXXXXX", base ? base : "/tmp");

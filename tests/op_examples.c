@@ -127,6 +127,20 @@ static tensor *linear_example(maker *m, int v)
                   s[v].bias ? weight(m, "b", SHAPE(s[v].out)) : NULL);
 }
 
+static tensor *scale_shift_example(maker *m, int v)
+{
+    static const struct {
+        size_t rows, width, weights, row;
+        int gamma, beta, view;
+    } s[] = {{5, 7, 1, 0, 1, 1, 0},    {1, 1, 1, 0, 1, 1, 0},  {70, 19, 2, 1, 1, 1, 1},
+             {4500, 3, 2, 0, 1, 1, 0}, {9, 16, 1, 0, 0, 1, 0}, {9, 5, 3, 2, 1, 0, 1}};
+    tensor *x = s[v].view ? give_columns(m, SHAPE(s[v].rows, s[v].width))
+                          : give(m, SHAPE(s[v].rows, s[v].width));
+    tensor *gamma = s[v].gamma ? weight(m, "gamma", SHAPE(s[v].weights, s[v].width)) : NULL;
+    tensor *beta = s[v].beta ? weight(m, "beta", SHAPE(s[v].weights, s[v].width)) : NULL;
+    return scale_shift(m->g, x, gamma, beta, s[v].row);
+}
+
 static tensor *layer_norm_example(maker *m, int v)
 {
     static const size_t shape[][3] = {{2, 3, 5},  {1, 1, 2},    {3, 1, 16}, {1, 4, 37},
@@ -241,6 +255,33 @@ static tensor *embed_example(maker *m, int v)
     return embed(m->g, x, cls, pos);
 }
 
+static tensor *rearrange_example(maker *m, int v)
+{
+    static const int turned[] = {2, 0, 1, 5, 3, 4}, padded[] = {-1, 3, 1, -1, 0, 2, -1, -1, 4},
+                     repeated[] = {1, 1, -1, 1, 3, 0, 3, 1}, one[] = {0};
+    static const size_t grids[][2] = {{4, 6}, {3, 5}, {1, 1}, {64, 33}};
+    switch (v) {
+    case 0: /* whole to windows */
+        return rearrange(m->g, give(m, SHAPE(3, 6, 5)), turned, 6,
+                         &(rearrange_shape){3, 2, 3, 1, {0}});
+    case 1: /* and back */
+        return rearrange(m->g, give(m, SHAPE(6, 3, 19)), turned, 6,
+                         &(rearrange_shape){3, 1, 6, 1, {0}});
+    case 2:
+        return rearrange(m->g, give_columns(m, SHAPE(2, 5, 7)), padded, 9,
+                         &(rearrange_shape){2, 3, 3, 1, {0}});
+    case 3: /* copies of some tokens, none of others */
+        return rearrange(m->g, give(m, SHAPE(3, 4, 6)), repeated, 8,
+                         &(rearrange_shape){3, 2, 2, 2, {0}});
+    case 4:
+        return rearrange(m->g, give(m, SHAPE(1, 1, 1)), one, 1,
+                         &(rearrange_shape){1, 1, 1, 1, {0}});
+    default:
+        return merge(m->g, give(m, SHAPE(2, grids[v - 5][0] * grids[v - 5][1], 9)),
+                     (int)grids[v - 5][0], (int)grids[v - 5][1]);
+    }
+}
+
 static tensor *take_token_example(maker *m, int v)
 {
     static const size_t shape[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 4, 9}};
@@ -306,7 +347,9 @@ static const struct {
     {"mean_tokens", 3, mean_tokens_example},
     {"mix_ssm2d", 3, mix_ssm2d_example},
     {"patches", 3, patches_example},
+    {"rearrange", 9, rearrange_example},
     {"scale", 8, scale_example},
+    {"scale_shift", 6, scale_shift_example},
     {"sigmoid", 8, sigmoid_example},
     {"silu", 8, silu_example},
     {"softmax", 5, softmax_example},

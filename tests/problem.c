@@ -97,7 +97,7 @@ const char *problem_text(const problem *p)
 
 ssm2d_context *context_of(int threads)
 {
-    ssm2d_context_options options = {.threads = threads};
+    ssm2d_context_options options = {.size = sizeof options, .threads = threads};
     ssm2d_context *context;
     ssm2d_error error;
     if (ssm2d_context_create(&options, &context, &error)) fail_msg("%s", error.line);

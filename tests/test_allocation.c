@@ -85,8 +85,11 @@ static void counted_give(void *memory, void *user)
 
 static ssm2d_status start(counter *c, int threads, ssm2d_context **context, ssm2d_error *error)
 {
-    ssm2d_context_options options = {
-        .threads = threads, .allocate = counted_take, .release = counted_give, .user = c};
+    ssm2d_context_options options = {.size = sizeof options,
+                                     .threads = threads,
+                                     .allocate = counted_take,
+                                     .release = counted_give,
+                                     .user = c};
     return ssm2d_context_create(&options, context, error);
 }
 

@@ -2,6 +2,8 @@
 #include "core/field.h"
 #include "problem.h"
 
+#include "core/sized.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -53,7 +55,7 @@ static void contexts(void **state)
     ssm2d_context_destroy(context);
     ssm2d_context_destroy(NULL);
 
-    ssm2d_context_options options = {.threads = 3, .cpu = "baseline"};
+    ssm2d_context_options options = {.size = sizeof options, .threads = 3, .cpu = "baseline"};
     assert_int_equal(ssm2d_context_create(&options, &context, NULL), SSM2D_OK);
     assert_int_equal(ssm2d_context_threads(context), 3);
     assert_string_equal(ssm2d_context_cpu(context), "baseline");
@@ -128,7 +130,9 @@ static void field_table(void **state)
     (void)state;
     size_t count = 0;
     const ssm2d_field *fields = ssm2d_config_fields(&count);
-    assert_int_equal(count * sizeof(int), sizeof(ssm2d_config));
+    const size_t covered = sizeof(size_t) + count * sizeof(int); /* and padding at the end */
+    assert_int_equal((covered + sizeof(size_t) - 1) / sizeof(size_t) * sizeof(size_t),
+                     sizeof(ssm2d_config));
     ssm2d_config standard = ssm2d_config_default();
     for (size_t i = 0; i < count; i++) {
         const ssm2d_field *f = &fields[i];
@@ -354,7 +358,87 @@ static void bad_parameters(void **state)
         }
     x[total - 1] = NAN;
     assert_int_equal(ssm2d_params_check(&c, SSM2D_DOUBLE, x, NULL), SSM2D_ERROR_ARGUMENT);
+    ssm2d_error refused;
+    assert_int_equal(ssm2d_params_check(&c, (ssm2d_type)9, x, &refused), SSM2D_ERROR_ARGUMENT);
+    says(&refused, "type", "9");
+    assert_int_equal(ssm2d_params_check(&c, SSM2D_DOUBLE, NULL, &refused), SSM2D_ERROR_ARGUMENT);
+    says(&refused, "params", "NULL");
     free(x);
+}
+
+/* Structs that begin with their size: what is refused, and a program with an older header. */
+static void sizes_of_structs(void **state)
+{
+    (void)state;
+    ssm2d_error error;
+    ssm2d_context *context = NULL;
+    ssm2d_context_options co = ssm2d_context_options_default();
+    ssm2d_config c = config_of(3);
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    ssm2d_plan *plan;
+    o.rows = o.cols = 2;
+    assert_int_equal(co.size, sizeof co);
+    assert_int_equal(c.size, sizeof c);
+    assert_int_equal(o.size, sizeof o);
+    assert_int_equal(ssm2d_context_create(&co, &context, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, &error), SSM2D_OK);
+    ssm2d_plan_destroy(plan);
+    const size_t bad[] = {0, 1, sizeof c - 1, sizeof c + 8, SIZE_MAX};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ssm2d_context *other;
+        ssm2d_config d = c;
+        ssm2d_plan_options p = o;
+        ssm2d_context_options co2 = co;
+        float number = 0;
+        d.size = bad[i];
+        assert_int_equal(ssm2d_config_check(&d, &error), SSM2D_ERROR_ARGUMENT);
+        says(&error, "config.size", "ssm2d_config_default()");
+        assert_int_equal(ssm2d_param_total(&d), 0);
+        assert_int_equal(ssm2d_params_init(&d, SSM2D_INIT_IDENTITY, 0, SSM2D_FLOAT, &number, NULL),
+                         SSM2D_ERROR_ARGUMENT);
+        assert_int_equal(ssm2d_plan_create(context, &d, &o, &plan, &error), SSM2D_ERROR_ARGUMENT);
+        p.size = bad[i] == sizeof c + 8 ? sizeof p + 8 : bad[i];
+        assert_int_equal(ssm2d_plan_create(context, &c, &p, &plan, &error), SSM2D_ERROR_ARGUMENT);
+        says(&error, "plan_options.size", "ssm2d_plan_options_default()");
+        co2.size = bad[i];
+        assert_int_equal(ssm2d_context_create(&co2, &other, &error), SSM2D_ERROR_ARGUMENT);
+        says(&error, "context_options.size", "ssm2d_context_options_default()");
+    }
+    ssm2d_context_destroy(context);
+
+    /* a struct that has grown twice */
+    typedef struct version1 {
+        size_t size;
+        int a;
+    } version1;
+    typedef struct version3 {
+        size_t size;
+        int a, unused;
+        double b, c;
+    } version3;
+    const size_t sizes[] = {sizeof(version1), offsetof(version3, c), sizeof(version3), 0};
+    const version3 defaults = {0, 1, 0, 2, 3};
+    struct {
+        version1 v;
+        char after[8];
+    } old;
+    memset(&old, 0x55, sizeof old);
+    sized_init(&old.v, sizeof old.v, &defaults, sizeof defaults);
+    assert_int_equal(old.v.size, sizeof old.v);
+    assert_int_equal(old.v.a, 1);
+    for (size_t i = 0; i < sizeof old.after; i++) assert_int_equal(old.after[i], 0x55);
+    old.v.a = 7;
+    version3 full = defaults;
+    assert_int_equal(sized_read(&full, &old.v, sizes, "x", &error), SSM2D_OK);
+    assert_true(full.size == sizeof full && full.a == 7 && full.b == 2 && full.c == 3);
+    struct {
+        version3 v;
+        char later[16];
+    } next; /* a program newer than the library */
+    sized_init(&next, sizeof next, &defaults, sizeof defaults);
+    assert_true(next.v.size == sizeof next && next.v.c == 3 && next.later[15] == 0);
+    assert_int_equal(sized_read(&full, &next, sizes, "x", &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "x.size", "newer");
 }
 
 int main(void)
@@ -364,7 +448,7 @@ int main(void)
         cmocka_unit_test(defaults),           cmocka_unit_test(field_table),
         cmocka_unit_test(bad_configurations), cmocka_unit_test(parameter_table),
         cmocka_unit_test(initial_values),     cmocka_unit_test(bad_parameters),
-    };
+        cmocka_unit_test(sizes_of_structs)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static real *numbers(size_t count)
 
 static ssm2d_context *context_of(int threads, const char *cpu)
 {
-    ssm2d_context_options options = {.threads = threads, .cpu = cpu};
+    ssm2d_context_options options = {.size = sizeof options, .threads = threads, .cpu = cpu};
     ssm2d_context *context;
     ssm2d_error error;
     if (ssm2d_context_create(&options, &context, &error)) fail_msg("%s", error.line);

@@ -20,7 +20,7 @@
 #include <fftw3.h>
 #endif
 
-enum { MOST_PLAIN = 320 };
+enum { MAX_PLAIN = 320 };
 
 static const double turn = 6.28318530717958647693;
 static rng random_numbers = {.state = 20240217};
@@ -136,7 +136,7 @@ static void lengths_agree_with_the_sum(void **state)
 {
     (void)state;
     for (int level = 0; level <= (int)cpu_best(); level++)
-        for (int n = 1, tried = 0; n <= MOST_PLAIN; n++) {
+        for (int n = 1, tried = 0; n <= MAX_PLAIN; n++) {
             const int counts[] = {n,         (n + 1) / 2, (n + 1) / 2 + 1, n * 2 / 3, n * 3 / 4,
                                   n * 7 / 8, n - 1};
             for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -151,7 +151,7 @@ static void lengths_agree_with_the_sum(void **state)
                 line_free(&l);
                 tried++;
             }
-            if (n == MOST_PLAIN) assert_true(tried > 300);
+            if (n == MAX_PLAIN) assert_true(tried > 300);
         }
 }
 

@@ -202,8 +202,21 @@ static void configures_every_field(void **state)
                                "\"trunc_rows\": 6, \"trunc_cols\": 7}",
                                &c),
                      SSM2D_OK);
-    const ssm2d_config expected = {
-        12, 3, 5, 4, SSM2D_PAIR_COLUMNS, 1, SSM2D_NORM_PAPER, SSM2D_CARTESIAN, 1, 1, 0, 1, 6, 7};
+    const ssm2d_config expected = {sizeof expected,
+                                   12,
+                                   3,
+                                   5,
+                                   4,
+                                   SSM2D_PAIR_COLUMNS,
+                                   1,
+                                   SSM2D_NORM_PAPER,
+                                   SSM2D_CARTESIAN,
+                                   1,
+                                   1,
+                                   0,
+                                   1,
+                                   6,
+                                   7};
     assert_memory_equal(&c, &expected, sizeof c);
     assert_int_equal(configure("{\"d_state\": 4}", &c), SSM2D_OK); /* the rest stays */
     assert_int_equal(c.d_state, 4);

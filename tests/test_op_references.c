@@ -1,5 +1,6 @@
 /* Operators against loops that say what they compute, in double: attention with bias, mask and the
- * Laplace function. */
+ * Laplace function, and the order of rearranged and merged tokens. */
+#include "graph_helpers.h"
 #include "problem.h"
 
 #include "graph_helpers.h"
@@ -195,11 +196,81 @@ static void attention_along_a_sequence(void **state)
     }
 }
 
+/* ---- order of tokens ------------------------------------------------------------------------- */
+
+/* A 4 x 6 map rolled by (-1, -2) and cut into windows of 2 x 3, and back. */
+static void windows_of_a_rolled_map(void **state)
+{
+    (void)state;
+    enum { R = 4, S = 6, W_R = 2, W_C = 3, D = 5, IMAGES = 2, ACROSS = S / W_C };
+    once o = once_open();
+    int there[R * S], back[R * S], t = 0;
+    for (int w = 0; w < R * S / (W_R * W_C); w++)
+        for (int r = 0; r < W_R; r++)
+            for (int c = 0; c < W_C; c++, t++) {
+                const int row = w / ACROSS * W_R + r, col = w % ACROSS * W_C + c;
+                there[t] = (row + 1) % R * S + (col + 2) % S;
+                back[there[t]] = t;
+            }
+    tensor *x = param(&o, 3, IMAGES, R * S, D, "x");
+    const rearrange_shape windows = {IMAGES, R * S / (W_R * W_C), W_R * W_C, 1, {0}},
+                          whole = {IMAGES, 1, R * S, 1, {0, R, S}};
+    tensor *y = rearrange(o.g, x, there, R * S, &windows);
+    tensor *z = rearrange(o.g, y, back, R * S, &whole), *out = add(o.g, scale(o.g, y, 1), y);
+    assert_int_equal(y->shape[0], IMAGES * 4);
+    assert_int_equal(y->shape[1], 6);
+    assert_int_equal(y->grid.rows, 0);
+    assert_int_equal(z->grid.rows, R);
+    assert_int_equal(z->grid.cols, S);
+    tensor *sum = add(o.g, z, rearrange(o.g, out, back, R * S, &whole));
+    once_run(&o, sum);
+    for (size_t i = 0; i < x->count; i++)
+        assert_true(sum->data[i] == x->data[i] + (x->data[i] + x->data[i]));
+    once_close(&o);
+
+    o = once_open();
+    x = param(&o, 3, IMAGES, R * S, D, "x");
+    y = rearrange(o.g, x, there, R * S, &windows);
+    once_run(&o, y);
+    /* the second window's cell (1, 0) is cell (1, 3) of the rolled map, which was (2, 5) */
+    assert_true(y->data[(6 + 3) * D + 1] == x->data[(2 * S + 5) * D + 1]);
+    /* the last cell of the last image was (0, 1) */
+    assert_true(y->data[y->count - 1] == x->data[(R * S + 1) * D + D - 1]);
+    once_close(&o);
+}
+
+/* Neighbours go down first, then across. */
+static void merge_takes_two_by_two(void **state)
+{
+    (void)state;
+    enum { R = 3, S = 5, D = 2, IMAGES = 2, DOWN = 2, ACROSS = 3 };
+    static const int order[4][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
+    once o = once_open();
+    tensor *x = param(&o, 3, IMAGES, R * S, D, "x"), *y = merge(o.g, x, R, S);
+    assert_int_equal(y->shape[1], DOWN * ACROSS);
+    assert_int_equal(y->shape[2], 4 * D);
+    assert_int_equal(y->grid.rows, DOWN);
+    assert_int_equal(y->grid.cols, ACROSS);
+    once_run(&o, y);
+    const double *got = y->data;
+    for (int b = 0; b < IMAGES; b++)
+        for (int t = 0; t < DOWN * ACROSS; t++)
+            for (int k = 0; k < 4; k++)
+                for (int d = 0; d < D; d++, got++) {
+                    const int r = t / ACROSS * 2 + order[k][0], c = t % ACROSS * 2 + order[k][1];
+                    assert_true(*got
+                                == (r < R && c < S ? x->data[((b * R + r) * S + c) * D + d] : 0));
+                }
+    once_close(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_in_windows),
         cmocka_unit_test(attention_along_a_sequence),
+        cmocka_unit_test(windows_of_a_rolled_map),
+        cmocka_unit_test(merge_takes_two_by_two),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

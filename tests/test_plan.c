@@ -228,6 +228,54 @@ static void bad_strides(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* Strides of axes with one element are never taken, however extreme they are. */
+static void strides_never_taken(void **state)
+{
+    (void)state;
+    rng r = rng_seed(77);
+    ssm2d_context *context = context_of(1);
+    const ptrdiff_t extremes[] = {0, PTRDIFF_MIN, PTRDIFF_MAX, PTRDIFF_MIN + 1};
+    int wrong = 0;
+    for (int shape = 0; shape < 5; shape++) {
+        ssm2d_config c = config_of(shape == 4 ? 1 : 19);
+        c.directions = 4;
+        problem p = problem_make(c, shape == 3 ? 2 : 1, shape % 2 ? 1 : 4, shape < 2 ? 1 : 3, &r);
+        answer want = run(context, &p, SSM2D_DOUBLE, "direct", DENSE, DENSE);
+        for (size_t e = 0; e < sizeof extremes / sizeof *extremes; e++)
+            for (int k = 0; ssm2d_algorithm_name(k); k++) {
+                const ptrdiff_t H = c.channels, never = extremes[e];
+                ssm2d_plan_options o = ssm2d_plan_options_default();
+                o.batch = p.batch;
+                o.rows = p.rows;
+                o.cols = p.cols;
+                o.type = SSM2D_DOUBLE;
+                o.algorithm = ssm2d_algorithm_name(k);
+                o.in.batch = p.batch == 1 ? never : (ptrdiff_t)(p.rows * p.cols) * H;
+                o.in.row = p.rows == 1 ? never : (ptrdiff_t)p.cols * H;
+                o.in.col = p.cols == 1 ? never : H;
+                o.in.channel = H == 1 ? never : 1;
+                o.out = o.in;
+                ssm2d_plan *plan;
+                ssm2d_error error;
+                if (ssm2d_plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+                ssm2d_workspace *workspace = workspace_of(plan);
+                double *y = doubles(p.cells), *du = doubles(p.cells), *dparams = doubles(p.total);
+                ssm2d_forward(plan, workspace, p.params, p.u, y);
+                ssm2d_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
+                wrong += differs(o.algorithm, y, want.y, p.cells, 1e-11);
+                wrong += differs(o.algorithm, du, want.du, p.cells, 1e-11);
+                wrong += differs(o.algorithm, dparams, want.dparams, p.total, 1e-11);
+                free(y), free(du), free(dparams);
+                ssm2d_workspace_destroy(workspace);
+                ssm2d_plan_destroy(plan);
+            }
+        answer_free(&want);
+        problem_free(&p);
+    }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
 /* A plan for inference needs no more memory and gives the same; prepared once, apply serves many
  * inputs. */
 static void inference(void **state)
@@ -282,7 +330,7 @@ int main(void)
         cmocka_unit_test(bad_plans),         cmocka_unit_test(automatic_plans),
         cmocka_unit_test(inference),         cmocka_unit_test(limited_memory),
         cmocka_unit_test(plan_may_go_first), cmocka_unit_test(bad_strides),
-        cmocka_unit_test(largest_grid)};
+        cmocka_unit_test(largest_grid),      cmocka_unit_test(strides_never_taken)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

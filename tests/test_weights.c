@@ -415,7 +415,8 @@ static void test_no_memory(void **state)
 {
     (void)state;
     ssm2d_context *poor;
-    ssm2d_context_options options = {.threads = 1, .allocate = take, .release = give};
+    ssm2d_context_options options = {
+        .size = sizeof options, .threads = 1, .allocate = take, .release = give};
     ssm2d_error error;
     model_config c;
     assert_int_equal(model_config_named("vit-mini", &c, &error), SSM2D_OK);

@@ -1,9 +1,10 @@
-/* bench - `ssm2d bench`, and its part `layer`: the layer's time in units of one Linear on the same
- * tokens. Ratios, as seconds do not travel. */
+/* bench - `ssm2d bench`, and its part `layer`: the layer's time as a multiple of one Linear layer's
+ * on the same tokens. Ratios, because times of one machine mean little on another. */
 #include "bench.h"
 
 #include "core/status.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,18 +14,18 @@ typedef struct values {
     int complex, json, quick;
 } values;
 
-/* The cases that are watched, and what they must reach (float, AVX2, 2 threads); 0: no goal. */
-typedef struct watched {
+/* A case, and the ratios it should reach with float, AVX2 and 2 threads; 0: no goal. */
+typedef struct layer_goal {
     size_t batch, rows, cols;
     int channels;
     double forward_goal, train_goal;
-} watched;
+} layer_goal;
 
-static const watched standard_cases[] = {
+static const layer_goal default_cases[] = {
     {128, 8, 8, 192, 0.5, 0.6}, {32, 14, 14, 192, 1.3, 1.4}, {128, 16, 16, 96, 3.5, 3.8},
     {32, 32, 32, 96, 4.5, 5},   {8, 56, 56, 96, 4.5, 5},
 };
-enum { STANDARD_CASES = sizeof standard_cases / sizeof *standard_cases };
+enum { DEFAULT_CASES = sizeof default_cases / sizeof *default_cases };
 static const double exponent_goal = 1.1;
 
 static const char *precision_name(int i) { return i == 0 ? "float" : i == 1 ? "double" : NULL; }
@@ -35,22 +36,21 @@ static const char *algo_name(int i)
 
 static const option options[] = {
     {"json", OPTION_FLAG, offsetof(values, json), "print JSON instead of a table"},
-    {"quick", OPTION_FLAG, offsetof(values, quick), "some ten seconds in all, less steady"},
+    {"quick", OPTION_FLAG, offsetof(values, quick), "about ten seconds in all, less accurate"},
     {"rows", OPTION_INT, offsetof(values, rows), "a case of your own: rows of the grid", .low = 1,
      .high = 1e5},
     {"cols", OPTION_INT, offsetof(values, cols), "columns of the grid", .low = 1, .high = 1e5},
     {"channels", OPTION_INT, offsetof(values, channels), "channels", .low = 1, .high = 1e5},
-    {"batch", OPTION_INT, offsetof(values, batch), "images at a time; 1 when not given", .low = 1,
+    {"batch", OPTION_INT, offsetof(values, batch), "images per batch; 1 when not given", .low = 1,
      .high = 1e6},
-    {"directions", OPTION_INT, offsetof(values, directions), "1, 2 or 4", .low = 1, .high = 4,
-     .default_value = "2"},
+    {"directions", OPTION_INT, offsetof(values, directions), "number of directions: 1, 2 or 4",
+     .low = 1, .high = 4, .default_value = "2"},
     {"complex", OPTION_FLAG, offsetof(values, complex), "complex (polar) instead of real systems"},
-    {"algo", OPTION_CHOICE, offsetof(values, algo),
-     "how to compute; all of them, one after the other", .choice = algo_name,
-     .default_value = "auto"},
+    {"algo", OPTION_CHOICE, offsetof(values, algo), "algorithm; with all, each of them in turn",
+     .choice = algo_name, .default_value = "auto"},
     {"precision", OPTION_CHOICE, offsetof(values, precision),
-     "of the numbers; double has no Linear to compare with", .choice = precision_name,
-     .default_value = "float"},
+     "type of the numbers; in double there is no Linear layer to compare with",
+     .choice = precision_name, .default_value = "float"},
     {0}};
 
 static int given(long value) { return value != OPTION_UNSET; }
@@ -63,11 +63,11 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
     if ((given(o->rows) || given(o->cols) || given(o->channels) || given(o->batch))
         && !(given(o->rows) && given(o->cols) && given(o->channels)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "a case of your own takes all of --rows, --cols and --channels");
+                    "a case of your own needs all of --rows, --cols and --channels");
     return SSM2D_OK;
 }
 
-/* ---- printing, of all parts ------------------------------------------------------------------ */
+/* ---- printing, for all parts ----------------------------------------------------------------- */
 
 void bench_number(const char *key, double value)
 {
@@ -79,11 +79,11 @@ void bench_number(const char *key, double value)
 
 void bench_warn(double spread)
 {
-    static const double calm = 1.3;
-    if (spread > calm)
+    static const double max_spread = 1.3; /* of a machine that does nothing else */
+    if (spread > max_spread)
         fprintf(stderr,
-                "ssm2d bench: this machine is busy (times vary by a factor of %.1f); do not trust "
-                "the ratios.\n",
+                "ssm2d bench: this machine is busy (times vary by a factor of %.1f); the ratios "
+                "are not reliable.\n",
                 spread);
 }
 
@@ -126,7 +126,7 @@ static void print_ratio(double ratio, double goal)
     printf(" %11s  ", text);
 }
 
-static void print_row(const watched *w, const char *algo, const bench_result *r,
+static void print_row(const layer_goal *w, const char *algo, const bench_result *r,
                       const char *refusal)
 {
     char name[64];
@@ -149,7 +149,7 @@ static void print_row(const watched *w, const char *algo, const bench_result *r,
     printf("\n");
 }
 
-static void print_json(const watched *w, const char *algo, const bench_result *r,
+static void print_json(const layer_goal *w, const char *algo, const bench_result *r,
                        const char *refusal)
 {
     printf("\n{\"batch\":%zu,\"rows\":%zu,\"cols\":%zu,\"channels\":%d,\"algo\":\"%s\"", w->batch,
@@ -191,9 +191,8 @@ static void print_growth(const bench_growth *g, double share, int json)
         printf("]");
         return;
     }
-    printf("\nKernels with their adjoint are %.1f %% of the first case (goal: 5 %%), and grow with "
-           "the power %.2f (goal: %g) "
-           "of the number of cells:\n",
+    printf("\nKernels with their adjoint take %.1f %% of the first case (goal: 5 %%); their time "
+           "grows with the power %.2f (goal: %g) of the number of cells:\n",
            100 * share, g->exponent, exponent_goal);
     for (int i = 0; i < BENCH_SIDES; i++)
         printf("%s%zux%zu %.3g", i ? ", " : "", g->side[i], g->side[i], g->time[i]);
@@ -202,8 +201,9 @@ static void print_growth(const bench_growth *g, double share, int json)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* One line of the result. What a plan refuses is a result too when the user compares algorithms. */
-static ssm2d_status run_one(ssm2d_context *context, const values *o, const watched *w,
+/* Measures and prints one case. When the user compares all algorithms, one that refuses the case is
+ * printed as a result too. */
+static ssm2d_status run_one(ssm2d_context *context, const values *o, const layer_goal *w,
                             const char *algo, double seconds, bench_result *result,
                             ssm2d_error *error)
 {
@@ -225,36 +225,36 @@ static ssm2d_status run_one(ssm2d_context *context, const values *o, const watch
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    watched own = {given(o->batch) ? (size_t)o->batch : 1,
-                   (size_t)o->rows,
-                   (size_t)o->cols,
-                   (int)o->channels,
-                   0,
-                   0};
-    int all = !strcmp(o->algo, "all"), lines = 0, standard = !given(o->rows);
-    int goals = standard && !o->complex && o->directions == 2 && !strcmp(o->algo, "auto")
+    layer_goal own = {given(o->batch) ? (size_t)o->batch : 1,
+                      (size_t)o->rows,
+                      (size_t)o->cols,
+                      (int)o->channels,
+                      0,
+                      0};
+    int all = !strcmp(o->algo, "all"), lines = 0, defaults = !given(o->rows);
+    int goals = defaults && !o->complex && o->directions == 2 && !strcmp(o->algo, "auto")
                 && !strcmp(o->precision, "float") && ssm2d_context_threads(context) == 2
                 && strcmp(ssm2d_context_cpu(context), "baseline") != 0;
     bench_growth growth;
     double share = 0, spread = 0, seconds = o->quick ? 1 : 9;
     ssm2d_status status = SSM2D_OK;
     print_head(context, o);
-    for (int i = 0; i < (standard ? STANDARD_CASES : 1) && !status; i++) {
-        watched w = standard ? standard_cases[i] : own;
+    for (int i = 0; i < (defaults ? DEFAULT_CASES : 1) && !status; i++) {
+        layer_goal w = defaults ? default_cases[i] : own;
         if (!goals) w.forward_goal = w.train_goal = 0;
         for (int k = 0; !status && (all ? ssm2d_algorithm_name(k) != NULL : k == 0); k++) {
             bench_result result = {{0}};
             if (o->json && lines) printf(",");
             status = run_one(context, o, &w, all ? ssm2d_algorithm_name(k) : o->algo, seconds,
                              &result, error);
-            if (result.spread > spread) spread = result.spread;
+            spread = fmax(spread, result.spread);
             if (lines++ == 0) share = result.kernel_train / result.train;
         }
     }
-    if (!status && standard) status = bench_kernel_growth(context, seconds, &growth, error);
+    if (!status && defaults) status = bench_kernel_growth(context, seconds, &growth, error);
     if (status) return status;
     if (o->json) printf("\n]");
-    if (standard) print_growth(&growth, share, o->json);
+    if (defaults) print_growth(&growth, share, o->json);
     if (o->json) printf("}\n");
     bench_warn(spread);
     return SSM2D_OK;
@@ -263,12 +263,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 static const command command_layer_part = {
     "bench layer",
     "the layer against a Linear layer",
-    "Measures the layer, forward and forward with backward, beside one Linear layer of as many "
-    "channels on the same tokens "
-    "(oneDNN, same threads and instruction set), beside copying the input, and the generation of "
-    "the kernels alone. Ratios are "
-    "what to look at: both are timed in turns, so that the speed of the machine cancels out.\n"
-    "Without --rows, --cols and --channels, five standard cases are measured, in about a minute.\n",
+    "Times the layer, forward and forward with backward, beside one Linear layer of as many "
+    "channels on the same tokens (oneDNN, same threads and instruction set), beside a copy of "
+    "the input, and the generation of the kernels alone. Look at the ratios: what is compared "
+    "is timed in alternation, so that the speed of the machine cancels out.\n"
+    "Without --rows, --cols and --channels, five default cases are timed, in about a minute.\n",
     options,
     check,
     run,
@@ -280,9 +279,9 @@ static const command *const parts[] = {&command_layer_part, &command_bench_train
 
 const command command_bench = {
     "bench",
-    "measure the layer, and training and running models",
-    "Measures, in ratios: what is compared is timed in turns, so that the speed of the machine "
-    "cancels out.",
+    "time the layer, and training and inference of models",
+    "Compares times: what is compared is timed in alternation, so that the speed of the "
+    "machine cancels out of the ratios.",
     NULL,
     NULL,
     NULL,

@@ -10,20 +10,20 @@ typedef void (*bench_work)(void *arg);
 
 double bench_now(void);
 
-/* The shortest of `times` runs: what the machine can do when nothing else disturbs it. */
+/* Returns the shortest of `times` runs: what the machine can do when nothing else disturbs it. */
 double bench_time(bench_work work, void *arg, int times);
 double bench_median(double *values, int count); /* sorts values */
-/* prints ,"key":value as JSON; null when it is not positive: there is none */
+/* Prints ,"key":value as JSON, or null for a value that is not positive, which means none. */
 void bench_number(const char *key, double value);
-/* says that the machine is busy, when the median of a time is so many times its shortest */
+/* Warns that the machine is busy, when spread (median over shortest time) is well above 1. */
 void bench_warn(double spread);
 
-/* Holds oneDNN to the instruction set that we use; it listens only before its first
- * multiplication. */
+/* Limits oneDNN to the instruction set that the context uses. oneDNN accepts this only before its
+ * first multiplication. */
 void bench_match_cpu(const ssm2d_context *context);
 
-/* One Linear, H -> H: y = x W^T forward; dx = dy W and dW = dy^T x backward. x, y, dy, dx:
- * [tokens][channels] */
+/* A Linear layer, H -> H: y = x W^T forward; dx = dy W and dW = dy^T x backward. x, y, dy, dx:
+ * [tokens][channels]; x and dy are borrowed. */
 typedef struct bench_linear bench_linear;
 
 ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t channels,
@@ -33,8 +33,8 @@ void bench_linear_forward(void *linear);
 void bench_linear_train(void *linear); /* forward and backward */
 void bench_linear_destroy(bench_linear *linear);
 
-/* What this machine can multiply: oneDNN's sgemm of large square matrices, one for each thread, all
- * at once. */
+/* The peak speed of matrix products on this machine: oneDNN's sgemm on large square matrices, one
+ * product per thread, all at once. */
 typedef struct bench_peak bench_peak;
 
 ssm2d_status bench_peak_create(ssm2d_context *context, bench_peak **peak, ssm2d_error *error);
@@ -42,7 +42,7 @@ void bench_peak_run(void *peak);
 double bench_peak_products(const bench_peak *peak); /* multiply-adds in a run */
 void bench_peak_destroy(bench_peak *peak);
 
-/* What is measured, and how long it may take. */
+/* One measurement of the layer, and how many seconds it may take. */
 typedef struct bench_case {
     ssm2d_config config;
     size_t batch, rows, cols;
@@ -51,15 +51,15 @@ typedef struct bench_case {
     double seconds;
 } bench_case;
 
-/* Medians over `rounds` rounds; in each, every kind of work was timed, and the ratios were
- * taken. */
+/* Medians over `rounds` rounds. Each round times every kind of work, and its ratios are taken
+ * within the round. */
 typedef struct bench_result {
     char algorithm[16];
     size_t bytes; /* of the workspace */
     int rounds;
     double forward, train;               /* of the layer, kernels included */
     double linear_forward, linear_train; /* 0 in double, which oneDNN does not have */
-    double memory;                       /* copying the input */
+    double memory;                       /* a copy of the input */
     double kernel, kernel_train;         /* generating the kernels; with the adjoint */
     double forward_ratio, train_ratio;   /* to the Linear of the same round */
     /* median of `train` over its shortest; well above 1 on a busy machine */
@@ -69,9 +69,9 @@ typedef struct bench_result {
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result,
                          ssm2d_error *error);
 
-/* How the time of the kernels with their adjoint (one direction, 8 channels) grows with the number
- * of cells: times of square grids of side 16 to 1024, and the slope of a least-squares line through
- * log(time) against log(cells). */
+/* How the time for the kernels and their adjoint (one direction, 8 channels) grows with the number
+ * of cells: times for square grids of side 16 to 1024, and the slope of the least-squares line
+ * through log(time) over log(cells). */
 enum { BENCH_SIDES = 7 };
 typedef struct bench_growth {
     size_t side[BENCH_SIDES];

@@ -1,16 +1,18 @@
-/* bench_compare - a model beside the plain one and the machine's peak, timed in turns; the options
- * and the tables of results that `bench train` and `bench infer` share. */
+/* bench_compare - times a model, the same model without its mixer, and the machine's peak of matrix
+ * products in alternation; the options and tables that `bench train` and `bench infer` share. */
 #include "bench_model.h"
 
 #include "core/status.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-enum { MOST_ROUNDS = 200, LEAST_ROUNDS = 3, MOST_RUNS = 50, PEAK_RUNS = 3 };
-/* milliseconds that a turn takes at least, if MOST_RUNS do: caches are warm for most of it */
-static const double turn = 250;
+enum { MAX_ROUNDS = 200, MIN_ROUNDS = 3, MAX_RUNS = 50, PEAK_RUNS = 3 };
+/* Milliseconds that each model runs in a round, as far as MAX_RUNS allow: long enough for the
+ * caches to be warm most of the time. */
+static const double round_time = 250;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -21,19 +23,20 @@ static const char *mixer_name(int i) { return mixer_at(i) ? mixer_at(i)->name : 
 
 const option bench_model_options[] = {
     {"json", OPTION_FLAG, AT(json), "print JSON instead of a table"},
-    {"quick", OPTION_FLAG, AT(quick), "a few seconds, less steady"},
-    {"model", OPTION_CHOICE, AT(model), "see ssm2d models", .choice = model_name,
+    {"quick", OPTION_FLAG, AT(quick), "a few seconds, less accurate"},
+    {"model", OPTION_CHOICE, AT(model), "a model, see ssm2d models", .choice = model_name,
      .default_value = "vit"},
-    {"mixer", OPTION_CHOICE, AT(mixer), "what mixes patches inside a block", .choice = mixer_name,
+    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block", .choice = mixer_name,
      .default_value = "ssm2d"},
-    {"batch", OPTION_INT, AT(batch), "images at a time; 128 when not given (infer: 128, and 1)",
+    {"batch", OPTION_INT, AT(batch), "images per batch; 128 when not given (infer: 128, and 1)",
      .low = 1, .high = 65536},
     {"image", OPTION_INT, AT(image), "side of the images in pixels; the model's own when not given",
      .low = 1, .high = 16384},
-    {"directions", OPTION_INT, AT(directions), "of the mixer; 4 when not given", .low = 1,
-     .high = 4},
-    {"n-ssm", OPTION_INT, AT(n_ssm), "systems of the mixer", .low = 1, .high = 1e5},
-    {"d-state", OPTION_INT, AT(d_state), "states of a system of the mixer", .low = 1, .high = 1e5},
+    {"directions", OPTION_INT, AT(directions), "directions of the mixer; 4 when not given",
+     .low = 1, .high = 4},
+    {"n-ssm", OPTION_INT, AT(n_ssm), "systems per direction of the mixer", .low = 1, .high = 1e5},
+    {"d-state", OPTION_INT, AT(d_state), "state dimension of the mixer's systems", .low = 1,
+     .high = 1e5},
     {"complex", OPTION_FLAG, AT(complex), "complex instead of real systems"},
     {"set", OPTION_LIST, AT(set),
      "any key of a model, such as mixer.place=ffn or depth=2; may be repeated",
@@ -80,17 +83,18 @@ ssm2d_status bench_model_check(const void *values, ssm2d_error *error)
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-static double most_memory(void)
+/* The highest memory use of the process so far, in MB of 10^6 bytes. */
+static double peak_memory(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return (double)usage.ru_maxrss * 1024 / 1e6;
 }
 
-/* The median of so many runs, one after the other, as they would be in earnest. */
-static double take_turn(bench_work work, void *arg, int runs)
+/* The median of `runs` runs, one directly after the other, as in training. */
+static double time_runs(bench_work work, void *arg, int runs)
 {
-    double samples[MOST_RUNS];
+    double samples[MAX_RUNS];
     for (int i = 0; i < runs; i++) samples[i] = bench_time(work, arg, 1);
     return bench_median(samples, runs);
 }
@@ -98,16 +102,16 @@ static double take_turn(bench_work work, void *arg, int runs)
 static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak, double seconds,
                        bench_outcome *r)
 {
-    double step[MOST_ROUNDS], other[MOST_ROUNDS], rate[MOST_ROUNDS], ratio[MOST_ROUNDS],
-        share[MOST_ROUNDS];
+    double step[MAX_ROUNDS], other[MAX_ROUNDS], rate[MAX_ROUNDS], ratio[MAX_ROUNDS],
+        share[MAX_ROUNDS];
     const double products = bench_model_products(mixed);
     double start = bench_now(), once = bench_time(bench_model_run, mixed, 1);
-    const int runs = once * MOST_RUNS < turn ? MOST_RUNS : once > turn ? 1 : (int)(turn / once);
+    const int runs = (int)fmin(fmax(round_time / once, 1), MAX_RUNS);
     int n = 0;
     bench_peak_run(peak);
-    for (; n < LEAST_ROUNDS || (n < MOST_ROUNDS && bench_now() - start < seconds * 1e3); n++) {
-        step[n] = take_turn(bench_model_run, mixed, runs);
-        other[n] = plain ? take_turn(bench_model_run, plain, runs) : step[n];
+    for (; n < MIN_ROUNDS || (n < MAX_ROUNDS && bench_now() - start < seconds * 1e3); n++) {
+        step[n] = time_runs(bench_model_run, mixed, runs);
+        other[n] = plain ? time_runs(bench_model_run, plain, runs) : step[n];
         rate[n] = bench_peak_products(peak) / bench_time(bench_peak_run, peak, PEAK_RUNS);
         ratio[n] = step[n] / other[n];
         share[n] = products / step[n] / rate[n];
@@ -118,7 +122,7 @@ static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak,
     r->ratio = bench_median(ratio, n);
     r->peak = bench_median(rate, n);
     r->share = bench_median(share, n);
-    r->spread = r->step / step[0]; /* sorted by now */
+    r->spread = r->step / step[0]; /* the shortest: bench_median has sorted them */
 }
 
 ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, size_t batch,
@@ -131,7 +135,7 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
     *outcome = (bench_outcome){.batch = batch};
     bench_match_cpu(context);
     ssm2d_status status = bench_model_create(context, config, batch, training, &mixed, error);
-    outcome->rss = most_memory();
+    outcome->rss = peak_memory();
     if (!status && config->mixer.kind != &mixer_none)
         status = bench_model_create(context, &without, batch, training, &plain, error);
     if (!status) status = bench_peak_create(context, &peak, error);
@@ -195,7 +199,7 @@ void bench_outcome_table(const bench_outcome *r, int training)
     printf("\nbatch %zu: %.1f images/s, %.4g ms; without the mixer %.4g ms, ratio %.3f (medians of "
            "%d rounds)\n",
            r->batch, (double)r->batch * 1e3 / r->step, r->step, r->plain, r->ratio, r->rounds);
-    printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; most "
+    printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; peak "
            "memory %.0f MB\n",
            100 * r->share, 2 * r->peak * 1e-6, r->rss);
     printf("%-14s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",

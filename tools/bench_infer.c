@@ -1,6 +1,7 @@
 /* bench infer - running a model: many images at a time, and one. */
 #include "bench_model.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -30,19 +31,18 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         bench_outcome_table(&r, 0);
         if (both) bench_outcome_table(&one, 0);
     }
-    bench_warn(r.spread > one.spread ? r.spread : one.spread);
+    bench_warn(fmax(r.spread, one.spread));
     return SSM2D_OK;
 }
 
 const command command_bench_infer = {
     "bench infer",
-    "running a model, on many images at a time and on one",
-    "Measures running a model on random images, its kernels made beforehand, beside the same model "
-    "without a mixer and beside "
-    "oneDNN's sgemm on large matrices, all in turns; prints medians, and where the time goes. "
-    "Without --batch, batches of 128 "
+    "inference of a model, on a batch and on one image",
+    "Times inference on random images, with kernels computed beforehand, beside the same "
+    "model without a mixer and beside oneDNN's sgemm on large matrices, in alternation; "
+    "prints medians, and the time of each operator. Without --batch, for batches of 128 "
     "images and of one.\n"
-    "Take bench/peers/torch_vit.py to compare with PyTorch.",
+    "bench/peers/torch_vit.py times the same with PyTorch.",
     bench_model_options,
     bench_model_check,
     run,

@@ -1,11 +1,13 @@
-/* bench_layer - times one case of the layer beside a Linear on the same tokens, and how the
- * kernels' cost grows.
+/* bench_layer - times one case of the layer beside a Linear layer on the same tokens, and the
+ * growth of the kernels' cost.
  *
- * The machine's speed wanders, so everything is timed in turns, round after round, and a ratio is
- * taken within a round. A time in a round is the shortest of a few runs; what is reported is the
- * median over the rounds. */
+ * The speed of a machine varies over time. So every round times all kinds of work one after the
+ * other, and ratios are taken within a round. A time in a round is the shortest of a few runs; the
+ * result is the median over all rounds. */
 #include "bench.h"
 
+#include "core/arith.h"
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/rng.h"
 #include "core/status.h"
@@ -13,16 +15,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { MOST_ROUNDS = 200, LEAST_ROUNDS = 3, RUNS = 3, COPY_BLOCK = 1 << 18 };
+enum { MAX_ROUNDS = 200, MIN_ROUNDS = 3, RUNS = 3, COPY_BLOCK = 1 << 18 };
 
-double bench_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+double bench_now(void) { return 1e3 * clock_seconds(); }
 
 double bench_time(bench_work work, void *arg, int times)
 {
@@ -48,8 +44,8 @@ double bench_median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* A layer with everything that executing it takes. u, y, dy, du: [batch][rows][cols][channels];
- * kernel: [R][H][rows][cols] */
+/* A layer with its plan and arrays. u, y, dy, du: [batch][rows][cols][channels]; kernel:
+ * [directions][channels][rows][cols] */
 typedef struct subject {
     ssm2d_context *context;
     ssm2d_plan *plan;
@@ -87,8 +83,7 @@ static void kernel_train(void *arg)
 static void copy_block(void *arg, size_t task, int worker)
 {
     subject *s = arg;
-    size_t first = task * COPY_BLOCK,
-           n = s->bytes - first < COPY_BLOCK ? s->bytes - first : COPY_BLOCK;
+    const size_t first = task * COPY_BLOCK, n = min_size(s->bytes - first, COPY_BLOCK);
     (void)worker;
     memcpy((char *)s->y + first, (const char *)s->u + first, n);
 }
@@ -96,7 +91,7 @@ static void copy_block(void *arg, size_t task, int worker)
 static void copy(void *arg)
 {
     subject *s = arg;
-    pool_run(s->context->pool, (s->bytes + COPY_BLOCK - 1) / COPY_BLOCK, copy_block, s);
+    pool_run(s->context->pool, div_up_size(s->bytes, COPY_BLOCK), copy_block, s);
 }
 
 static void close_subject(subject *s)
@@ -118,7 +113,7 @@ static void fill(rng *r, ssm2d_type type, size_t count, void *values)
     }
 }
 
-/* kernels_only: without u, y and their gradients */
+/* Creates a subject, which the caller closes. kernels_only: without u, y and their gradients. */
 static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, int kernels_only,
                                  subject *s, ssm2d_error *error)
 {
@@ -169,7 +164,7 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
     enum { FORWARD, TRAIN, LINEAR_FORWARD, LINEAR_TRAIN, COPY, KERNEL, KERNEL_TRAIN, WORKS };
     static const bench_work works[WORKS] = {
         forward, train, bench_linear_forward, bench_linear_train, copy, kernel, kernel_train};
-    double samples[WORKS][MOST_ROUNDS], forward_ratio[MOST_ROUNDS], train_ratio[MOST_ROUNDS],
+    double samples[WORKS][MAX_ROUNDS], forward_ratio[MAX_ROUNDS], train_ratio[MAX_ROUNDS],
         median[WORKS];
     subject s;
     bench_linear *linear = NULL;
@@ -183,13 +178,11 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
     }
 
     double start = bench_now();
-    bench_time(train, &s, 1); /* pages and caches warm up, and slow cases are found out */
+    bench_time(train, &s, 1); /* warms up caches, and shows whether this case is slow */
     if (linear) bench_time(bench_linear_train, linear, 1);
-    int runs = (bench_now() - start) * RUNS * LEAST_ROUNDS < c->seconds * 1e3 ? RUNS : 1,
-        rounds = 0;
+    int runs = (bench_now() - start) * RUNS * MIN_ROUNDS < c->seconds * 1e3 ? RUNS : 1, rounds = 0;
     start = bench_now();
-    while (rounds < LEAST_ROUNDS
-           || (rounds < MOST_ROUNDS && bench_now() - start < c->seconds * 1e3)) {
+    while (rounds < MIN_ROUNDS || (rounds < MAX_ROUNDS && bench_now() - start < c->seconds * 1e3)) {
         for (int w = 0; w < WORKS; w++) {
             int is_linear = w == LINEAR_FORWARD || w == LINEAR_TRAIN;
             samples[w][rounds] = !is_linear ? bench_time(works[w], &s, runs)
@@ -202,18 +195,19 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
         rounds++;
     }
     for (int w = 0; w < WORKS; w++) median[w] = bench_median(samples[w], rounds);
-    *result = (bench_result){.bytes = ssm2d_plan_bytes(s.plan),
-                             .rounds = rounds,
-                             .forward = median[FORWARD],
-                             .train = median[TRAIN],
-                             .linear_forward = median[LINEAR_FORWARD],
-                             .linear_train = median[LINEAR_TRAIN],
-                             .memory = median[COPY],
-                             .kernel = median[KERNEL],
-                             .kernel_train = median[KERNEL_TRAIN],
-                             .forward_ratio = bench_median(forward_ratio, rounds),
-                             .train_ratio = bench_median(train_ratio, rounds),
-                             .spread = median[TRAIN] / samples[TRAIN][0]}; /* sorted by now */
+    *result =
+        (bench_result){.bytes = ssm2d_plan_bytes(s.plan),
+                       .rounds = rounds,
+                       .forward = median[FORWARD],
+                       .train = median[TRAIN],
+                       .linear_forward = median[LINEAR_FORWARD],
+                       .linear_train = median[LINEAR_TRAIN],
+                       .memory = median[COPY],
+                       .kernel = median[KERNEL],
+                       .kernel_train = median[KERNEL_TRAIN],
+                       .forward_ratio = bench_median(forward_ratio, rounds),
+                       .train_ratio = bench_median(train_ratio, rounds),
+                       .spread = median[TRAIN] / samples[TRAIN][0]}; /* sorted: the shortest */
     strncpy(result->algorithm, ssm2d_plan_algorithm(s.plan), sizeof result->algorithm - 1);
 done:
     bench_linear_destroy(linear);
@@ -227,7 +221,7 @@ ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_g
     double sx = 0, sy = 0, sxx = 0, sxy = 0, n = BENCH_SIDES;
     for (int i = 0; i < BENCH_SIDES; i++) {
         size_t side = (size_t)16 << i;
-        /* scan: no room for convolutions */
+        /* scan: a plan without memory for convolutions, which are not run */
         bench_case c = {ssm2d_config_default(), 1, side, side, SSM2D_FLOAT, "scan", 0};
         subject s;
         c.config.channels = 8;
@@ -237,7 +231,7 @@ ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_g
         /* The shortest of all, as long runs are disturbed more often than short ones. */
         double start = bench_now(), best = bench_time(kernel_train, &s, 1);
         for (int k = 0;
-             k < LEAST_ROUNDS || (k < MOST_ROUNDS && bench_now() - start < seconds * 1e3 / n); k++)
+             k < MIN_ROUNDS || (k < MAX_ROUNDS && bench_now() - start < seconds * 1e3 / n); k++)
             best = fmin(best, bench_time(kernel_train, &s, 1));
         close_subject(&s);
         growth->side[i] = side;

@@ -14,6 +14,7 @@
  * thread. */
 #include "bench.h"
 
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 
@@ -27,12 +28,12 @@ struct bench_linear {
     ssm2d_context *context;
     size_t tokens, channels, blocks;
     const float *x, *dy;
-    float *w, *y, *dx, *dw; /* dw: one per thread, the sum is in the first */
-    /* omp_set_num_threads, when oneDNN brought OpenMP along; it is a setting of each thread */
+    float *w, *y, *dx, *dw; /* dw: one per thread; their sum ends up in the first */
+    /* omp_set_num_threads, when oneDNN was built with OpenMP; it acts on the calling thread only */
     void (*limit_threads)(int);
 };
 
-/* The tokens of a block: from *first, returns how many. */
+/* Sets *first to the first token of a block, and returns how many tokens it has. */
 static size_t block(const bench_linear *l, size_t task, size_t *first)
 {
     *first = l->tokens * task / l->blocks;
@@ -106,8 +107,8 @@ ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t c
     if (l) {
         *l = (bench_linear){
             .context = context, .tokens = tokens, .channels = channels, .x = x, .dy = dy};
-        /* A multiple of the number of threads, so that they end together. */
-        l->blocks = threads * ((tokens + threads * BLOCK - 1) / (threads * BLOCK));
+        /* a multiple of the number of threads, so that all threads end at the same time */
+        l->blocks = threads * div_up_size(tokens, threads * BLOCK);
         l->w = mem_alloc(context, size * sizeof *l->w);
         l->y = mem_alloc(context, tokens * channels * sizeof *l->y);
         l->dx = mem_alloc(context, tokens * channels * sizeof *l->dx);

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM_UP = 2 };
+enum { WARM_UP = 2 }; /* runs that are not timed */
 
-static const adamw standard_adamw = {0.9, 0.999, 1e-8, 0.05};
-static const double rate = 1e-4;
+static const adamw default_adamw = {0.9, 0.999, 1e-8, 0.05};
+static const double learning_rate = 1e-4;
 
 struct bench_model {
     ssm2d_context *context;
@@ -33,12 +33,12 @@ struct bench_model {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* As src/train does it, the gradient's norm included, by which a run watches over its numbers. */
+/* Updates the weights as src/train does, which computes the gradient's norm in every step too. */
 static void update(bench_model *m)
 {
     const size_t count = m->weights->total;
     gradient_norm(m->context, count, m->grads, m->partial);
-    adamw_update(m->context, &standard_adamw, rate, ++m->steps, 1, count, m->spans,
+    adamw_update(m->context, &default_adamw, learning_rate, ++m->steps, 1, count, m->spans,
                  (size_t)m->weights->count, m->params, m->grads, m->moment1, m->moment2);
     memset(m->grads, 0, count * sizeof *m->grads); /* for the next step */
 }
@@ -71,7 +71,7 @@ static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t bat
     return graph_finish(m->graph, m->out, error);
 }
 
-static ssm2d_status take_memory(bench_model *m, ssm2d_error *error)
+static ssm2d_status alloc_arrays(bench_model *m, ssm2d_error *error)
 {
     const size_t count = m->weights->total, bytes = count * sizeof(float);
     const tensor *images = graph_find(m->graph, "images"),
@@ -95,6 +95,7 @@ static ssm2d_status take_memory(bench_model *m, ssm2d_error *error)
                          "no memory for %zu parameters and a batch of images", count);
 }
 
+/* Random images, random classes, and one span of parameters per array. */
 static void fill(bench_model *m)
 {
     tensor *images = graph_find(m->graph, "images"), *targets = graph_find(m->graph, "targets");
@@ -133,7 +134,7 @@ ssm2d_status bench_model_create(ssm2d_context *context, const model_config *conf
     m->context = context;
     ssm2d_status status = weights_create(context, config, &m->weights, error);
     if (!status) status = make_graph(m, config, batch, training, error);
-    if (!status) status = take_memory(m, error);
+    if (!status) status = alloc_arrays(m, error);
     if (!status) status = weights_init(m->weights, PARAM_ALL, 1, m->params, error);
     if (!status) {
         fill(m);
@@ -189,7 +190,7 @@ int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS])
         const node *n = m->graph->nodes[i];
         int k = 0;
         while (k < count && strcmp(ops[k].name, n->op->name)) k++;
-        /* one place is for the update; there are not as many operators */
+        /* the last place is for the update; there are fewer operators than places */
         if (k == BENCH_OPS - 1) continue;
         if (k == count) ops[count++] = (bench_op){.name = n->op->name};
         ops[k].nodes++;

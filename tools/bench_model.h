@@ -1,5 +1,5 @@
-/* bench_model - a model of the registry on random images: its training step, or running it, with
- * what each operator took. */
+/* bench_model - a model on random images: a training step or inference, with the time that each
+ * operator takes. */
 #ifndef SSM2D_TOOLS_BENCH_MODEL_H
 #define SSM2D_TOOLS_BENCH_MODEL_H
 
@@ -8,29 +8,34 @@
 
 typedef struct bench_model bench_model;
 
-/* Training: forward, backward and AdamW with cross-entropy. Otherwise the graph of inference,
- * kernels made beforehand. Runs twice, so that all is warm. */
+/* Creates a model, which the caller destroys, and runs it twice to warm up. training: a run is a
+ * step with cross-entropy: forward, backward and AdamW. Otherwise a run is inference, with kernels
+ * computed beforehand. */
 ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch,
                                 int training, bench_model **out, ssm2d_error *error);
 void bench_model_run(void *m);
 void bench_model_destroy(bench_model *m);
 
-/* All nodes of one kind. Times are means over all runs, of one run. */
+/* All nodes of one operator. Times are those of one run, as means over all runs. */
 typedef struct bench_op {
     const char *name;
     int nodes;
-    double forward, backward; /* backward: with what is computed again for it */
+    double forward, backward; /* backward: including what is recomputed for it */
     /* multiply-adds of matrix products in one run; 0 for operators that have none */
     double products;
 } bench_op;
 
 enum { BENCH_OPS = 32 };
-/* What took longest comes first; the update of the weights is one of them. Returns how many. */
+/* Lists the operators, and the update of the weights as one more, the slowest first. Returns how
+ * many there are. */
 int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS]);
-/* Multiply-adds of a run's matrix products, from the shapes:
- *     linear     m*n*k for y; in training as much for dW, and for dx where it is wanted: 3 times forward
- *     attention  2*B*T*T*D for q k^T and p v; in training 5*B*T*T*D more: the scores again, dp, dv, dq, dk
- * Everything else (norms, GELU, the mixer, AdamW) counts as nothing, though it takes time. */
+/* Returns the multiply-adds of a run's matrix products, counted from the shapes:
+ *
+ *     linear     m*n*k for y; in training as much for dW, and for dx where it is needed
+ *     attention  2*B*T*T*D for q k^T and p v;
+ *                in training 5*B*T*T*D more: recomputed scores, dp, dv, dq, dk
+ *
+ * Everything else (norms, GELU, the mixer, AdamW) is not counted, though it takes time. */
 double bench_model_products(const bench_model *m);
 
 /* ---- comparing (bench_compare.c) ------------------------------------------------------------- */
@@ -47,17 +52,16 @@ extern const option bench_model_options[];
 ssm2d_status bench_model_check(const void *values, ssm2d_error *error);
 ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm2d_error *error);
 
-/* Medians over rounds, in each of which the model, the plain model (mixer none) and the machine's
- * peak had their turn. */
+/* Medians over rounds. Each round times the model, the plain model (mixer none) and the machine's
+ * peak. */
 typedef struct bench_outcome {
     size_t batch;
     int rounds;
     double step, plain, ratio; /* milliseconds; step over plain of the same round */
     double peak;               /* multiply-adds per millisecond */
-    double share;              /* of the peak of the same round */
-    /* the most memory of the process, before anything but the model was there; MB of 10^6 bytes */
-    double rss;
-    double spread;
+    double share;              /* of the step's matrix products in the peak of the same round */
+    double rss;    /* highest memory use of the process with this model alone; MB of 10^6 bytes */
+    double spread; /* median of `step` over its shortest */
     bench_op ops[BENCH_OPS];
     int op_count;
 } bench_outcome;
@@ -66,7 +70,8 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
                            int training, double seconds, bench_outcome *outcome,
                            ssm2d_error *error);
 
-/* `"batch":..,"ops":[..]` of an object that the caller opens and closes; a table. */
+/* Print the results: `"batch":..,"ops":[..]` within a JSON object that the caller opens and closes;
+ * a table; and the line above the table. */
 void bench_outcome_json(const bench_outcome *r, int threads);
 void bench_outcome_table(const bench_outcome *r, int training);
 void bench_outcome_head(ssm2d_context *context, const model_config *config, const char *what);

@@ -1,4 +1,5 @@
-/* bench_peak - the machine's peak of matrix products, in whose units a model's step is told. */
+/* bench_peak - the machine's peak speed of matrix products, which a model's step is compared
+ * with. */
 #include "bench.h"
 
 #include "core/context.h"
@@ -7,7 +8,8 @@
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 
-enum { SIDE = 768 }; /* packing does not count any more, and a thread's three matrices take 7 MB */
+/* Large enough for the cost of packing not to matter; a thread's three matrices take 7 MB. */
+enum { SIDE = 768 };
 
 struct bench_peak {
     ssm2d_context *context;

@@ -27,16 +27,14 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 const command command_bench_train = {
     "bench train",
     "the training step of a model, operator by operator",
-    "Measures a training step (forward, backward, AdamW; cross-entropy, random images) beside that "
-    "of the same model without a "
-    "mixer and beside oneDNN's sgemm on large matrices, all in turns; prints medians, and where "
-    "the time goes.\n"
-    "The share of the sgemm peak is that of the step's matrix products, counted from the shapes (a "
-    "Linear: forward, dx and dW; "
-    "attention: 2 products forward, 5 backward), over the time of the whole step. The most memory "
-    "is that of the process with "
-    "this model alone.\n"
-    "Take bench/peers/torch_vit.py to compare with PyTorch.",
+    "Times a training step (forward, backward, AdamW; cross-entropy, random images) beside "
+    "that of the same model without a mixer and beside oneDNN's sgemm on large matrices, in "
+    "alternation; prints medians, and the time of each operator.\n"
+    "The share of the sgemm peak is that of the step's matrix products, counted from the "
+    "shapes (a Linear layer: forward, dx and dW; attention: 2 products forward, 5 backward), "
+    "over the time of the whole step. Peak memory is that of the process with this model "
+    "alone.\n"
+    "bench/peers/torch_vit.py times the same with PyTorch.",
     bench_model_options,
     bench_model_check,
     run,

@@ -1,4 +1,4 @@
-/* Parsing and running; the help texts are in help.c. */
+/* Parsing the command line and running a command; the texts of --help are in help.c. */
 #include "command.h"
 
 #include "core/status.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MOST_NAMES = 64, SAID = 64 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MAX_NAMES = 64, SAID = 64 };
 
 const option common_options[] = {{"threads", OPTION_INT, 0, "threads to use; 0: one per processor",
                                   .low = 0, .high = 1024, .default_value = "0"},
@@ -24,11 +24,11 @@ typedef struct parsing {
     char *values;
     long *threads;
     int *help;
-    char **words; /* argv: words of a list are moved to its beginning, over what was read before */
-    unsigned char given[MOST_NAMES]; /* by place in the table */
+    char **words; /* argv; the words of a list are moved to its start, over words read before */
+    unsigned char given[MAX_NAMES]; /* by index in the table */
 } parsing;
 
-/* A word of the command line, for a message. */
+/* Copies a word of the command line to said, as messages show it, and returns said. */
 static const char *say(const char *word, char *said)
 {
     return text_show(word, strlen(word), said, SAID);
@@ -42,7 +42,7 @@ const char *option_name(const option *o, char text[OPTION_KEY])
     return text;
 }
 
-/* How the user knows it: --out, or CASE_DIR. */
+/* Writes the option as users know it, --out or CASE_DIR, to text and returns text. */
 static const char *shown(const option *o, char *text, size_t size)
 {
     char name[OPTION_KEY];
@@ -79,7 +79,7 @@ static ssm2d_status parse_choice(const option *o, const char *name, const char *
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use one of %s", name, say(text, said), list);
 }
 
-/* Checks the text and puts its value where the table says. */
+/* Checks the text and stores its value at place. */
 static ssm2d_status set_value(const option *o, const char *text, void *place, char **words,
                               ssm2d_error *error)
 {
@@ -143,10 +143,10 @@ static void *place_of(parsing *p, const option *o)
 static ssm2d_status unknown_option(const command *c, const char *word, const char *name,
                                    ssm2d_error *error)
 {
-    const char *names[MOST_NAMES + 3];
-    char texts[MOST_NAMES + 3][OPTION_KEY];
+    const char *names[MAX_NAMES + 3];
+    char texts[MAX_NAMES + 3][OPTION_KEY];
     int n = 0;
-    for (const option *o = c->options; o->name && n < MOST_NAMES; o++)
+    for (const option *o = c->options; o->name && n < MAX_NAMES; o++)
         if (!o->positional) names[n] = option_name(o, texts[n]), n++;
     for (const option *o = common_options; o->name; o++) names[n] = option_name(o, texts[n]), n++;
     names[n] = NULL;
@@ -158,7 +158,7 @@ static ssm2d_status unknown_option(const command *c, const char *word, const cha
                 c->name);
 }
 
-/* One option at argv[0]; *used says how many words it took. */
+/* Parses the option at argv[0]; sets *used to the number of words that it takes. */
 static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, ssm2d_error *error)
 {
     const char *word = argv[0];
@@ -257,7 +257,7 @@ static int complain(const char *command_name, const ssm2d_error *error, int code
 static int run_command(const command *c, int argc, char **argv)
 {
     _Alignas(max_align_t) char values[COMMAND_VALUES] = {0};
-    ssm2d_context_options context_options = {0};
+    ssm2d_context_options context_options = ssm2d_context_options_default();
     ssm2d_context *context = NULL;
     ssm2d_error error = {""};
     long threads;
@@ -276,10 +276,10 @@ static int run_command(const command *c, int argc, char **argv)
     return status ? complain(c->name, &error, EXIT_FAILED) : EXIT_DONE;
 }
 
-/* The word by which a part of a command is chosen: the last of its name. */
+/* The word that chooses a part of a command: the last one of its name. */
 static const char *part_word(const command *part) { return strrchr(part->name, ' ') + 1; }
 
-/* A command of several parts: the first word says which. */
+/* Runs a command of several parts: the first word chooses one. */
 static int run_part(const command *c, int argc, char **argv)
 {
     char list[160] = "", said[SAID];
@@ -298,13 +298,13 @@ static int run_part(const command *c, int argc, char **argv)
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", part_word(c->parts[i]));
     }
-    fail(&error, SSM2D_ERROR_ARGUMENT, "%s: use one of %s first", say(argv[0], said), list);
+    fail(&error, SSM2D_ERROR_ARGUMENT, "unknown part %s: use one of %s", say(argv[0], said), list);
     return complain(c->name, &error, EXIT_USAGE);
 }
 
 static int unknown_command(const command *const *commands, const char *word)
 {
-    const char *names[MOST_NAMES];
+    const char *names[MAX_NAMES];
     char said[SAID];
     ssm2d_error error;
     int n = 0;
@@ -338,7 +338,7 @@ int command_main(const command *const *commands, int argc, char **argv)
     } else {
         code = unknown_command(commands, first);
     }
-    /* A full disk behind standard output is a failure too. */
+    /* A full disk where standard output goes is a failure too. */
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "ssm2d: standard output: %s\n", strerror(errno));
         return EXIT_FAILED;

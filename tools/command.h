@@ -4,24 +4,35 @@
  * The table drives parsing, checking, defaults and --help. To add a subcommand: write tools/NAME.c
  * with
  *
- *     typedef struct values { const char *image, *algo; long seed; double scale; int json; } values;
+ *     typedef struct values {
+ *         const char *image, *algo;
+ *         long seed;
+ *         int json;
+ *     } values;
  *
  *     static const option options[] = {
- *         {"IMAGE", OPTION_STRING, offsetof(values, image), "the picture to read", .positional = 1},
- *         {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .choice = algo_name, .default_value = "auto"},
- *         {"seed", OPTION_INT, offsetof(values, seed), "of the parameters", .low = 0, .high = 1e9, .default_value = "0"},
- *         {"scale", OPTION_DOUBLE, offsetof(values, scale), "of the picture", .low = 0.1, .high = 10, .default_value = "1"},
+ *         {"IMAGE", OPTION_STRING, offsetof(values, image), "image to read", .positional = 1},
+ *         {"algo", OPTION_CHOICE, offsetof(values, algo), "algorithm", .choice = algo_name,
+ *          .default_value = "auto"},
+ *         {"seed", OPTION_INT, offsetof(values, seed), "random seed", .low = 0, .high = 1e9,
+ *          .default_value = "0"},
  *         {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
  *         {0}};
  *
- *     static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error) { const values *o = v; ... }
+ *     static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+ *     {
+ *         const values *o = v;
+ *         ...
+ *     }
  *
- *     const command command_NAME = {"NAME", "what it does in a few words", "What it does in full ...", options, NULL, run, 0};
+ *     const command command_NAME = {"NAME", "what it does in a few words",
+ *                                   "What it does in full ...", options, NULL, run, 0};
  *
  * declare command_NAME below, and add it to the list in main.c and the file to CMakeLists.txt.
- * Results are printed to standard output by `run`; an error it returns is printed by the frame as
- * `ssm2d NAME: line` on standard error. Exit codes: 0 done, 1 failed (run), 2 usage (parsing,
- * check). `--threads N` and `--help` are common to all subcommands. */
+ *
+ * `run` prints its results to standard output. The frame prints an error that it returns as
+ * `ssm2d NAME: line` on standard error. Exit codes: 0 success, 1 failure of `run`, 2 wrong usage
+ * (parsing, check). `--threads N` and `--help` are common to all subcommands. */
 #ifndef SSM2D_TOOLS_COMMAND_H
 #define SSM2D_TOOLS_COMMAND_H
 
@@ -37,26 +48,24 @@ typedef enum option_kind {
     OPTION_STRING, /* const char *; NULL when not given and without a default */
     OPTION_CHOICE, /* const char *, one of the names of `choice` */
     OPTION_FLAG,   /* int, 1 when given; takes no value */
-    /* word_list: every time it is given, or all further arguments; one of a command's options
-     * may be this */
-    OPTION_LIST
+    OPTION_LIST    /* word_list of all its values, or of all further positional arguments; a command
+                    * may have one such option */
 } option_kind;
 
 typedef struct option {
-    /* without the dashes; of a positional argument as it is shown, upper case. The table ends
-     * with NULL */
+    /* without dashes; for a positional argument the upper-case word shown in --help. The table ends
+     * with a NULL name. */
     const char *name;
     option_kind kind;
     size_t offset; /* of the value in the subcommand's struct of values */
     const char *help;
     const char *default_value;    /* the default as text, or NULL */
-    const char *value;            /* what the value is called in --help; NULL: N, X, TEXT, NAME */
+    const char *value;            /* name of the value in --help; NULL: N, X, TEXT or NAME */
     double low, high;             /* bounds of a number, both included */
-    const char *(*choice)(int i); /* the i-th name that is allowed, NULL past the last */
+    const char *(*choice)(int i); /* returns the i-th allowed name, NULL past the last */
     char letter;                  /* for the short form -o, or 0 */
-    /* an argument without a name; in the order of the table; required without a default */
-    int positional;
-    int optional; /* one that may be left out all the same */
+    int positional;               /* an argument without a name, in the order of the table */
+    int optional; /* a positional argument that may be missing though it has no default */
     int required; /* an option that must be given */
 } option;
 
@@ -71,37 +80,38 @@ enum { COMMAND_VALUES = 512 }; /* bytes that a struct of values may have */
 typedef struct command {
     const char *name;
     const char *summary; /* one line for `ssm2d --help`, at most 60 characters */
-    /* for `ssm2d NAME --help`: paragraphs, wrapped by the frame; lines that begin with a blank
-     * are kept */
+    /* for `ssm2d NAME --help`: paragraphs, which the frame wraps; lines that start with a space are
+     * printed as they are */
     const char *about;
     const option *options;
-    /* options that do not go together (exit 2); may be NULL */
+    /* refuses options that contradict each other (exit 2); may be NULL */
     ssm2d_status (*check)(const void *values, ssm2d_error *error);
     ssm2d_status (*run)(ssm2d_context *context, const void *values, ssm2d_error *error);
     int lists_fields; /* --help ends with the fields of a layer's configuration */
-    /* NULL-ended, named `NAME PART`: the next word chooses; options and run are theirs */
+    /* NULL, or a NULL-terminated list of commands named `NAME PART`: the word after NAME chooses
+     * one, which has its own options and run */
     const struct command *const *parts;
-    /* what else --help ends with, printed with help_fields and help_entry; may be NULL */
+    /* prints further lines at the end of --help, with help_fields and help_entry; may be NULL */
     void (*more_help)(FILE *out);
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,
     command_models, command_train, command_eval, command_predict;
 
-/* The whole tool: commands is a NULL-ended list. Returns the exit code. */
+/* Runs the tool; commands is a NULL-terminated list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);
 
-/* Parses what follows the command's name into values (a struct of zeros before). *help is set when
- * --help was met. */
+/* Parses the words after the command's name into values, a struct of zeros before. Sets *help when
+ * --help is among them. Strings point into argv. */
 ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads,
                            int *help, ssm2d_error *error);
 
-/* The option's name as users write it: with dashes, where the table, whose names may be those of a
- * struct's fields, has underscores. */
+/* Copies the option's name as users write it to text and returns text: with dashes in place of the
+ * underscores in the table, whose names may be those of a struct's fields. */
 enum { OPTION_KEY = 64 };
 const char *option_name(const option *o, char text[OPTION_KEY]);
 
-/* Takes key=value apart; name, of the option, is for messages. value points into word. */
+/* Splits key=value; name, the option's, is for messages. *value points into word. */
 ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY],
                          const char **value, ssm2d_error *error);
 

@@ -25,17 +25,17 @@ static const char *split_at(int i)
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"data", OPTION_STRING, offsetof(values, data),
-     "other images than those of the run, of the same classes", .value = "DATA"},
-    {"split", OPTION_CHOICE, offsetof(values, split), "which images (test: those of val/ too)",
-     .choice = split_at, .default_value = "test"},
+     "other data with the same classes, instead of the run's", .value = "DATA"},
+    {"split", OPTION_CHOICE, offsetof(values, split),
+     "images to evaluate; test is val/ in an image folder", .choice = split_at,
+     .default_value = "test"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
-     "side of the images in pixels, or ROWSxCOLS, when not that of training: they are resized, the "
-     "model is adapted",
+     "resize images to this side in pixels, or to ROWSxCOLS, and adapt the model; the size of "
+     "training when not given",
      .value = "SIZE"},
-    {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "those after the latest epoch, or the best", .choice = run_weights_at,
-     .default_value = "last"},
-    {"batch", OPTION_INT, offsetof(values, batch), "images at a time", .low = 1, .high = 65536,
+    {"weights", OPTION_CHOICE, offsetof(values, weights), "weights of the latest or the best epoch",
+     .choice = run_weights_at, .default_value = "last"},
+    {"batch", OPTION_INT, offsetof(values, batch), "images per batch", .low = 1, .high = 65536,
      .default_value = "128"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
     {0}};
@@ -102,11 +102,10 @@ done:
     return status;
 }
 
-static const char about[] = "Evaluates the model of a run on the test images of its data, or of "
-                            "others with the same classes. With --image-size the "
-                            "images are resized, a position embedding is interpolated (bicubic), "
-                            "and the 2-D SSM's kernels are computed for the new "
-                            "grid.";
+static const char about[] =
+    "Evaluates the model of a run on the test images of its data, or of other data with the "
+    "same classes. With --image-size the images are resized, a position embedding is "
+    "interpolated (bicubic), and the kernels of the 2-D SSM are computed for the new grid.";
 
 const command command_eval = {
     "eval", "loss and accuracy of a trained model", about, options, check_values, run, 0};

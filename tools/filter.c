@@ -23,22 +23,23 @@ typedef struct values {
 
 static const option options[] = {
     {"IMAGE", OPTION_STRING, offsetof(values, image),
-     "the picture to read: PNG or JPEG, grey or colour", .positional = 1},
-    {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png",
-     .value = "FILE", .letter = 'o', .required = 1},
+     "picture to read: PNG or JPEG, grey or colour", .positional = 1},
+    {"output", OPTION_STRING, offsetof(values, output), "picture to write, .png", .value = "FILE",
+     .letter = 'o', .required = 1},
     {"angle", OPTION_DOUBLE, offsetof(values, angle),
-     "where the trail goes, in degrees: 0 right, 90 down, 180 left (45 when not given)", .low = 0,
+     "direction of the trail in degrees: 0 right, 90 down, 180 left (45 when not given)", .low = 0,
      .high = 180},
     {"length", OPTION_DOUBLE, offsetof(values, length),
      "mean length of the trail in pixels (40 when not given)", .low = 1, .high = 100000},
     {"mix", OPTION_DOUBLE, offsetof(values, mix),
-     "share of the trail in the result (0.7 when not given)", .low = 0, .high = 1},
+     "weight of the trail in the result, from 0 to 1 (0.7 when not given)", .low = 0, .high = 1},
     {"config", OPTION_STRING, offsetof(values, config),
-     "a layer from a JSON file instead of the trail", .value = "FILE"},
+     "run the layer in this JSON file instead of the trail", .value = "FILE"},
     {"init", OPTION_CHOICE, offsetof(values, init), "with --config: initial parameters",
      .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed),
-     "with --config: of the parameters; instead of the one in FILE", .low = 0, .high = INT_MAX},
+     "with --config: random seed of the parameters, instead of the one in FILE", .low = 0,
+     .high = INT_MAX},
     {"in-memory", OPTION_FLAG, offsetof(values, in_memory),
      .help = "load the whole picture; needed by directions that look at rows below"},
     {0}};
@@ -52,13 +53,12 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                     text_path(o->output));
     if (o->config && !(isnan(o->angle) && isnan(o->length) && isnan(o->mix)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--%s is about the trail and does not go with --config",
+                    "--%s is for the trail and cannot be combined with --config",
                     !isnan(o->angle)    ? "angle"
                     : !isnan(o->length) ? "length"
                                         : "mix");
     if (!o->config && (o->init || o->seed != OPTION_UNSET))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s goes only with --config",
-                    o->init ? "init" : "seed");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s needs --config", o->init ? "init" : "seed");
     return SSM2D_OK;
 }
 
@@ -69,13 +69,14 @@ typedef struct job {
     image_reader *reader;
     image_writer *writer;
     ssm2d_config config;
-    /* the layer has one more channel, which is 1 everywhere; the others are divided by it */
+    /* the layer has one more channel, whose input is 1 everywhere; the output of the others is
+     * divided by its output, which is the weight that lies inside the picture */
     int coverage;
     double *params;
     uint8_t *bytes; /* one row of the picture */
 } job;
 
-/* The next row of the picture into u[cols][channels], 0 to 1. */
+/* Reads the next row of the picture into u[cols][channels], from 0 to 1. */
 static ssm2d_status read_row(const job *j, double *u, ssm2d_error *error)
 {
     ssm2d_status status = image_read_row(j->reader, j->bytes, error);
@@ -95,8 +96,7 @@ static ssm2d_status write_row(const job *j, const double *y, size_t row, ssm2d_e
             double value = j->coverage ? y[c] / y[j->info.channels] : y[c];
             if (!isfinite(value))
                 return fail(error, SSM2D_ERROR_ARGUMENT,
-                            "row %zu: the layer's output grew beyond all numbers: use norm relaxed",
-                            row);
+                            "row %zu: the layer's output is not finite: use norm relaxed", row);
             *to++ = (uint8_t)lround(255 * (value < 0 ? 0 : value > 1 ? 1 : value));
         }
     return image_write_row(j->writer, j->bytes, error);
@@ -128,7 +128,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* ---- the two ways ---------------------------------------------------------------------------- */
+/* ---- row by row, or the whole picture at once ------------------------------------------------ */
 
 static ssm2d_status run_stream(job *j, ssm2d_error *error)
 {
@@ -140,9 +140,8 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
     for (int r = 0; r < j->config.directions; r++)
         if (config_flip(&j->config, r).rows)
             return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                        "%s: direction %d of %d looks at rows below, not read yet: use "
-                        "--in-memory, or directions 1, or 2 with "
-                        "pair columns",
+                        "%s: direction %d of %d looks at rows below, which are not read yet: use "
+                        "--in-memory, or directions 1, or 2 with pair columns",
                         text_path(j->options->config), r + 1, j->config.directions);
     double *u = mem_alloc(j->context, numbers * sizeof *u),
            *y = mem_alloc(j->context, numbers * sizeof *y);
@@ -183,7 +182,7 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
     ssm2d_status status;
     plan_options.rows = j->info.rows;
     plan_options.cols = j->info.cols;
-    plan_options.type = SSM2D_DOUBLE; /* in double, both ways round to the same bytes */
+    plan_options.type = SSM2D_DOUBLE; /* so that both ways round to the same bytes */
     plan_options.inference = 1;
     if ((status = ssm2d_plan_create(j->context, &j->config, &plan_options, &plan, error)))
         goto done;
@@ -236,24 +235,20 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Runs a layer over a picture while it is decoded, row by row: memory does not depend on the "
-    "picture's height. "
-    "Each channel, 0 to 1, is a channel of the layer; what comes out is cut to 0 to 1 and written "
-    "as a PNG.\n"
+    "Runs a layer over a picture while it is decoded, row by row: memory does not depend on "
+    "the picture's height. Each channel of the picture, scaled to 0..1, is a channel of the "
+    "layer; the output is clamped to 0..1 and written as a PNG.\n"
     "\n"
-    "Without --config the layer is a soft motion blur: every pixel leaves a trail that fades and "
-    "widens in one "
-    "direction. Its weights are positive and their sum is 1, counted over what lies inside the "
-    "picture, so that "
-    "brightness stays and borders do not darken.\n"
+    "Without --config the layer is a soft motion blur: every pixel leaves a trail that fades "
+    "and widens in one direction. Its weights are positive, and those inside the picture add "
+    "up to 1, so that brightness is kept and borders do not darken.\n"
     "\n"
-    "--config takes the fields below, init and seed from a JSON file, such as\n"
+    "--config reads the fields below, init and seed from a JSON file, such as\n"
     "\n"
     "  {\"directions\": 2, \"pair\": \"columns\", \"norm\": \"relaxed\", \"seed\": 3}\n"
     "\n"
-    "One pass over the rows serves the directions that look up: directions 1, and 2 with pair "
-    "columns. Others need "
-    "--in-memory.";
+    "One pass over the rows is enough for directions that look upwards: directions 1, and 2 "
+    "with pair columns. Others need --in-memory.";
 
 const command command_filter = {"filter",
                                 "run a layer over a PNG or JPEG of any size",

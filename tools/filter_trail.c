@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The raw parameter whose sigmoid is a; 0 and 1 themselves are out of reach. */
+/* The raw parameter whose sigmoid is a; a is kept away from 0 and 1, which no parameter reaches. */
 static double raw_of(double a)
 {
     a = fmin(fmax(a, 1e-9), 1 - 1e-9);
@@ -26,7 +26,7 @@ ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail
                                 ssm2d_error *error)
 {
     ssm2d_config c = ssm2d_config_default();
-    /* needs the direction that has its columns flipped; the plain one then counts for nothing */
+    /* trails to the left use the direction with flipped columns; the other one then has C = 0 */
     int left = trail->angle > 90;
     double radians = (left ? 180 - trail->angle : trail->angle) * 0.017453292519943295;
     double f = cos(radians) / (cos(radians) + sin(radians));

@@ -7,12 +7,12 @@
 
 typedef struct filter_trail {
     double angle;  /* degrees: 0 to the right, 90 down, 180 to the left */
-    double length; /* mean, in pixels */
-    double mix;    /* weight of the trail; the rest is the picture itself */
+    double length; /* mean length in pixels */
+    double mix;    /* weight of the trail; the picture itself has weight 1 - mix */
 } filter_trail;
 
-/* The configuration for so many channels, all treated alike, and the parameters (give them back
- * with mem_free). */
+/* Makes the configuration and the parameters of a layer that treats all channels alike. The caller
+ * frees *params with mem_free. */
 ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail *trail,
                                 int channels, ssm2d_config *config, double **params,
                                 ssm2d_error *error);

@@ -4,7 +4,7 @@
 
 enum { WIDTH = 79, HELP_COLUMN = 24 };
 
-/* Prints a word after what is there, in a new line when this one is full. */
+/* Prints a word after the text so far, on a new line when this one is full. */
 static void put_word(FILE *out, const char *word, size_t length, int indent, int *column)
 {
     if (*column > indent && *column + 1 + (int)length > WIDTH) {
@@ -18,7 +18,7 @@ static void put_word(FILE *out, const char *word, size_t length, int indent, int
     *column += (int)length;
 }
 
-/* Prints words from column *column on, going on at `indent` when a line is full. */
+/* Prints words from column *column on; further lines start at column `indent`. */
 static void wrap(FILE *out, const char *text, size_t length, int indent, int *column)
 {
     const char *end = text + length;
@@ -32,7 +32,8 @@ static void wrap(FILE *out, const char *text, size_t length, int indent, int *co
     }
 }
 
-/* Lines of text are paragraphs to be wrapped, but for those that begin with a blank. */
+/* Prints paragraphs, one per line of text, wrapped; a line that starts with a space is kept as it
+ * is. */
 static void paragraphs(FILE *out, const char *text)
 {
     while (*text) {
@@ -61,7 +62,7 @@ static const char *value_name(const option *o)
     return NULL;
 }
 
-/* A name, and from the help column on, what it is. Leaves *column after the text. */
+/* Prints a name, and its help from the help column on. Sets *column to the end of the text. */
 static void entry(FILE *out, const char *left, const char *help, int *column)
 {
     *column = fprintf(out, "%s", left);
@@ -196,7 +197,7 @@ void help_parts(FILE *out, const command *c)
 void help_overall(FILE *out, const command *const *commands)
 {
     fprintf(out,
-            "ssm2d %s: the 2-D state-space layer on ordinary processors\n\n"
+            "ssm2d %s: the 2-D state-space layer and vision transformers on CPUs\n\n"
             "usage: ssm2d COMMAND [options]\n"
             "       ssm2d COMMAND --help\n"
             "       ssm2d --help | --version\n\ncommands:\n",
@@ -205,8 +206,8 @@ void help_overall(FILE *out, const command *const *commands)
         fprintf(out, "  %-14s%s\n", (*commands)->name, (*commands)->summary);
     fputs("\noptions of every command:\n", out);
     option_table(out, common_options, 0);
-    fputs("\nOptions are written --name value or --name=value; -- ends them.\n"
-          "Exit codes: 0 done, 1 failed, 2 wrong usage.\n\n"
+    fputs("\nOptions are written --name value or --name=value; -- ends the options.\n"
+          "Exit codes: 0 success, 1 failure, 2 wrong usage.\n\n"
           "environment:\n"
           "  SSM2D_CPU     the instruction set to use: baseline, avx2 or avx512\n"
           "                (default: the best the machine has)\n",

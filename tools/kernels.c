@@ -1,6 +1,7 @@
 /* ssm2d kernels - pictures of kernels: the paper's Figure 2, and the kernels and the receptive
  * field of a layer. */
 #include "command.h"
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "draw/canvas.h"
@@ -20,7 +21,7 @@ typedef struct values {
     int figure2;
 } values;
 
-enum { MOST_PANELS = 32, MOST_DIRECTIONS = 4, TITLE = 48, STANDARD_SIDE = 20 };
+enum { MAX_PANELS = 32, MAX_DIRECTIONS = 4, TITLE = 48, DEFAULT_SIDE = 20 };
 
 static const char *scale_at(int i)
 {
@@ -29,32 +30,33 @@ static const char *scale_at(int i)
 }
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, whose model is drawn",
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run: draw the kernels of its model",
      .positional = 1, .optional = 1},
-    {"output", OPTION_STRING, offsetof(values, output), "the picture to write, .png or .svg",
+    {"output", OPTION_STRING, offsetof(values, output), "picture to write, .png or .svg",
      .value = "FILE", .letter = 'o', .required = 1},
     {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
     {"draws", OPTION_INT, offsetof(values, draws),
-     "Figure 2: how many draws of parameters, one column each (5 when not given)", .low = 1,
-     .high = MOST_PANELS},
+     "Figure 2: number of random draws of parameters, one column each (5 when not given)", .low = 1,
+     .high = MAX_PANELS},
     {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file",
      .value = "FILE"},
     {"channels", OPTION_INT, offsetof(values, channels),
-     "how many channels to show (when not given the first 4; of a run one for each system, 8 at "
-     "most)",
-     .low = 1, .high = MOST_PANELS},
+     "number of channels to show (when not given: 4; for a run one per system, at most 8)",
+     .low = 1, .high = MAX_PANELS},
     {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters",
      .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed),
-     "of the parameters; instead of the one in FILE, else 0", .low = 0, .high = INT_MAX},
+     "random seed of the parameters, instead of the one in FILE (default: 0)", .low = 0,
+     .high = INT_MAX},
     {"rows", OPTION_INT, offsetof(values, rows),
-     "of a kernel (20 when not given; of a run its grid)", .low = 1, .high = 1024},
-    {"cols", OPTION_INT, offsetof(values, cols), "of a kernel, likewise", .low = 1, .high = 1024},
+     "rows of a kernel (when not given: 20; for a run those of its grid)", .low = 1, .high = 1024},
+    {"cols", OPTION_INT, offsetof(values, cols), "columns of a kernel, likewise", .low = 1,
+     .high = 1024},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "run: those after the latest epoch, or the best", .default_value = "last",
+     "run: weights of the latest or the best epoch", .default_value = "last",
      .choice = run_weights_at},
     {"scale", OPTION_CHOICE, offsetof(values, scale),
-     "of the colours: each panel its own, or one for all kernels", .default_value = "panel",
+     "colour scale: one for each panel, or one shared by all kernels", .default_value = "panel",
      .choice = scale_at},
     {0}};
 
@@ -64,23 +66,23 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     ssm2d_status status = canvas_check(o->output, error);
     if (status) return status;
     if (o->run && (o->figure2 || o->config || o->init || o->seed != OPTION_UNSET))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s does not go with the folder of a run",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s cannot be combined with the folder of a run",
                     o->figure2  ? "figure2"
                     : o->config ? "config"
                     : o->init   ? "init"
                                 : "seed");
     if (o->figure2 && (o->config || o->init || o->channels != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--%s is about a layer and does not go with --figure2",
+                    "--%s is for drawing a layer and cannot be combined with --figure2",
                     o->config ? "config"
                     : o->init ? "init"
                               : "channels");
     if (!o->figure2 && o->draws != OPTION_UNSET)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--draws goes only with --figure2");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--draws needs --figure2");
     return SSM2D_OK;
 }
 
-/* kernel[directions][channels][rows][cols] of a layer with these parameters. */
+/* Computes kernel[directions][channels][rows][cols] of a layer with these parameters. */
 static ssm2d_status kernels_of(ssm2d_context *context, const ssm2d_config *config, const values *o,
                                const double *params, double *kernel, ssm2d_error *error)
 {
@@ -119,9 +121,9 @@ static const char *scale_note(const values *o)
 
 /* ---- Figure 2 -------------------------------------------------------------------------------- */
 
-/* Freshly initialised a are near 1/2, and every kernel a dot in the corner. Those of the figure
- * reach across the grid: raw A is spread from N(0, 0.2^2) to N(3, 1.5^2), a mostly between 0.8 and
- * 1. */
+/* Makes kernels that reach across the grid, as in the figure. With initial parameters the
+ * coefficients a = sigmoid(A) are near 1/2, and a kernel is a dot in the corner. So the raw A are
+ * spread from N(0, 0.2^2) to N(3, 1.5^2), which puts a mostly between 0.8 and 1. */
 static void spread_a(const ssm2d_config *config, double *params)
 {
     ssm2d_param a;
@@ -135,9 +137,9 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     static const char *const row_titles[2] = {"before: half", "after: paper"};
     int draws = o->draws == OPTION_UNSET ? 5 : (int)o->draws;
     size_t cells = (size_t)o->rows * (size_t)o->cols;
-    heat_panel panels[2 * MOST_PANELS];
-    char titles[MOST_PANELS][TITLE], note[512];
-    const char *col_titles[MOST_PANELS];
+    heat_panel panels[2 * MAX_PANELS];
+    char titles[MAX_PANELS][TITLE], note[512];
+    const char *col_titles[MAX_PANELS];
     double *params = NULL;
 
     layer_setup setup = layer_setup_default();
@@ -183,8 +185,8 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
 
 /* ---- a layer --------------------------------------------------------------------------------- */
 
-/* field[2*rows-1][2*cols-1]: |dy[centre]/du| by offset from the centre, averaged over channels;
- * without the LayerNorm. */
+/* Computes field[2*rows-1][2*cols-1]: |dy[centre]/du| by offset from the centre, averaged over
+ * channels, before the LayerNorm. */
 static void receptive_field(const ssm2d_config *c, const values *o, const double *params,
                             const double *kernel, double *field)
 {
@@ -201,8 +203,8 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
             for (int h = 0; h < c->channels; h++) {
                 double tap = skip && !di && !dj ? skip[h] : 0;
                 for (int r = 0; r < c->directions; r++) {
-                    /* A direction sees what lies above and to the left; flipped, below or to the
-                     * right. */
+                    /* a direction sees what is above and to the left; flipped, below or to the
+                     * right */
                     flip f = config_flip(c, r);
                     int p = f.rows ? di : -di, q = f.cols ? dj : -dj;
                     if (p >= 0 && q >= 0)
@@ -222,7 +224,7 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
     snprintf(note, size,
              "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] "
              "is at the bottom left.\n%s\n"
-             "Receptive field: |dy/du| by offset from the output's place, averaged over "
+             "Receptive field: |dy/du| by offset from the output's position, averaged over "
              "channels%s; logarithmic scale.",
              s->config.channels, s->config.channels == 1 ? "" : "s",
              layer_field_text(&s->config, "norm", norm, sizeof norm),
@@ -233,15 +235,15 @@ static void describe(const layer_setup *s, const values *o, char *note, size_t s
 
 static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
-    /* by whether rows, columns are */
+    /* by whether rows and columns are flipped */
     static const char *const flip_titles[2][2] = {{"not flipped", "cols flipped"},
                                                   {"rows flipped", "both flipped"}};
     layer_setup setup = layer_setup_default();
     size_t cells = (size_t)o->rows * (size_t)o->cols;
     size_t field_cells = (2 * (size_t)o->rows - 1) * (2 * (size_t)o->cols - 1);
-    heat_panel panels[MOST_DIRECTIONS * MOST_PANELS];
-    char titles[MOST_PANELS][TITLE], note[512];
-    const char *col_titles[MOST_PANELS], *row_titles[MOST_DIRECTIONS];
+    heat_panel panels[MAX_DIRECTIONS * MAX_PANELS];
+    char titles[MAX_PANELS][TITLE], note[512];
+    const char *col_titles[MAX_PANELS], *row_titles[MAX_DIRECTIONS];
     double *params = NULL, *kernel = NULL, *field = NULL;
     ssm2d_status status = SSM2D_OK;
 
@@ -252,7 +254,7 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     if ((status = layer_setup_params(context, &setup, &params, error))) return status;
     int channels = setup.config.channels, directions = setup.config.directions;
     int shown = o->channels != OPTION_UNSET ? (int)o->channels : 4;
-    if (shown > channels) shown = channels;
+    shown = min_int(shown, channels);
     kernel = mem_alloc(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
     field = mem_alloc(context, field_cells * sizeof *field);
     if (!kernel || !field) {
@@ -317,27 +319,24 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 {
     values o = *(const values *)v;
     if (o.run) return draw_run(context, &o, error);
-    if (o.rows == OPTION_UNSET) o.rows = STANDARD_SIDE;
-    if (o.cols == OPTION_UNSET) o.cols = STANDARD_SIDE;
+    if (o.rows == OPTION_UNSET) o.rows = DEFAULT_SIDE;
+    if (o.cols == OPTION_UNSET) o.cols = DEFAULT_SIDE;
     return o.figure2 ? draw_figure2(context, &o, error) : draw_layer(context, &o, error);
 }
 
 static const char about[] =
-    "Draws the kernels of a layer, one row per direction and one column per channel, and beside "
-    "them its effective "
-    "receptive field: how much each place of the input moves an output. The layer is the library's "
-    "default, or the "
-    "one in --config: a JSON object with any of the fields below, init and seed, such as\n"
+    "Draws the kernels of a layer, one row per direction and one column per channel, and "
+    "beside them its effective receptive field: how strongly an output depends on each "
+    "position of the input. The layer is the library's default, or the one in --config: a "
+    "JSON object with any of the fields below, init and seed, such as\n"
     "\n"
     "  {\"channels\": 8, \"directions\": 4, \"norm\": \"relaxed\", \"seed\": 1}\n"
     "\n"
-    "With the folder of a run it draws what its model has learned: one row per block and one "
-    "column per channel, all "
-    "directions together.\n"
+    "With the folder of a run, draws the kernels that its model has learned: one row per "
+    "block and one column per channel, all directions together.\n"
     "\n"
     "--figure2 draws kernels of the same random parameters before the relaxation (norm half, "
-    "above) and after it "
-    "(norm paper, below).";
+    "above) and after it (norm paper, below).";
 
 const command command_kernels = {"kernels",
                                  "draw kernels and receptive fields as heat maps",

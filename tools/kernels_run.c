@@ -11,7 +11,7 @@
 
 enum { TITLE = 48, DEFAULT_SHOWN = 8 };
 
-/* The kernels of one mixer of a model: so many of its channels. */
+/* The kernels of one mixer of a model, for the first `shown` channels. */
 typedef struct block_kernels {
     const param_block *block;
     int rows, cols; /* of a causal kernel */
@@ -64,8 +64,8 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     snprintf(title, sizeof title, "Kernels learned by %s on %.120s", m->settings.model.model->name,
              m->settings.options.data);
     snprintf(note, sizeof note,
-             "Weight of the input at each offset from the output's place, all directions together, "
-             "without D. Colours: %s.",
+             "Weight of the input at each offset from the output's position, all directions "
+             "together, without D. Colours: %s.",
              what->shared_scale ? "one scale for all" : "each panel on its own scale");
     heat_figure figure = {.title = title,
                           .note = note,
@@ -82,7 +82,8 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     return status;
 }
 
-/* As many channels as were asked for, or have kernels of their own, in the block with the fewest. */
+/* The number of channels to show: as many as asked for, or as have kernels of their own, but no
+ * more than the block with the fewest has. */
 static int channels_shown(const kernels_run *what, const run_model *m)
 {
     const mixer_config *mixed = &m->settings.model.mixer;
@@ -104,7 +105,7 @@ ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, s
     const mixer *kind = m.settings.model.mixer.kind;
     if (!kind->kernel) {
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: its model has no kernels to draw: its mixer is %s",
+                      "%s: the model has no kernels to draw: its mixer is %s",
                       text_path(what->folder), kind->name);
         goto done;
     }

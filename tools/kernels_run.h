@@ -7,11 +7,12 @@
 typedef struct kernels_run {
     const char *folder, *output;
     run_file weights;
-    int rows, cols; /* of a causal kernel; 0: the grid of the model */
-    int channels;   /* how many to show; 0: one for each system, 8 at most */
+    int rows, cols; /* of a causal kernel; 0: the model's grid */
+    int channels;   /* how many to show; 0: one for each system, at most 8 */
     int shared_scale;
 } kernels_run;
 
+/* Draws the kernels of a run's model to what->output. */
 ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, ssm2d_error *error);
 
 #endif

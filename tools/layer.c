@@ -28,16 +28,16 @@ static const option options[] = {
     {"CASE_DIR", OPTION_STRING, offsetof(values, folder), "folder with case.json and the arrays",
      .positional = 1},
     {"out", OPTION_STRING, offsetof(values, out),
-     "folder to write the results to; made when it is not there", .value = "DIR", .letter = 'o'},
-    {"algo", OPTION_CHOICE, offsetof(values, algo), "how to compute", .default_value = "auto",
+     "folder to write the results to; created if it does not exist", .value = "DIR", .letter = 'o'},
+    {"algo", OPTION_CHOICE, offsetof(values, algo), "algorithm", .default_value = "auto",
      .choice = algorithm_at},
-    {"precision", OPTION_CHOICE, offsetof(values, precision), "numbers to compute in",
+    {"precision", OPTION_CHOICE, offsetof(values, precision), "type of the numbers",
      .default_value = "double", .value = "TYPE", .choice = precision_at},
     {"check", OPTION_FLAG, offsetof(values, check),
      .help = "compare with the expected arrays in CASE_DIR"},
     {0}};
 
-/* One result: what it is called, its shape, its numbers. */
+/* An array of results, of the job's type. */
 typedef struct result {
     char name[32];
     int rank;
@@ -45,20 +45,21 @@ typedef struct result {
     void *data;
 } result;
 
-enum { MOST_RESULTS = 16 };
+enum { MAX_RESULTS = 16 };
 
 typedef struct job {
     ssm2d_context *context;
     const values *options;
     layer_case input;
     ssm2d_type type;
-    size_t number; /* bytes of one */
+    size_t number; /* bytes of one number of this type */
     void *params, *u, *dy, *dparams;
-    result results[MOST_RESULTS];
+    result results[MAX_RESULTS];
     int count;
 } job;
 
-/* A copy of n doubles in the type of the job, or zeros when from is NULL. */
+/* Returns a copy of n doubles in the job's type, or zeros when from is NULL; NULL without
+ * memory. */
 static void *typed(const job *j, const double *from, size_t n)
 {
     void *copy = mem_alloc(j->context, n * j->number);
@@ -167,7 +168,7 @@ static ssm2d_status write_results(const job *j, ssm2d_error *error)
     return status;
 }
 
-/* One line for one array; *beyond counts those that are wrong. */
+/* Compares one array with the expected one and prints a line; *beyond counts failures. */
 static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm2d_error *error)
 {
     double tolerance = j->type == SSM2D_DOUBLE ? 1e-11 : 3e-5, largest = 0, difference = 0;
@@ -187,11 +188,11 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     for (size_t i = 0; i < r->count; i++) {
         double d = fabs(number_at(j, r->data, i) - reference[i]);
         largest = fmax(largest, fabs(reference[i]));
-        if (!(d <= difference)) difference = d; /* keeps what is not a number */
+        if (!(d <= difference)) difference = d; /* true for NaN too, which then stays */
         if (isnan(difference)) break;
     }
     mem_free(j->context, reference);
-    /* What should be zero everywhere has no scale: the difference itself counts. */
+    /* an array of zeros has no scale: the difference itself counts */
     double relative = largest > 0 ? difference / largest : difference;
     int good = relative <= tolerance;
     *beyond += !good;
@@ -224,7 +225,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && beyond)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance",
                       text_path(j.options->folder), beyond, j.count);
-    /* the others are parts of dparams */
+    /* the first four own their data; the others are parts of dparams */
     for (int i = 0; i < j.count && i < 4; i++) mem_free(context, j.results[i].data);
     mem_free(context, j.params);
     mem_free(context, j.u);
@@ -234,18 +235,16 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     return status;
 }
 
-static const char about[] = "Runs one case of the layer: CASE_DIR/case.json is the configuration, "
-                            "one .npy per parameter (D is omega.npy), "
-                            "u.npy the input and dy.npy the loss's gradient for the output, both "
-                            "(batch, channels, rows, columns).\n"
-                            "\n"
-                            "Writes to DIR: K, the kernels (directions, channels, rows, columns); "
-                            "y, the output; and the gradients dK, du and "
-                            "d<name> for every parameter.\n"
-                            "\n"
-                            "--check prints one line per array and fails when one is farther from "
-                            "the expected array in CASE_DIR than 1e-11 "
-                            "(double) or 3e-5 (float) of its largest value.";
+static const char about[] =
+    "Runs one case of the layer: CASE_DIR/case.json is the configuration; there is one .npy "
+    "file per parameter (D is omega.npy); u.npy is the input and dy.npy the gradient of the "
+    "loss with respect to the output, both (batch, channels, rows, columns).\n"
+    "\n"
+    "Writes to DIR: K, the kernels (directions, channels, rows, columns); y, the output; and "
+    "the gradients dK, du and d<name> for every parameter.\n"
+    "\n"
+    "--check prints one line per array, and fails when an array differs from the expected one "
+    "in CASE_DIR by more than 1e-11 (double) or 3e-5 (float) of its largest value.";
 
 const command command_layer = {"layer",
                                "run the bare layer on arrays in files: results, gradients",

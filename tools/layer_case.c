@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SIDE = 1 << 20, PATH = 4096 };
+enum { MAX_SIDE = 1 << 20, PATH = 4096 };
 
 static const char *const other_keys[] = {"kind", "name", "seed",   "batch",
                                          "L1",   "L2",   "arrays", NULL};
@@ -60,11 +60,11 @@ static ssm2d_status read_config(const ssm2d_context *context, layer_case *c, ssm
                       text_path(path), text_show(kind, strlen(kind), shown, sizeof shown));
         goto done;
     }
-    if ((status = json_get_int(path, root, "batch", JSON_REQUIRED, 1, MOST_SIDE, &batch, error)))
+    if ((status = json_get_int(path, root, "batch", JSON_REQUIRED, 1, MAX_SIDE, &batch, error)))
         goto done;
-    if ((status = json_get_int(path, root, "L1", JSON_REQUIRED, 1, MOST_SIDE, &rows, error)))
+    if ((status = json_get_int(path, root, "L1", JSON_REQUIRED, 1, MAX_SIDE, &rows, error)))
         goto done;
-    if ((status = json_get_int(path, root, "L2", JSON_REQUIRED, 1, MOST_SIDE, &cols, error)))
+    if ((status = json_get_int(path, root, "L2", JSON_REQUIRED, 1, MAX_SIDE, &cols, error)))
         goto done;
     if ((status = layer_config_from_json(path, root, other_keys, &c->config, error))) goto done;
     ssm2d_error why;
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-/* Reads one array of the case into out[offset..], as double. */
+/* Reads one array of the case into out, as double. */
 static ssm2d_status read_into(const ssm2d_context *context, const layer_case *c, const char *name,
                               int rank, const size_t *shape, double *out, ssm2d_error *error)
 {
@@ -91,8 +91,8 @@ static ssm2d_status read_into(const ssm2d_context *context, const layer_case *c,
     return SSM2D_OK;
 }
 
-/* The file's own size bounds what is allocated for an array: it is read before anything is made as
- * large as case.json says. */
+/* Reads u or dy. The array is read before anything is allocated for the sizes in case.json, so that
+ * a wrong size costs no more memory than the file has. */
 static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const char *name,
                               double **out, ssm2d_error *error)
 {

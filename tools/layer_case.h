@@ -13,24 +13,26 @@ typedef struct layer_case {
     const char *folder;
     ssm2d_config config;
     size_t batch, rows, cols;
-    size_t params_count, grid_count; /* numbers in all parameters; in u */
-    double *params, *u, *dy;         /* taken from the context */
+    size_t params_count, grid_count; /* elements of all parameters; of u */
+    double *params, *u, *dy;         /* freed by layer_case_free */
 } layer_case;
 
-/* Reads and checks everything. Give it back with layer_case_free, whatever happened. */
+/* Reads and checks all files. The caller calls layer_case_free, after a failure as well. */
 ssm2d_status layer_case_read(const ssm2d_context *context, const char *folder, layer_case *c,
                              ssm2d_error *error);
 void layer_case_free(const ssm2d_context *context, layer_case *c);
 
-/* What a parameter's file is called, without .npy. */
+/* Returns the name of a parameter's file without .npy. */
 const char *layer_case_file(const ssm2d_param *param);
-/* Reads folder/prefix+name.npy and refuses another shape. */
+/* Reads the array in folder/PREFIXNAME.npy, which the caller frees with npy_free; refuses an array
+ * of another shape. */
 ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, const char *prefix,
                               const char *name, int rank, const size_t *shape, npy_array *array,
                               ssm2d_error *error);
 
-/* The loss's gradient for each direction's kernel, dkernel[directions][channels][rows][cols], by
- * its definition: a plain correlation of u with the gradient at the convolution's output. */
+/* Computes the gradient of the loss with respect to each direction's kernel,
+ * dkernel[directions][channels][rows][cols], by its definition: a plain correlation of u with the
+ * gradient at the convolution's output. */
 ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, double *dkernel,
                                 ssm2d_error *error);
 

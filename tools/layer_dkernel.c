@@ -1,9 +1,9 @@
-/* The gradient for each direction's kernel, written down as the formula has it, in double:
+/* The gradient with respect to each direction's kernel, computed as the formula says, in double:
  *
- *     dkernel[r,h,p,q] = sum_b sum_ij g'[b,h,i,j] * u'[b,h,i-p,j-q]      u', g': flipped as direction r is
+ *     dkernel[r,h,p,q] = sum_b sum_ij g'[b,h,i,j] * u'[b,h,i-p,j-q]
  *
- * g is the gradient at the output of the convolution: dy, after the LayerNorm's backward when there
- * is one. */
+ * g is the gradient at the output of the convolution: dy, or what the LayerNorm's backward makes of
+ * it. u' and g' are u and g, flipped as direction r flips them. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
@@ -31,8 +31,8 @@ static void correlate(void *arg, size_t task, int worker)
     (void)worker;
     for (size_t p = 0; p < c->rows; p++)
         for (size_t q = 0; q < c->cols; q++) {
-            /* Flipping both arrays is looking from the other side: the pair's places change, their
-             * distance does not. */
+            /* Instead of flipping both arrays, exchange the roles of the two positions: the offset
+             * between them stays the same. */
             size_t g_row = f.rows ? 0 : p, u_row = f.rows ? p : 0, g_col = f.cols ? 0 : q,
                    u_col = f.cols ? q : 0;
             double sum = 0;
@@ -48,7 +48,7 @@ static void correlate(void *arg, size_t task, int worker)
         }
 }
 
-/* g[b,h,cell] from dy, and z, the layer's output before the LayerNorm over channels. */
+/* Computes g[b,h,cell] from dy and z, the layer's output before the LayerNorm over channels. */
 static void layer_norm_backward(const layer_case *c, const double *gamma, const double *z,
                                 double *g)
 {
@@ -75,8 +75,8 @@ static void layer_norm_backward(const layer_case *c, const double *gamma, const 
         }
 }
 
-/* z: the same layer with the LayerNorm left out. The parameters that are left come first in the
- * flat array, as before. */
+/* Computes z: the output of the same layer without the LayerNorm, whose parameters are the last in
+ * the flat array, so that the others stay where they are. */
 static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, double *z,
                                 ssm2d_error *error)
 {

@@ -11,22 +11,22 @@ typedef struct layer_setup {
     uint64_t seed;
 } layer_setup;
 
-/* The i-th way to initialise by name, NULL past the last. */
+/* Returns the name of the i-th ssm2d_init, NULL past the last. */
 const char *layer_init_name(int i);
 
-layer_setup layer_setup_default(void); /* the library's; channels is 0 */
-/* Fields given in the file replace those in *setup. The configuration is not checked: channels may
- * still be open. */
+layer_setup layer_setup_default(void); /* the library's defaults; channels is 0 */
+/* Replaces the fields of *setup that the file gives. The configuration is not checked, as channels
+ * may still be unknown. */
 ssm2d_status layer_setup_read(const ssm2d_context *context, const char *path, layer_setup *setup,
                               ssm2d_error *error);
-/* Options of the command line on top: OPTION_UNSET and NULL change nothing. */
+/* Replaces seed and init by options of the command line; OPTION_UNSET and NULL change nothing. */
 void layer_setup_override(layer_setup *setup, long seed, const char *init);
-/* Checks the configuration and initialises its parameters in double; give them back with
+/* Checks the configuration and initialises its parameters in double; the caller frees *params with
  * mem_free. */
 ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup *setup,
                                 double **params, ssm2d_error *error);
 
-/* What the value of a field of the configuration is called: "relaxed", "16". */
+/* Writes the value of a configuration's field, "relaxed" or "16", to text and returns text. */
 const char *layer_field_text(const ssm2d_config *config, const char *field, char *text,
                              size_t size);
 

@@ -14,10 +14,10 @@ typedef struct values {
 static const option options[] = {
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
     {"keys", OPTION_FLAG, offsetof(values, keys),
-     .help = "print the keys of a configuration instead"},
+     .help = "list the keys of a configuration instead"},
     {0}};
 
-/* The mixers of a model that the paper does not have, with settings on top of the model's. */
+/* The rows for a model that is not in the paper: mixers, and their settings. */
 static const paper_count our_rows[] = {
     {"none", "", 0}, {"ssm2d", "", 0}, {"ssm2d", "values=polar", 0}, {0}};
 
@@ -150,15 +150,14 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
     if (o->json && o->keys)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--json and --keys do not go together");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--json and --keys cannot be combined");
     return SSM2D_OK;
 }
 
-static const char about[] = "Lists every model, plain and with the 2-D SSM (real, complex), with "
-                            "its number of parameters, beside the number that the "
-                            "paper "
-                            "prints. Classes and sizes are the paper's; any of them may be changed "
-                            "in a configuration, whose keys --keys lists.";
+static const char about[] =
+    "Lists every model, plain and with the 2-D SSM (real, complex), with its number of "
+    "parameters beside the number in the paper. Classes and image sizes are the paper's. A "
+    "configuration may change them; --keys lists its keys.";
 
 const command command_models = {
     "models", "list models and their numbers of parameters", about, options, check_values, run, 0};

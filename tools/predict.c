@@ -21,13 +21,13 @@ typedef struct values {
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images), "PNG or JPEG files", .positional = 1},
-    {"top", OPTION_INT, offsetof(values, top), "how many classes to print for each", .low = 1,
-     .high = 1000, .default_value = "3"},
+    {"top", OPTION_INT, offsetof(values, top), "number of classes to print for each image",
+     .low = 1, .high = 1000, .default_value = "3"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
-     "side in pixels, or ROWSxCOLS, when not that of training", .value = "SIZE"},
-    {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "those after the latest epoch, or the best", .choice = run_weights_at,
-     .default_value = "last"},
+     "resize images to this side in pixels, or to ROWSxCOLS; the size of training when not given",
+     .value = "SIZE"},
+    {"weights", OPTION_CHOICE, offsetof(values, weights), "weights of the latest or the best epoch",
+     .choice = run_weights_at, .default_value = "last"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON, one object per line"},
     {0}};
 
@@ -41,7 +41,7 @@ typedef struct job {
     double *probabilities;
 } job;
 
-/* The class that is likeliest of those not shown yet; what was shown has probability -1. */
+/* The likeliest class that was not shown yet; those shown have been set to probability -1. */
 static int next_class(const job *j)
 {
     int best = -1;
@@ -97,7 +97,8 @@ static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* A bad file is told of, and the others are classified all the same. */
+/* Classifies all images; a file that cannot be read is reported, and the others still
+ * classified. */
 static ssm2d_status classify_all(job *j, ssm2d_error *error)
 {
     const word_list *images = &j->options->images;
@@ -158,9 +159,9 @@ done:
 }
 
 static const char about[] =
-    "Classifies images with the model of a run: resizes each to what the model takes, and prints "
-    "the likeliest classes with "
-    "their probabilities. The data that the model was trained on need not be there.";
+    "Classifies images with the model of a run: resizes each image to the model's image size, "
+    "and prints the most likely classes with their probabilities. The data that the model was "
+    "trained on are not needed.";
 
 const command command_predict = {
     "predict", "classify images with a trained model", about, options, check_values, run, 0};

@@ -1,25 +1,19 @@
 #include "progress.h"
 
-#include <stdio.h>
-#include <time.h>
-#include <unistd.h>
+#include "core/clock.h"
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include <stdio.h>
+#include <unistd.h>
 
 progress progress_start(const char *what, size_t total)
 {
-    return (progress){what, total, seconds(), isatty(STDERR_FILENO), 0};
+    return (progress){what, total, clock_seconds(), isatty(STDERR_FILENO), 0};
 }
 
 void progress_show(progress *p, size_t done)
 {
     if (!p->terminal) return;
-    double now = seconds();
+    double now = clock_seconds();
     if (now - p->shown_at < (p->lines ? 0.25 : 1)) return;
     p->shown_at = now;
     p->lines++;

@@ -1,6 +1,7 @@
 /* ssm2d run - a model on arrays in files: logits, the loss for given labels, and its gradient for
  * every parameter. */
 #include "command.h"
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/npy.h"
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_AT_ONCE = 64 }; /* images in a step, when there is no loss over all of them */
+enum { MAX_BATCH = 64 }; /* images at a time, when there is no loss over all of them */
 
 typedef struct values {
     const char *config, *weights, *input, *out, *labels, *grads;
@@ -21,20 +22,21 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"config", OPTION_STRING, offsetof(values, config), "the model, as JSON", .value = "FILE",
-     .required = 1},
-    {"weights", OPTION_STRING, offsetof(values, weights), "its weights, safetensors",
+    {"config", OPTION_STRING, offsetof(values, config), "configuration of the model, JSON",
+     .value = "FILE", .required = 1},
+    {"weights", OPTION_STRING, offsetof(values, weights), "weights of the model, safetensors",
      .value = "FILE", .required = 1},
     {"input", OPTION_STRING, offsetof(values, input),
      "images, .npy (batch, channels, rows, columns)", .value = "FILE", .required = 1},
     {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, classes)",
      .value = "FILE", .required = 1, .letter = 'o'},
     {"labels", OPTION_STRING, offsetof(values, labels),
-     "classes, .npy (batch): the loss is printed", .value = "FILE"},
+     "class of each image, .npy (batch): prints the loss", .value = "FILE"},
     {"grads", OPTION_STRING, offsetof(values, grads),
      "gradients of the loss to write, safetensors; needs --labels", .value = "FILE"},
-    {"seed", OPTION_INT, offsetof(values, seed), "of mixers that the weights do not have", .low = 0,
-     .high = 2147483647, .default_value = "0"},
+    {"seed", OPTION_INT, offsetof(values, seed),
+     "random seed of mixers that the weights do not have", .low = 0, .high = 2147483647,
+     .default_value = "0"},
     {0}};
 
 typedef struct job {
@@ -87,7 +89,7 @@ done:
     return status;
 }
 
-/* Labels as targets: one where the class is, zero elsewhere. */
+/* Reads the labels as targets: 1 for the class, 0 for the others. */
 static ssm2d_status read_labels(job *j, ssm2d_error *error)
 {
     const char *path = j->options->labels;
@@ -145,32 +147,33 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* Logits only, in steps of a bounded number of images; the last step may do some of the one before
- * again. */
+/* Computes logits only, in batches of at most MAX_BATCH images. All batches are of the same size;
+ * the last one may overlap with the one before. */
 static ssm2d_status infer(job *j, ssm2d_error *error)
 {
-    const size_t most = j->batch < MOST_AT_ONCE ? j->batch : MOST_AT_ONCE;
+    const size_t batch = min_size(j->batch, MAX_BATCH);
     ssm2d_status status = graph_create(j->context, 0, &j->graph, error);
     if (status) return status;
-    tensor *logits = model_build(j->graph, &j->config, most);
+    tensor *logits = model_build(j->graph, &j->config, batch);
     if ((status = graph_finish(j->graph, logits, error))) return status;
     graph_bind(j->graph, j->params, NULL);
-    for (size_t done = 0; done < j->batch; done += most) {
-        const size_t first = done + most <= j->batch ? done : j->batch - most;
+    for (size_t done = 0; done < j->batch; done += batch) {
+        const size_t first = min_size(done, j->batch - batch);
         graph_find(j->graph, "images")->data = j->images + first * j->pixels;
         graph_forward(j->graph);
-        memcpy(j->logits + first * j->classes, logits->data, most * j->classes * sizeof *j->logits);
+        memcpy(j->logits + first * j->classes, logits->data,
+               batch * j->classes * sizeof *j->logits);
     }
     return SSM2D_OK;
 }
 
-/* Logits and loss of all images in one step, and back when gradients are asked for. */
+/* Computes logits and loss of all images in one batch, and gradients when asked for. */
 static ssm2d_status differentiate(job *j, ssm2d_error *error)
 {
     const size_t shape[] = {j->batch, j->classes};
     ssm2d_status status = graph_create(j->context, j->options->grads != NULL, &j->graph, error);
     if (status) return status;
-    j->graph->random = 0; /* the model as it is, not as it is trained */
+    j->graph->random = 0; /* no stochastic depth */
     tensor *logits = model_build(j->graph, &j->config, j->batch);
     tensor *targets = graph_input(j->graph, "targets", 2, shape);
     tensor *loss = cross_entropy(j->graph, logits, targets);
@@ -181,7 +184,7 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     graph_find(j->graph, "images")->data = j->images;
     targets->data = j->targets;
     graph_forward(j->graph);
-    /* before backward uses the memory again */
+    /* copied now, as backward reuses the memory */
     memcpy(j->logits, logits->data, j->batch * j->classes * sizeof *j->logits);
     printf("loss %.9g\n", (double)loss->data[0]);
     if (!j->options->grads) return SSM2D_OK;
@@ -195,8 +198,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     if (o->grads && !o->labels) return fail(error, SSM2D_ERROR_ARGUMENT, "--grads needs --labels");
     if (o->grads && !strcmp(o->grads, o->out))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--grads and --out are one file, %s: give two",
-                    text_path(o->out));
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--grads and --out are the same file, %s: give two", text_path(o->out));
     return SSM2D_OK;
 }
 
@@ -234,22 +237,19 @@ done:
 }
 
 static const char about[] =
-    "Runs a model on images in a file and writes what comes out for each class. The "
-    "configuration's keys are listed by `ssm2d "
-    "models --keys`; weights have timm's names, so that a published DeiT file will do.\n"
+    "Runs a model on images in a file and writes the logits. The keys of a configuration are "
+    "listed by `ssm2d models --keys`. Weights have timm's names, so that a published DeiT "
+    "file can be used.\n"
     "\n"
-    "Weights without mixers may be used for a model with mixers, which then start from --seed; "
-    "weights made for another image "
-    "size get their position embedding interpolated. Both are said.\n"
+    "Weights without mixers can be used for a model with mixers, which are then initialised "
+    "from --seed. The position embedding of weights for another image size is interpolated. "
+    "Both are reported.\n"
     "\n"
-    "Numbers are taken as they are: images must be normalised as those the model was trained on "
-    "(data.json of a run has mean "
-    "and "
-    "deviation of pixels from 0 to 1).\n"
+    "Images must be normalised already, as those that the model was trained on (data.json of "
+    "a run has the mean and standard deviation of pixels from 0 to 1).\n"
     "\n"
-    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient for every "
-    "parameter, under the names of "
-    "the weights. Nothing random acts: no stochastic depth.";
+    "With --labels, prints the mean cross-entropy; with --grads, writes its gradient with "
+    "respect to every parameter, under the names of the weights. Stochastic depth is off.";
 
 const command command_run = {"run",
                              "run a model on arrays in files: logits, loss, gradients",

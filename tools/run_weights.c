@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { MOST_SIDE = 16384 };
+enum { MAX_SIDE = 16384 };
 
 ssm2d_status image_size_of(const char *text, int size[2], ssm2d_error *error)
 {
@@ -17,9 +17,8 @@ ssm2d_status image_size_of(const char *text, int size[2], ssm2d_error *error)
         size[1] = size[0];
     else if (sscanf(text, "%6dx%6d%n", &size[0], &size[1], &end) != 2 || text[end])
         size[0] = 0;
-    if (size[0] >= 1 && size[1] >= 1 && size[0] <= MOST_SIDE && size[1] <= MOST_SIDE)
-        return SSM2D_OK;
+    if (size[0] >= 1 && size[1] >= 1 && size[0] <= MAX_SIDE && size[1] <= MAX_SIDE) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "--image-size=%s: use a side in pixels, or ROWSxCOLS, each from 1 to %d",
-                text_show(text, strlen(text), said, sizeof said), MOST_SIDE);
+                text_show(text, strlen(text), said, sizeof said), MAX_SIDE);
 }

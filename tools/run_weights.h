@@ -1,4 +1,4 @@
-/* run_weights - which weights of a run a command uses, and for images of which size. */
+/* run_weights - the options --weights and --image-size of commands that use a run. */
 #ifndef SSM2D_TOOLS_RUN_WEIGHTS_H
 #define SSM2D_TOOLS_RUN_WEIGHTS_H
 
@@ -6,15 +6,17 @@
 
 #include <string.h>
 
+/* Returns the i-th name of --weights, NULL past the last. */
 static inline const char *run_weights_at(int i)
 {
     static const char *const names[] = {"last", "best", NULL};
     return names[i];
 }
 
-/* 32, or 24x40: rows and columns. NULL: 0, as in training. */
+/* Parses --image-size: 32, or 24x40 for rows and columns. NULL gives 0: the size of training. */
 ssm2d_status image_size_of(const char *text, int size[2], ssm2d_error *error);
 
+/* Returns the run's file for a name of --weights. */
 static inline run_file run_weights_file(const char *name)
 {
     return strcmp(name, "best") ? RUN_MODEL : RUN_BEST;

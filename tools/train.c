@@ -1,4 +1,4 @@
-/* ssm2d train - trains a model on a data set, or goes on with a run; the settings are those of
+/* ssm2d train - trains a model on a data set, or resumes a run; the settings are those of
  * src/train/options.def. */
 #include "command.h"
 #include "core/status.h"
@@ -20,9 +20,9 @@ typedef struct values {
 #undef OPTION
 } values;
 
-_Static_assert(sizeof(values) <= COMMAND_VALUES, "the frame has too little room for the values");
+_Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small for the values");
 
-/* What a value is called in --help. */
+/* Names of values in --help. */
 #define TEXT   "TEXT"
 #define INT    "N"
 #define REAL   "X"
@@ -32,17 +32,17 @@ static const option options[] = {
     {"out", OPTION_STRING, offsetof(values, out),
      "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN", .letter = 'o'},
     {"resume", OPTION_STRING, offsetof(values, resume),
-     "go on with this run, with its own settings; --data says where its images are now, --epochs "
-     "makes it longer",
+     "resume this run, with its own settings; --data may say where its images are now, --epochs "
+     "may make it longer",
      .value = "RUN"},
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
-     .help = "replace a run that is in --out already"},
-    {"model", OPTION_STRING, offsetof(values, model), "see ssm2d models (default: vit-mini)",
-     .value = "NAME"},
+     .help = "replace the run in --out, if there is one"},
+    {"model", OPTION_STRING, offsetof(values, model),
+     "a model, see ssm2d models (default: vit-mini)", .value = "NAME"},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "what mixes patches inside a block: ssm2d or none (default: ssm2d)", .value = "NAME"},
+     "the mixer inside a block: ssm2d or none (default: ssm2d)", .value = "NAME"},
     {"config", OPTION_STRING, offsetof(values, config),
-     "settings from a JSON file, before all others", .value = "FILE"},
+     "JSON file of settings, which the options replace", .value = "FILE"},
     {"set", OPTION_LIST, offsetof(values, set),
      "any setting, such as mixer.directions=2; may be repeated", .value = "KEY=VALUE"},
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
@@ -72,8 +72,7 @@ static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_er
     return status;
 }
 
-/* What the command line says, on top of s. */
-/* The model's name comes first, as it says what all other keys of a model begin with. */
+/* Sets the model, which comes before all other settings, as it resets the keys of a model. */
 static ssm2d_status set_model(const values *o, train_settings *s, int *is_set, ssm2d_error *error)
 {
     const char *name = o->model, *where = "--model", *value;
@@ -87,6 +86,7 @@ static ssm2d_status set_model(const values *o, train_settings *s, int *is_set, s
     return name ? train_settings_set(s, where, "model", name, error) : SSM2D_OK;
 }
 
+/* Sets what the command line gives, but for the model. */
 static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
@@ -100,7 +100,7 @@ static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error
     return status;
 }
 
-/* Of a run that goes on. */
+/* Whether an option may be given with --resume. */
 static int may_change(const char *field)
 {
     return !strcmp(field, "data") || !strcmp(field, "epochs");
@@ -136,14 +136,14 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 #undef OPTION
     if (o->resume)
         return other ? fail(error, SSM2D_ERROR_ARGUMENT,
-                            "%s does not go with --resume: a run keeps its settings, but for "
+                            "%s cannot be combined with --resume: a run keeps its settings, except "
                             "--data and --epochs",
                             other)
                      : changes_of(o, &changes, error);
     if (!o->out)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--out is missing: say where the run goes, or --resume RUN");
-    if (o->config) return SSM2D_OK; /* depends on what is in it */
+                    "--out is missing: give the folder of the new run, or --resume RUN");
+    if (o->config) return SSM2D_OK; /* can be checked only with the settings in that file */
     ssm2d_status status = train_settings_default(&s, error);
     if (!status) status = set_model(o, &s, &model_set, error);
     if (!status) status = apply(o, &s, error);
@@ -160,24 +160,24 @@ static void on_signal(int number)
     signalled = 1;
 }
 
-static int stop_asked(void *user)
+static int stop_requested(void *user)
 {
     (void)user;
     return signalled;
 }
 
-/* The first signal is noted; a second one ends the program at once. */
+/* The first signal requests a stop; a second one ends the program at once. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* nobody reads the progress any more: no reason to stop */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is reported as a full disk is */
+    signal(SIGPIPE, SIG_IGN); /* when nobody reads the progress any more, training continues */
+    signal(SIGXFSZ, SIG_IGN); /* so that a limit on the file size is an error, as a full disk is */
 }
 
-static ssm2d_status begin(ssm2d_context *context, const values *o, const train_hooks *hooks,
+static ssm2d_status start(ssm2d_context *context, const values *o, const train_hooks *hooks,
                           train_result *result, ssm2d_error *error)
 {
     train_settings s;
@@ -192,7 +192,7 @@ static ssm2d_status begin(ssm2d_context *context, const values *o, const train_h
     if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
     if (run_exists(o->out))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has a run already: --resume %s goes on with it, --overwrite replaces it",
+                    "%s: has a run already: --resume %s continues it, --overwrite replaces it",
                     text_path(o->out), text_path(o->out));
     return train_begin(context, o->out, &s, hooks, result, error);
 }
@@ -213,52 +213,49 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     train_view view;
     train_result result;
     train_view_open(&view, ssm2d_context_threads(context));
-    train_hooks hooks = {&view,           stop_asked,         train_view_start,
+    train_hooks hooks = {&view,           stop_requested,     train_view_start,
                          train_view_step, train_view_testing, train_view_epoch};
     catch_signals();
     ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error)
-                                    : begin(context, o, &hooks, &result, error);
+                                    : start(context, o, &hooks, &result, error);
     train_view_close(&view);
     if (status) return status;
     if (result.stopped)
         return fail(error, SSM2D_ERROR_SYSTEM,
-                    "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
+                    "stopped by a signal; step %ld is saved: continue with ssm2d train --resume %s",
                     result.step, text_path(folder));
     train_view_end(&view, folder, &result);
     return SSM2D_OK;
 }
 
 static const char about[] =
-    "Trains a vision transformer on a data set and writes everything into the folder of the run:\n"
+    "Trains a vision transformer on a data set and writes everything into the folder of the "
+    "run:\n"
     "\n"
     "  train.json, config.json, data.json   settings, model, classes\n"
-    "  last.safetensors                     checkpoint, to go on with --resume\n"
-    "  model.safetensors, best.safetensors  weights after the latest, best epoch\n"
-    "  metrics.jsonl, curves.svg            how it went\n"
+    "  last.safetensors                     latest checkpoint, for --resume\n"
+    "  model.safetensors, best.safetensors  weights of the latest and the best epoch\n"
+    "  metrics.jsonl, curves.svg            losses and accuracies, and their curves\n"
     "\n"
-    "A run that was interrupted, whatever way, goes on from its last checkpoint and ends as if it "
-    "had not been: the "
-    "same seed gives the same weights to the bit, on any number of threads. Ctrl-C saves before it "
-    "leaves. The settings "
-    "that count are those in last.safetensors; train.json shows them.\n"
+    "A run that was interrupted, even killed, resumes from its last checkpoint and ends with "
+    "the weights that it would have had without the interruption: the same seed gives the "
+    "same weights to the bit, on any number of threads. Ctrl-C writes a checkpoint before it "
+    "exits. A resumed run uses the settings in last.safetensors; train.json shows them.\n"
     "\n"
     "Settings are the options below; those of the augmentations at the end, which change the "
-    "training images at random and pay in longer runs, such as flip=true, crop_padding=4; and the "
-    "keys of a model "
-    "(dim, depth, pos_embed, "
-    "drop_path, mixer.init, mixer.complex ..: see ssm2d models --keys). A file for --config has "
-    "them as keys of one JSON "
-    "object, with _ for -, those of the mixer in an object \"mixer\". Later ones replace earlier "
-    "ones: --config, --model, "
-    "--mixer, --set, other options; the model's name counts first, wherever it is said.\n"
+    "training images at random and help in longer runs, such as flip=true, crop_padding=4; "
+    "and the keys of a model (dim, depth, pos_embed, drop_path, mixer.init, mixer.values ..: "
+    "see ssm2d models --keys). A file for --config has them as keys of one JSON object, with "
+    "_ in place of -, and those of the mixer in an object \"mixer\". Later settings replace "
+    "earlier ones: --config, --model, --mixer, --set, other options. The model is chosen "
+    "first, wherever its name is given.\n"
     "\n"
-    "Images are resized to the model's image size (image=32, or image=[24,40]): when it is not "
-    "given, the data's if all are "
-    "of one size that can be cut into patches, else the model's own. Image folders have 3 channels "
-    "unless channels=1 is given, "
-    "and ImageNet's mean and deviation; other data their own. Images that do not fill a last batch "
-    "are left out of an epoch, "
-    "others each time.";
+    "Images are resized to the model's image size (image=32, or image=[24,40]). When it is "
+    "not given, it is the size of the data's images if all have the same size and it can be "
+    "cut into patches, otherwise the model's own. Image folders have 3 channels unless "
+    "channels=1 is given, and are normalised with ImageNet's mean and standard deviation; "
+    "other data with their own. Images that do not fill the last batch of an epoch are left "
+    "out of it; these are different images in each epoch.";
 
 /* Data sets and augmentations, as their own files describe them. */
 static void more_help(FILE *out)
@@ -272,7 +269,7 @@ static void more_help(FILE *out)
 }
 
 const command command_train = {.name = "train",
-                               .summary = "train a model on images, or go on with a run",
+                               .summary = "train a model on images, or resume a run",
                                .about = about,
                                .options = options,
                                .check = check_values,

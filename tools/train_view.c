@@ -1,23 +1,19 @@
 #include "train_view.h"
 
+#include "core/clock.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BAR = 20 };
-static const double terminal_pause = 0.2, plain_pause = 60; /* seconds between two showings */
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+/* Seconds between two updates of the bar, and between two lines without a terminal. */
+static const double terminal_pause = 0.2, plain_pause = 60;
 
 void train_view_open(train_view *v, int threads)
 {
-    *v = (train_view){.terminal = isatty(STDERR_FILENO), .threads = threads, .shown_at = seconds()};
+    *v = (train_view){
+        .terminal = isatty(STDERR_FILENO), .threads = threads, .shown_at = clock_seconds()};
 }
 
 static void remove_bar(train_view *v)
@@ -28,7 +24,7 @@ static void remove_bar(train_view *v)
 
 void train_view_close(train_view *v) { remove_bar(v); }
 
-/* 1:05 or 2:03:04 */
+/* Writes a duration in seconds as 1:05 or 2:03:04 to text and returns text. */
 static const char *clock_text(double time, char *text, size_t size)
 {
     long s = time > 0 && time < 1e9 ? (long)(time + 0.5) : 0;
@@ -51,28 +47,28 @@ void train_view_start(void *user, const train_start *start)
            m->image[0], m->image[1], m->channels, start->train_images, start->test_images,
            v->threads, v->threads == 1 ? "" : "s");
     if (start->read) {
-        printf("begins with %s", s->options.start);
+        printf("initial weights from %s", s->options.start);
         if (start->read->new_head) printf("; a new head for %d classes", m->classes);
         if (start->read->new_mixer_arrays)
             printf("; %d new arrays of mixers", start->read->new_mixer_arrays);
         if (start->read->resized)
-            printf("; position embedding from %d x %d patches", start->read->old_grid[0],
-                   start->read->old_grid[1]);
+            printf("; position embedding interpolated from %d x %d patches",
+                   start->read->old_grid[0], start->read->old_grid[1]);
         printf("\n");
     }
     if (start->loss_changed)
         printf("loss is bce instead of cross-entropy: the labels are binary, %d for each image\n",
                m->classes);
     if (start->restored)
-        printf("train.json was changed: a run keeps the settings of its checkpoint, and they are "
-               "written there again\n");
-    if (start->step) printf("going on after step %ld of %ld\n", start->step, start->steps);
+        printf("train.json was changed: a run keeps the settings of its checkpoint, which are "
+               "written to it again\n");
+    if (start->step) printf("resuming after step %ld of %ld\n", start->step, start->steps);
     fflush(stdout);
 }
 
 static int time_to_show(train_view *v)
 {
-    double now = seconds();
+    double now = clock_seconds();
     if (now - v->shown_at < (v->terminal ? terminal_pause : plain_pause)) return 0;
     v->shown_at = now;
     return 1;

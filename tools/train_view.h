@@ -1,5 +1,5 @@
-/* train_view - how a run is shown: a bar on a terminal (standard error), and a line per epoch on
- * standard output. */
+/* train_view - shows the progress of a run: a bar on the terminal (standard error), and a line per
+ * epoch on standard output. */
 #ifndef SSM2D_TOOLS_TRAIN_VIEW_H
 #define SSM2D_TOOLS_TRAIN_VIEW_H
 
@@ -7,13 +7,14 @@
 
 typedef struct train_view {
     int terminal, threads;
-    int bar;         /* one is on the screen */
-    double shown_at; /* seconds */
-    long epoch;      /* under way */
+    int bar;         /* there is one on the screen */
+    double shown_at; /* clock_seconds of the last bar or line */
+    long epoch;      /* the current one */
 } train_view;
 
 void train_view_open(train_view *v, int threads);
 void train_view_close(train_view *v); /* removes the bar */
+/* Prints the result of a run that has reached its end. */
 void train_view_end(train_view *v, const char *folder, const train_result *result);
 
 /* The hooks; user is the train_view. */

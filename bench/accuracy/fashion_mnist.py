@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Trains vit-mini on Fashion-MNIST with and without the layer, and prints the table of docs/RESULTS.md.
+"""Trains vit-mini on Fashion-MNIST with and without the layer; prints the table of docs/RESULTS.md.
 
-    bench/accuracy/fashion_mnist.py --tool build/release/tools/ssm2d --out runs [--epochs 2] [--seeds 0 1 2] [--jobs 2]
+    bench/accuracy/fashion_mnist.py --tool build/release/tools/ssm2d --out runs
+                                    [--epochs 2] [--seeds 0 1 2] [--jobs 2]
 
-One run per row and seed goes to OUT/NAME-SEED. Runs that are complete are not made again and those that were interrupted go on, so
-that the same command may be given any number of times; --table only prints what there is. With --jobs N, N runs at a time have
-one thread each, which is faster than one run after the other; neither changes a bit of the results."""
+There is one run per row and seed, in OUT/NAME-SEED. Complete runs are kept and interrupted ones are
+resumed, so that the same command can be repeated; --table prints the table without training. With
+--jobs N, N runs at a time have one thread each, which is faster than one run after the other and
+gives the same results to the bit."""
 import argparse
 import json
 import pathlib
@@ -26,11 +28,13 @@ ROWS = [("plain", "none", "yes", "", "", ["--mixer", "none"]),
         ("ssm-complex", "2-D SSM, complex", "yes", "identity", "no", COMPLEX),
         ("plain-nope", "none", "no", "", "", ["--mixer", "none", *NO_PE]),
         ("ssm-nope-ln", "2-D SSM, real", "no", "identity", "yes", NO_PE + LAYER_NORM),
-        ("ssm-nope-complexln", "2-D SSM, complex", "no", "identity", "yes", NO_PE + COMPLEX + LAYER_NORM),
+        ("ssm-nope-complexln", "2-D SSM, complex", "no", "identity", "yes",
+         NO_PE + COMPLEX + LAYER_NORM),
         ("ssm-nope", "2-D SSM, real", "no", "identity", "no", NO_PE),
         ("ssm-nope-complex", "2-D SSM, complex", "no", "identity", "no", NO_PE + COMPLEX),
         ("ssm-nope-authors", "2-D SSM, real", "no", "authors", "no", NO_PE + AUTHORS),
-        ("ssm-nope-complexauthors", "2-D SSM, complex", "no", "authors", "no", NO_PE + COMPLEX + AUTHORS)]
+        ("ssm-nope-complexauthors", "2-D SSM, complex", "no", "authors", "no",
+         NO_PE + COMPLEX + AUTHORS)]
 
 
 def epochs_of(run: pathlib.Path) -> list:
@@ -50,33 +54,41 @@ def work(todo: list, lock: threading.Lock, a, failed: list) -> None:
         if (run / "train.json").exists():
             command = [a.tool, "train", "--resume", run]
         else:
-            command = [a.tool, "train", "--data", "fashion-mnist", "--epochs", a.epochs, "--seed", seed, *options, "--out", run]
-        done = subprocess.run([*map(str, command), "--threads", "0" if a.jobs == 1 else "1"], stdout=subprocess.DEVNULL)
+            command = [a.tool, "train", "--data", "fashion-mnist", "--epochs", a.epochs,
+                       "--seed", seed, *options, "--out", run]
+        threads = "0" if a.jobs == 1 else "1"
+        done = subprocess.run([*map(str, command), "--threads", threads],
+                              stdout=subprocess.DEVNULL)
         if done.returncode:
             failed.append(f"{run}: {a.tool} ended with {done.returncode}")
 
 
 def print_table(a) -> None:
-    print("| mixer | position embedding | initial values | its LayerNorm | test accuracy, % | seeds | options |\n"
+    print("| mixer | position embedding | initial values | its LayerNorm "
+          "| test accuracy, % | seeds | options |\n"
           "|---|---|---|---|---|---|---|")
     for name, mixer, embedding, values, norm, options in ROWS:
-        last = [100 * e[a.epochs - 1] for s in a.seeds if len(e := epochs_of(a.out / f"{name}-{s}")) >= a.epochs]
+        last = [100 * e[a.epochs - 1] for s in a.seeds
+                if len(e := epochs_of(a.out / f"{name}-{s}")) >= a.epochs]
         if not last:
             continue
-        said = f"`{' '.join(options)}`" if options else ""
+        shown = f"`{' '.join(options)}`" if options else ""
         spread = f" ± {statistics.stdev(last):.2f}" if len(last) > 1 else ""
-        print(f"| {mixer} | {embedding} | {values} | {norm} | {statistics.mean(last):.2f}{spread} | "
-              f"{', '.join(f'{x:.2f}' for x in last)} | {said} |")
+        print(f"| {mixer} | {embedding} | {values} | {norm} "
+              f"| {statistics.mean(last):.2f}{spread} | "
+              f"{', '.join(f'{x:.2f}' for x in last)} | {shown} |")
 
 
 def main() -> int:
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--tool", default="build/release/tools/ssm2d", help="the ssm2d command")
-    p.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs"), help="folder for the runs")
+    p.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs"),
+                   help="folder for the runs")
     p.add_argument("--epochs", type=int, default=2)
     p.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    p.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    p.add_argument("--table", action="store_true", help="train nothing")
+    p.add_argument("--jobs", type=int, default=1, help="number of runs at a time")
+    p.add_argument("--table", action="store_true", help="print the table without training")
     a = p.parse_args()
     todo = [(name, seed, options) for seed in a.seeds for name, *_, options in ROWS
             if len(epochs_of(a.out / f"{name}-{seed}")) < a.epochs]
@@ -84,7 +96,8 @@ def main() -> int:
     if not a.table and todo:
         a.out.mkdir(parents=True, exist_ok=True)
         lock = threading.Lock()
-        threads = [threading.Thread(target=work, args=(todo, lock, a, failed)) for _ in range(a.jobs)]
+        threads = [threading.Thread(target=work, args=(todo, lock, a, failed))
+                   for _ in range(a.jobs)]
         for t in threads:
             t.start()
         for t in threads:

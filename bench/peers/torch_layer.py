@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """The PyTorch module against its peers, forward and backward, in one run: prints ratios.
 
-    SSM2D_LIBRARY=build/release/src/libssm2d.so PYTHONPATH=python python3 bench/peers/torch_layer.py [--json]
+    SSM2D_LIBRARY=build/release/src/libssm2d.so PYTHONPATH=python \\
+        python3 bench/peers/torch_layer.py [--json]
 
 Peers, written from descriptions:
-    powers      the algorithm of the paper's own PyTorch code: every path through the grid is a product of powers of A,
-                so that kernels come from tables of powers, one-hot matrices that select from them (made once, not
-                timed) and sums; then a convolution by FFT for each direction
-    fft         torch.fft with all directions in one two-sided kernel, which is given: only the convolution and D are
-                timed
-    recursion   this package's own PyTorch path: kernels by the recursion over anti-diagonals, then as `fft`
-Peers get channel-first arrays, which is what torch.fft likes best. All compute the same numbers, which is checked.
-The package's own overhead is timed on a layer so small that the C function costs next to nothing."""
+    powers      the algorithm of the paper's own PyTorch code: every path through the grid is a
+                product of powers of A, so that kernels come from tables of powers, one-hot matrices
+                that select from them (made once, not timed) and sums; then a convolution by FFT for
+                each direction
+    fft         torch.fft with all directions in one two-sided kernel, which is given: only the
+                convolution and D are timed
+    recursion   this package's own PyTorch path: kernels by the recursion over anti-diagonals, then
+                as `fft`
+Peers get channel-first arrays, for which torch.fft is fastest. It is checked that all compute the
+same numbers. The package's own overhead is timed on a layer so small that the C function takes
+almost no time."""
 import argparse
 import json
 import sys
@@ -26,9 +30,11 @@ from ssm2d.torch import recursion
 
 
 def path_tables(side: int) -> tuple:
-    """(one-hot [state h or v][A1..A4][cell * term][power], weight of b1 and b2 [state][cell * term][2]), `relaxed`."""
+    """Returns the tables of norm `relaxed`: one-hot [state h or v][A1..A4][cell * term][power], and
+    the weights of b1 and b2 [state][cell * term][2]."""
     terms = 2 * side
-    h = [[{} for _ in range(side)] for _ in range(side)]  # cell: {(powers of a1..a4, which b): coefficient}
+    # of each cell: {(powers of a1..a4, which b): coefficient}
+    h = [[{} for _ in range(side)] for _ in range(side)]
     v = [[{} for _ in range(side)] for _ in range(side)]
 
     def step(state, symbol, factor, into):
@@ -62,7 +68,8 @@ class Powers(nn.Module):
     def __init__(self, layer, side: int):
         super().__init__()
         self.config = layer.config
-        self.params = nn.ParameterDict({n: nn.Parameter(p.detach().clone()) for n, p in layer.named_parameters()})
+        self.params = nn.ParameterDict({name: nn.Parameter(p.detach().clone())
+                                        for name, p in layer.named_parameters()})
         self.side = side
         self.one_hot, self.weight = path_tables(side)
 
@@ -76,7 +83,8 @@ class Powers(nn.Module):
         for symbol in range(4):
             product = product * torch.matmul(self.one_hot[:, symbol], powers[symbol])
         states = product.view(2, side * side, 2 * side, systems, N).sum(2)
-        return torch.einsum("sckn,skn->kc", states, self.params["C"] * N**-0.5).view(systems, side, side)
+        kernels = torch.einsum("sckn,skn->kc", states, self.params["C"] * N**-0.5)
+        return kernels.view(systems, side, side)
 
     def forward(self, u):
         side, sizes, channels = self.side, (2 * self.side, 2 * self.side), self.config.channels
@@ -96,8 +104,9 @@ class PlainFFT(nn.Module):
         super().__init__()
         self.side = side
         self.size = recursion.good_size(2 * side - 1)
-        k = recursion.two_sided(layer.config, layer.kernel(side, side).detach(), side, side, (self.size, self.size))
-        self.k = nn.Parameter(k)
+        k = layer.kernel(side, side).detach()
+        sizes = self.size, self.size
+        self.k = nn.Parameter(recursion.two_sided(layer.config, k, side, side, sizes))
         self.D = nn.Parameter(layer.D.detach().clone())
 
     def forward(self, u):
@@ -107,7 +116,8 @@ class PlainFFT(nn.Module):
 
 
 def compare(a) -> dict:
-    """Seconds of forward and backward by name, the fastest of rounds in which each runs once."""
+    """Returns seconds of forward and backward by name: the fastest of all rounds, each with one run
+    of every module."""
     torch.manual_seed(1)
     options = dict(d_state=a.d_state, n_ssm=a.n_ssm, directions=a.directions)
     layer = ssm2d.torch.SSM2d(a.channels, **options)
@@ -122,17 +132,18 @@ def compare(a) -> dict:
                "powers": (Powers(layer, a.side), channel_first)}
     gradients = {}
     times = {name: [] for name in modules}
-    for turn in range(a.rounds + 1):
+    for round_number in range(a.rounds + 1):
         for name, (module, u) in modules.items():
             u = u.detach().requires_grad_()
             dy = torch.ones_like(u)
             start = time.perf_counter()
             y = module(u)
             y.backward(dy)
-            if turn:
+            if round_number:
                 times[name].append(time.perf_counter() - start)
-            else:  # warms up, and checks
-                gradients[name] = [t.detach() if name == "ssm2d" else t.detach().movedim(1, 3) for t in (y, u.grad)]
+            else:  # the first round warms up, and its results are compared
+                gradients[name] = [t.detach() if name == "ssm2d" else t.detach().movedim(1, 3)
+                                   for t in (y, u.grad)]
             module.zero_grad(set_to_none=True)
     for name, results in gradients.items():
         for what, x, reference in zip(("y", "du"), results, gradients["ssm2d"]):
@@ -143,7 +154,7 @@ def compare(a) -> dict:
 
 
 def overhead(a) -> dict:
-    """Microseconds that a call costs beyond the C function, on one thread."""
+    """Returns the microseconds that a call takes beyond the C function, on one thread."""
     torch.set_num_threads(1)
 
     def fastest(function, count=3000):
@@ -157,7 +168,8 @@ def overhead(a) -> dict:
     layer = ssm2d.torch.SSM2d(16)
     u = torch.randn(1, 4, 4, 16)
     shape = layer._runner.shape(u, 2)
-    workspace, y, flat = shape.plan.take(), torch.empty_like(u), layer.gather(list(layer.parameters()))
+    workspace, y = shape.plan.take(), torch.empty_like(u)
+    flat = layer.gather(list(layer.parameters()))
     dy, du, dflat = torch.ones_like(u), torch.zeros_like(u), torch.zeros_like(flat)
     at = [t.data_ptr() for t in (flat, u, y, dy, du, dflat)]
     forward = fastest(lambda: lib.ssm2d_forward(shape.address, workspace.address, *at[:3]))
@@ -180,13 +192,14 @@ def overhead(a) -> dict:
             return (None, *[torch.zeros_like(p) for p in layer.parameters()])
 
     engine = fastest(lambda: Nothing.apply(u, *layer.parameters()).backward(dy))
-    return {"forward": training, "inference": inference, "forward and backward": step, "autograd itself": engine}
+    return {"forward": training, "inference": inference, "forward and backward": step,
+            "autograd itself": engine}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name, value in (("batch", 128), ("side", 8), ("channels", 192), ("d-state", 16), ("n-ssm", 8),
-                        ("directions", 2), ("threads", 2), ("rounds", 9)):
+    for name, value in (("batch", 128), ("side", 8), ("channels", 192), ("d-state", 16),
+                        ("n-ssm", 8), ("directions", 2), ("threads", 2), ("rounds", 9)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     a = parser.parse_args()
@@ -195,8 +208,9 @@ def main() -> None:
     ratios = {name: t / times["ssm2d"] for name, t in times.items()}
     extra = overhead(a)
     if a.json:
-        print(json.dumps({"settings": {k: v for k, v in vars(a).items() if k != "json"}, "torch": torch.__version__,
-                          "seconds": times, "times_as_long_as_ssm2d": ratios, "overhead_microseconds": extra}))
+        settings = {k: v for k, v in vars(a).items() if k != "json"}
+        print(json.dumps({"settings": settings, "torch": torch.__version__, "seconds": times,
+                          "times_as_long_as_ssm2d": ratios, "overhead_microseconds": extra}))
         return
     print(f"forward and backward, batch {a.batch}, {a.side} x {a.side}, {a.channels} channels, "
           f"{a.directions} directions, {a.threads} threads, torch {torch.__version__}")

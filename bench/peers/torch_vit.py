@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""The plain vision transformers on PyTorch, training and running, and beside them this library's, in turns.
+"""Times training and inference of plain vision transformers in PyTorch and in this library.
 
-    bench/peers/torch_vit.py --tool build/release/tools/ssm2d [--json] [--quick] [--model vit] [--task train]
+    bench/peers/torch_vit.py --tool build/release/tools/ssm2d [--json] [--quick]
+                             [--model vit] [--task train]
 
-Written for Debian's python3-torch (run it with /usr/bin/python3). Without --tool, PyTorch alone is measured. PyTorch gets its
-best: each case runs in a process of its own with Debian's openblas (libopenblas0-openmp) and jemalloc (libjemalloc2)
-preloaded when they are installed, fused qkv, batched matrix products, AdamW over lists of tensors; inference is run both as
-written and traced and frozen, and the faster is taken. Data are random; the loss is cross-entropy.
+Written for Debian's python3-torch (run it with /usr/bin/python3). Without --tool, PyTorch alone is
+timed. PyTorch is used at its best: each case runs in a process of its own, with Debian's openblas
+(libopenblas0-openmp) and jemalloc (libjemalloc2) preloaded if they are installed, fused qkv,
+batched matrix products, and AdamW over lists of tensors; inference is timed both as written and
+traced and frozen, and the faster of the two counts. Data are random; the loss is cross-entropy.
 
     vit     32x32, patch 4, dim 192, depth 9, 12 heads, MLP 2, no qkv bias, 100 classes
     deit-t  224x224, patch 16, dim 192, depth 12, 3 heads, MLP 4, 1000 classes
 
-In each round PyTorch has its turn, then `ssm2d bench train|infer --mixer none --json`; the ratio of images per second is
-taken within a round, and the median over rounds is printed."""
+Each round times PyTorch, then `ssm2d bench train|infer --mixer none --json`. The ratio of images
+per second is taken within a round, and the median over all rounds is printed."""
 import argparse
 import glob
 import json
@@ -23,18 +25,19 @@ import subprocess
 import sys
 import time
 
-MODELS = {"vit": dict(image=32, patch=4, dim=192, depth=9, heads=12, mlp=2, qkv_bias=False, eps=1e-5, classes=100,
-                      parameters=2709796),
-          "deit-t": dict(image=224, patch=16, dim=192, depth=12, heads=3, mlp=4, qkv_bias=True, eps=1e-6, classes=1000,
-                         parameters=5717416)}
+MODELS = {"vit": dict(image=32, patch=4, dim=192, depth=9, heads=12, mlp=2, qkv_bias=False,
+                      eps=1e-5, classes=100, parameters=2709796),
+          "deit-t": dict(image=224, patch=16, dim=192, depth=12, heads=3, mlp=4, qkv_bias=True,
+                         eps=1e-6, classes=1000, parameters=5717416)}
 CASES = [("vit", "train", 128), ("vit", "infer", 128), ("vit", "infer", 1),
          ("deit-t", "train", 32), ("deit-t", "infer", 32), ("deit-t", "infer", 1)]
 GOALS = {("vit", "train", 128): 1.5, ("vit", "infer", 128): 1.5, ("vit", "infer", 1): 2.0,
          ("deit-t", "train", 32): 1.3, ("deit-t", "infer", 1): 1.3}
-PRELOADS = {"openblas": "/usr/lib/*/openblas-openmp/libopenblas.so.0", "jemalloc": "/usr/lib/*/libjemalloc.so.2"}
+PRELOADS = {"openblas": "/usr/lib/*/openblas-openmp/libopenblas.so.0",
+            "jemalloc": "/usr/lib/*/libjemalloc.so.2"}
 
 
-# ---- a process with PyTorch -------------------------------------------------------------------------------------------
+# ---- a process with PyTorch ----------------------------------------------------------------------
 
 def build(torch, *, image, patch, dim, depth, heads, mlp, qkv_bias, eps, classes, parameters):
     nn = torch.nn
@@ -48,7 +51,8 @@ def build(torch, *, image, patch, dim, depth, heads, mlp, qkv_bias, eps, classes
 
         def forward(self, x):
             B, T, _ = x.shape
-            q, k, v = self.qkv(self.norm1(x)).view(B, T, 3, heads, dim // heads).permute(2, 0, 3, 1, 4).unbind(0)
+            qkv = self.qkv(self.norm1(x)).view(B, T, 3, heads, dim // heads)
+            q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
             p = ((q * (dim // heads) ** -0.5) @ k.transpose(-2, -1)).softmax(-1)
             x = x + self.proj((p @ v).transpose(1, 2).reshape(B, T, dim))
             return x + self.fc2(nn.functional.gelu(self.fc1(self.norm2(x))))
@@ -56,7 +60,8 @@ def build(torch, *, image, patch, dim, depth, heads, mlp, qkv_bias, eps, classes
     class ViT(nn.Module):
         def __init__(self):
             super().__init__()
-            self.embed = nn.Linear(3 * patch * patch, dim)  # of flattened patches, which is a strided convolution
+            # of flattened patches, which is a strided convolution
+            self.embed = nn.Linear(3 * patch * patch, dim)
             self.cls = nn.Parameter(torch.randn(1, 1, dim) * 0.02)
             self.pos = nn.Parameter(torch.randn(1, 1 + (image // patch) ** 2, dim) * 0.02)
             self.blocks = nn.Sequential(*[Block() for _ in range(depth)])
@@ -64,8 +69,8 @@ def build(torch, *, image, patch, dim, depth, heads, mlp, qkv_bias, eps, classes
 
         def forward(self, x):
             side = image // patch
-            x = x.view(-1, 3, side, patch, side, patch).permute(0, 2, 4, 1, 3, 5).reshape(-1, side * side, 3 * patch * patch)
-            x = self.embed(x)
+            x = x.view(-1, 3, side, patch, side, patch).permute(0, 2, 4, 1, 3, 5)
+            x = self.embed(x.reshape(-1, side * side, 3 * patch * patch))
             x = torch.cat((self.cls.expand(x.shape[0], -1, -1), x), 1) + self.pos
             return self.head(self.norm(self.blocks(x)[:, 0]))
 
@@ -107,14 +112,18 @@ def inference_runs(torch, model, images):
 
 
 def serve(model_name: str, task: str, batch: int, threads: int) -> None:
-    """Times a turn for each line of standard input (how many seconds), and prints a line of JSON."""
+    """Reads a number of seconds from each line of standard input, runs the model for so long, and
+    prints a line of JSON."""
     import torch
     torch.set_num_threads(threads)
     numbers = MODELS[model_name]
     model = build(torch, **numbers)
     images = torch.randn(batch, 3, numbers["image"], numbers["image"])
-    ways = training_step(torch, model, images, numbers["classes"]) if task == "train" else inference_runs(torch, model, images)
-    for way in ways:  # memory and caches warm up
+    if task == "train":
+        ways = training_step(torch, model, images, numbers["classes"])
+    else:
+        ways = inference_runs(torch, model, images)
+    for way in ways:  # to warm up memory and caches
         way()
         way()
     for line in sys.stdin:
@@ -127,15 +136,18 @@ def serve(model_name: str, task: str, batch: int, threads: int) -> None:
                 times.append(time.perf_counter() - before)
             medians.append(statistics.median(times))
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-        print(json.dumps({"torch": torch.__version__, "images_per_s": batch / min(medians), "step_ms": 1e3 * min(medians),
-                          "way": "frozen" if medians.index(min(medians)) else "as written", "peak_rss_mb": rss}), flush=True)
+        way = "frozen" if medians.index(min(medians)) else "as written"
+        print(json.dumps({"torch": torch.__version__, "images_per_s": batch / min(medians),
+                          "step_ms": 1e3 * min(medians), "way": way, "peak_rss_mb": rss}),
+              flush=True)
 
 
-# ---- taking turns -----------------------------------------------------------------------------------------------------
+# ---- rounds --------------------------------------------------------------------------------------
 
 def preloads() -> dict:
-    """The path of each library, or None."""
-    return {name: next(iter(sorted(glob.glob(pattern))), None) for name, pattern in PRELOADS.items()}
+    """Returns the path of each library, or None."""
+    return {name: next(iter(sorted(glob.glob(pattern))), None)
+            for name, pattern in PRELOADS.items()}
 
 
 class Torch:
@@ -144,10 +156,12 @@ class Torch:
         found = [path for path in preloads().values() if path and not a.as_installed]
         if found:
             environment["LD_PRELOAD"] = ":".join(found)
-        command = [sys.executable, os.path.abspath(__file__), "--serve", *map(str, case), "--threads", str(a.threads)]
-        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, os.path.abspath(__file__), "--serve", *map(str, case),
+                   "--threads", str(a.threads)]
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
 
-    def turn(self, seconds: float) -> dict:
+    def run_for(self, seconds: float) -> dict:
         self.process.stdin.write(f"{seconds}\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -160,15 +174,15 @@ class Torch:
         self.process.wait()
 
 
-def tool_turn(case: tuple, a) -> dict:
+def run_tool(case: tuple, a) -> dict:
     model, task, batch = case
-    command = [a.tool, "bench", task, "--json", "--quick", "--mixer", "none", "--model", model, "--batch", str(batch),
-               "--threads", str(a.threads)]
+    command = [a.tool, "bench", task, "--json", "--quick", "--mixer", "none", "--model", model,
+               "--batch", str(batch), "--threads", str(a.threads)]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def median_of(turns: list, key: str) -> float:
-    return statistics.median(turn[key] for turn in turns)
+def median_of(results: list, key: str) -> float:
+    return statistics.median(result[key] for result in results)
 
 
 def measure(case: tuple, a) -> dict:
@@ -176,17 +190,19 @@ def measure(case: tuple, a) -> dict:
     theirs = []
     try:
         for _ in range(a.rounds):
-            theirs.append(peer.turn(1 if a.quick else 4))
+            theirs.append(peer.run_for(1 if a.quick else 4))
             if a.tool:
-                ours.append(tool_turn(case, a))
+                ours.append(run_tool(case, a))
     finally:
         peer.close()
+    keys = "images_per_s", "step_ms", "peak_rss_mb"
     result = {"model": case[0], "task": case[1], "batch": case[2], "threads": a.threads,
               "torch": {"version": theirs[0]["torch"], "way": theirs[-1]["way"],
-                        **{key: median_of(theirs, key) for key in ("images_per_s", "step_ms", "peak_rss_mb")}}}
+                        **{key: median_of(theirs, key) for key in keys}}}
     if a.tool:
-        result["ssm2d"] = {key: median_of(ours, key) for key in ("images_per_s", "step_ms", "peak_rss_mb", "sgemm_share")}
-        result["images_per_s_ratio"] = statistics.median(o["images_per_s"] / t["images_per_s"] for o, t in zip(ours, theirs))
+        result["ssm2d"] = {key: median_of(ours, key) for key in (*keys, "sgemm_share")}
+        result["images_per_s_ratio"] = statistics.median(
+            o["images_per_s"] / t["images_per_s"] for o, t in zip(ours, theirs))
         result["peak_rss_ratio"] = result["ssm2d"]["peak_rss_mb"] / result["torch"]["peak_rss_mb"]
         result["goal"] = GOALS.get(case)
     return result
@@ -197,23 +213,26 @@ def show(r: dict) -> None:
     for name in ("torch", "ssm2d"):
         if name in r:
             t = r[name]
-            print(f"  {name:6} {t['images_per_s']:9.1f} images/s  {t['step_ms']:9.2f} ms  {t['peak_rss_mb']:7.0f} MB"
+            print(f"  {name:6} {t['images_per_s']:9.1f} images/s  {t['step_ms']:9.2f} ms"
+                  f"  {t['peak_rss_mb']:7.0f} MB"
                   + (f"  ({t['way']})" if name == "torch" else ""))
     if "ssm2d" in r:
         goal = f" (goal: {r['goal']})" if r["goal"] else ""
-        print(f"  ssm2d is {r['images_per_s_ratio']:.2f} times as fast{goal} with {r['peak_rss_ratio']:.2f} times the memory",
+        print(f"  ssm2d is {r['images_per_s_ratio']:.2f} times as fast{goal}"
+              f" with {r['peak_rss_ratio']:.2f} times the memory",
               flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tool", help="the ssm2d command to measure beside PyTorch")
+    parser.add_argument("--tool", help="the ssm2d command to time beside PyTorch")
     parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
     parser.add_argument("--task", choices=["train", "infer", "all"], default="all")
-    parser.add_argument("--batch", type=int, help="instead of 128 (deit-t: 32), and 1 for inference")
+    parser.add_argument("--batch", type=int,
+                        help="images per batch, instead of 128 (deit-t: 32), and 1 for inference")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, help="turns of each (default: 5; --quick: 2)")
-    parser.add_argument("--quick", action="store_true", help="short turns, less steady")
+    parser.add_argument("--rounds", type=int, help="number of rounds (default: 5; --quick: 2)")
+    parser.add_argument("--quick", action="store_true", help="short rounds, less accurate")
     parser.add_argument("--as-installed", action="store_true", help="preload nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)  # the process with PyTorch
@@ -226,8 +245,9 @@ def main() -> None:
     if a.batch:
         cases = list(dict.fromkeys((model, task, a.batch) for model, task, _ in cases))
     found = {name: None if a.as_installed else path for name, path in preloads().items()}
-    said = ", ".join(f"{name}: {path or ('not used' if a.as_installed else 'not installed')}" for name, path in found.items())
-    print(f"preloaded for PyTorch: {said}", file=sys.stderr if a.json else sys.stdout, flush=True)
+    missing = "not used" if a.as_installed else "not installed"
+    shown = ", ".join(f"{name}: {path or missing}" for name, path in found.items())
+    print(f"preloaded for PyTorch: {shown}", file=sys.stderr if a.json else sys.stdout, flush=True)
     results = []
     for case in cases:
         results.append(measure(case, a))

@@ -1,7 +1,7 @@
 /* embed - the 2-D SSM layer in a program of your own: forward, backward, and the same layer row by
  * row.
  *
- * Valid as C and as C++. Prints a short result and exits 0 when what must hold does. */
+ * Valid as C and as C++. Prints a short result, and exits with 0 when its checks hold. */
 #include <ssm2d.h>
 
 #include <math.h>
@@ -12,6 +12,7 @@ enum { BATCH = 2, ROWS = 6, COLS = 5, CHANNELS = 8, COUNT = BATCH * ROWS * COLS 
 
 static float u[COUNT], y[COUNT], dy[COUNT], du[COUNT]; /* [batch][row][col][channel] */
 
+/* Ends the program with a message unless the status is SSM2D_OK. */
 static void must(ssm2d_status status, const ssm2d_error *error)
 {
     if (status == SSM2D_OK) return;
@@ -19,8 +20,8 @@ static void must(ssm2d_status status, const ssm2d_error *error)
     exit(1);
 }
 
-/* Pushes the rows of u one after the other; returns the largest difference from y. Memory: one row
- * of states. */
+/* Pushes the rows of u one after the other; returns the largest difference from y. A stream needs
+ * memory for one row of states only. */
 static float run_stream(ssm2d_context *context, const ssm2d_config *config, const float *params)
 {
     ssm2d_error error;
@@ -73,31 +74,30 @@ int main(void)
     }
 
     ssm2d_forward(plan, workspace, params, u, y);
-    /* adds to du and dparams, which are zero */
+    /* backward adds to du and dparams, which are zero here */
     ssm2d_backward(plan, workspace, params, u, dy, du, dparams);
 
     /* Without LayerNorm y is linear in u, so that <dy, y> = <du, u>. */
-    double left = 0, right = 0, size = 0, steepness = 0;
+    double left = 0, right = 0, size = 0, norm2 = 0; /* norm2: of dparams, squared */
     for (int k = 0; k < COUNT; k++) {
         left += (double)dy[k] * y[k];
         right += (double)du[k] * u[k];
         size += fabs((double)dy[k] * y[k]);
     }
-    for (size_t k = 0; k < total; k++) steepness += (double)dparams[k] * dparams[k];
+    for (size_t k = 0; k < total; k++) norm2 += (double)dparams[k] * dparams[k];
     float worst = run_stream(context, &config, params);
 
     printf("ssm2d %s, %zu parameters, algorithm %s, %s\n", ssm2d_version(), total,
            ssm2d_plan_algorithm(plan), ssm2d_context_cpu(context));
-    printf("<dy, y> = %.6f   <du, u> = %.6f   |dparams| = %.6f\n", left, right, sqrt(steepness));
+    printf("<dy, y> = %.6f   <du, u> = %.6f   |dparams| = %.6f\n", left, right, sqrt(norm2));
     printf("stream against plan: largest difference %.1e\n", worst);
-    int right_result =
-        size > 0 && fabs(left - right) <= 1e-5 * size && worst <= 1e-4f && steepness > 0;
-    puts(right_result ? "right" : "WRONG");
+    int good = size > 0 && fabs(left - right) <= 1e-5 * size && worst <= 1e-4f && norm2 > 0;
+    puts(good ? "right" : "WRONG");
 
     free(params);
     free(dparams);
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
     ssm2d_context_destroy(context);
-    return right_result ? 0 : 1;
+    return good ? 0 : 1;
 }

@@ -12,14 +12,21 @@ class Strides(ctypes.Structure):
     _fields_ = [(name, c_ssize_t) for name in ("batch", "row", "col", "channel")]
 
 
-class ContextOptions(ctypes.Structure):
-    _fields_ = [("threads", c_int), ("cpu", c_char_p), ("allocate", c_void_p), ("release", c_void_p),
+class Sized(ctypes.Structure):
+    """A structure that begins with its size, by which the library knows its version."""
+
+    def __init__(self, **values):
+        super().__init__(size=ctypes.sizeof(type(self)), **values)
+
+
+class ContextOptions(Sized):
+    _fields_ = [("size", c_size_t), ("threads", c_int), ("cpu", c_char_p), ("allocate", c_void_p), ("release", c_void_p),
                 ("user", c_void_p)]
 
 
-class PlanOptions(ctypes.Structure):
-    _fields_ = [("batch", c_size_t), ("rows", c_size_t), ("cols", c_size_t), ("type", c_int), ("algorithm", c_char_p),
-                ("measure", c_int), ("inference", c_int), ("max_bytes", c_size_t), ("input", Strides),
+class PlanOptions(Sized):
+    _fields_ = [("size", c_size_t), ("batch", c_size_t), ("rows", c_size_t), ("cols", c_size_t), ("type", c_int),
+                ("algorithm", c_char_p), ("measure", c_int), ("inference", c_int), ("max_bytes", c_size_t), ("input", Strides),
                 ("output", Strides)]
 
 
@@ -47,6 +54,7 @@ PROTOTYPES = {
     "ssm2d_context_destroy": (None, [c_void_p]),
     "ssm2d_context_threads": (c_int, [c_void_p]),
     "ssm2d_context_cpu": (c_char_p, [c_void_p]),
+    "ssm2d_config_init": (None, [c_void_p, c_size_t]),
     "ssm2d_config_check": (c_int, [c_void_p, POINTER(Error)]),
     "ssm2d_config_fields": (POINTER(Field), [POINTER(c_size_t)]),
     "ssm2d_param_get": (c_int, [c_void_p, c_int, POINTER(Param)]),

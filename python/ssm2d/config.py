@@ -38,7 +38,8 @@ def _read_options() -> tuple:
 
 _options, _offsets = _read_options()
 options = MappingProxyType(_options)  # name: Option
-_size = max(_offsets.values()) + ctypes.sizeof(ctypes.c_int)
+_unit = ctypes.sizeof(ctypes.c_size_t)  # of the first member, the size, which aligns the rest
+_size = -(-(max(_offsets.values()) + ctypes.sizeof(ctypes.c_int)) // _unit) * _unit
 
 
 def describe() -> str:
@@ -99,6 +100,7 @@ class Config:
             raise TypeError("channels: must be given")
         self._buffer = (ctypes.c_char * _size)()
         self.address = ctypes.addressof(self._buffer)
+        lib.ssm2d_config_init(self.address, _size)
         values = {}
         for name, option in options.items():
             value = given.get(name, option.default)

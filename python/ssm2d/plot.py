@@ -34,8 +34,8 @@ def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
     for line, (name, layer) in zip(axes, layers):
         pictures = two_sided(layer.kernel(rows, cols).detach().cpu().numpy(), layer.config)
         for ax, channel in zip(line, channels):
-            most = np.abs(pictures[channel]).max() or 1
-            ax.imshow(pictures[channel], cmap="RdBu_r", vmin=-most, vmax=most, interpolation="nearest",
+            largest = np.abs(pictures[channel]).max() or 1
+            ax.imshow(pictures[channel], cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest",
                       extent=(-cols + 0.5, cols - 0.5, rows - 0.5, -rows + 0.5))
             ax.set_xticks([])
             ax.set_yticks([])

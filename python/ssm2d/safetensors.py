@@ -7,8 +7,8 @@ import numpy as np
 
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1",
          "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?"}
-MOST_HEADER = 100_000_000
-MOST_RANK = 32
+MAX_HEADER = 100_000_000
+MAX_RANK = 32
 
 
 def _unique(pairs):
@@ -29,7 +29,7 @@ def _entry(name: str, entry, available: int) -> tuple:
     kind, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
     if kind not in TYPES if isinstance(kind, str) else True:
         raise ValueError(f"{name}: dtype {kind!r}; known are {', '.join(TYPES)}")
-    if not isinstance(shape, list) or not all(map(_whole, shape)) or len(shape) > MOST_RANK:
+    if not isinstance(shape, list) or not all(map(_whole, shape)) or len(shape) > MAX_RANK:
         raise ValueError(f"{name}: shape {shape!r:.80}, expected a list of sizes")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_whole, offsets)):
         raise ValueError(f"{name}: data_offsets {offsets!r:.80}, expected [begin, end]")
@@ -54,7 +54,7 @@ def load_safetensors(path) -> dict:
             if len(start) < 8:
                 raise ValueError("shorter than 8 bytes")
             header_length, = struct.unpack("<Q", start)
-            if header_length > min(MOST_HEADER, length - 8):
+            if header_length > min(MAX_HEADER, length - 8):
                 raise ValueError(f"a header of {header_length} bytes in a file of {length}")
             text = file.read(header_length)
             try:

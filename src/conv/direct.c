@@ -71,7 +71,7 @@ static void convolve_tile(const job *t, const real *kernel, const real *in, real
 {
     const conv_plan *p = t->plan;
     const two_sided *k = &p->layout;
-    const int rows = p->problem.rows, cols = p->problem.cols, most_c = t->direct->most_c[A];
+    const int rows = p->problem.rows, cols = p->problem.cols, max_c = t->direct->max_c[A];
     const ptrdiff_t lanes = p->lanes, image = (ptrdiff_t)rows * cols * lanes, row = cols * lanes;
     const conv_reach reaches[REACH_SIGNS] = {job_reach(t, REACH_BEFORE), job_reach(t, REACH_CENTRE),
                                              job_reach(t, REACH_AFTER)};
@@ -80,7 +80,7 @@ static void convolve_tile(const job *t, const real *kernel, const real *in, real
         const int top = max_int(0, i - k->trunc_rows + 1), end = min_int(rows, i + k->trunc_rows);
         const int starts[REACH_SIGNS + 1] = {top, i, i + 1, end};
         for (int done = 0; done < cols;) {
-            const int j = done, C = part(cols, most_c, &done);
+            const int j = done, C = part(cols, max_c, &done);
             correlate_fn *correlate = p->simd->correlate[A][C];
             for (int s = 0; s < REACH_SIGNS;) {
                 const conv_reach c = reaches[s];
@@ -201,11 +201,11 @@ static void gradient_tile(const job *t, real *dk, const real *u, ptrdiff_t u_row
         while (s < REACH_SIGNS && same(reaches[s], c)) last = starts[++s];
         if (empty(c)) continue;
         for (int ds = 0; ds < last - first;) {
-            const int e = first + ds, A = part(last - first, d->most_a, &ds);
+            const int e = first + ds, A = part(last - first, d->max_a, &ds);
             /* rows of u that meet a row of dy */
             const int p0 = max_int(0, 1 - A - e), p1 = min_int(rows, rows - e);
             for (int os = 0; os < c.high - c.low + 1 && p0 < p1;) {
-                const int o = c.low + os, C = part(c.high - c.low + 1, d->most_c[A], &os);
+                const int o = c.low + os, C = part(c.high - c.low + 1, d->max_c[A], &os);
                 const int t0 = max_int(0, o), t1 = min_int(cols, cols + o + C - 1);
                 if (t0 < t1)
                     p->simd->correlate[A][C](dk + two_sided_at(k, e, o), two_sided_row(k),
@@ -229,7 +229,7 @@ static void gradient_task(void *arg, size_t task, int worker)
     const group g = group_at(t, (int)(task / chunks));
     real *tile = conv_array(t->memory, d->tiles) + (size_t)worker * d->worker;
     real *u = tile + TWO_SIDED_PADDING * lanes;
-    real *dy = u + p->problem.rows * u_row + (d->most_a - 1) * row;
+    real *dy = u + p->problem.rows * u_row + (d->max_a - 1) * row;
     real *dk = t->dk2;
     if (chunks > 1) dk = conv_array(t->memory, d->partial) + chunk * size * (size_t)p->vectors;
     memset(tile, 0, d->worker * sizeof(real));

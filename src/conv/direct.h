@@ -5,11 +5,11 @@
 #include "conv/conv_impl.h"
 
 typedef struct direct_plan {
-    int most_a;                       /* images, or row offsets, that share a register block */
-    int most_c[CORRELATE_MOST_A + 1]; /* columns of a block of A of them */
-    int group;                        /* vectors of channels of one task */
+    int max_a;                      /* images, or row offsets, that share a register block */
+    int max_c[CORRELATE_MAX_A + 1]; /* columns of a block of A of them */
+    int group;                      /* vectors of channels of one task */
     int groups;
-    int images;          /* that a task convolves together: at most most_a */
+    int images;          /* that a task convolves together: at most max_a */
     int chunks;          /* parts of the batch, a task each */
     int gradient_chunks; /* the same for the kernel's gradient */
     size_t tile;         /* numbers of the tile of one vector */

@@ -11,16 +11,16 @@ enum { GROUP_BYTES = 480 << 10 };
  * same few cache sets, so each starts STAGGER bytes past a page from the one before. */
 enum { PAGE_BYTES = 4096, STAGGER = 5 * CACHE_LINE_BYTES };
 
-static int most_a(const simd_table *simd)
+static int max_a(const simd_table *simd)
 {
-    int A = CORRELATE_MOST_A;
+    int A = CORRELATE_MAX_A;
     while (!simd->correlate[A][1]) A--;
     return A;
 }
 
-static int most_c(const simd_table *simd, int A)
+static int max_c(const simd_table *simd, int A)
 {
-    int C = CORRELATE_MOST_C;
+    int C = CORRELATE_MAX_C;
     while (!simd->correlate[A][C]) C--;
     return C;
 }
@@ -46,15 +46,15 @@ void direct_plan_make(conv_plan *p)
     const size_t threads = (size_t)pool_threads(p->problem.context->pool);
     const size_t kernels = two_sided_size(&p->layout), vectors = (size_t)p->vectors * sizeof(real);
 
-    d->most_a = most_a(p->simd);
-    for (int A = 1; A <= d->most_a; A++) d->most_c[A] = most_c(p->simd, A);
-    d->tile = tile_numbers(p, (size_t)d->most_a);
+    d->max_a = max_a(p->simd);
+    for (int A = 1; A <= d->max_a; A++) d->max_c[A] = max_c(p->simd, A);
+    d->tile = tile_numbers(p, (size_t)d->max_a);
     const int fitting = (int)(GROUP_BYTES / (d->tile * (size_t)line * sizeof(real)));
     /* nearly equal groups */
     d->group = line * div_up(lines, div_up(lines, max_int(1, fitting)));
     d->groups = div_up(p->vectors, d->group);
     d->worker = d->tile * ((size_t)d->group + 1); /* one tile more: see convolve_task */
-    d->images = min_int(d->most_a, batch);
+    d->images = min_int(d->max_a, batch);
     d->chunks = min_int(div_up(TASKS_WANTED, d->groups), div_up(batch, d->images));
     d->gradient_chunks = min_int(div_up(TASKS_WANTED, d->groups), batch);
 

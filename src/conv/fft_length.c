@@ -63,8 +63,8 @@ static void consider(int n, int count, double per_element, fft_length *best)
 {
     const fft_length one = fft_length_of(n, count);
     if (one.cost == 0) return;
-    const double cost = one.cost + per_element * n, least = best->cost + per_element * best->n;
-    if (best->cost == 0 || cost < least || (cost == least && n < best->n)) *best = one;
+    const double cost = one.cost + per_element * n, best_cost = best->cost + per_element * best->n;
+    if (best->cost == 0 || cost < best_cost || (cost == best_cost && n < best->n)) *best = one;
 }
 
 /* Candidates are the multiples of 4 without prime factors above 7, of which there are few: they are

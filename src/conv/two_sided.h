@@ -11,7 +11,7 @@
 
 #include "simd/simd_table.h"
 
-enum { TWO_SIDED_PADDING = CORRELATE_MOST_C - 1 };
+enum { TWO_SIDED_PADDING = CORRELATE_MAX_C - 1 };
 
 typedef struct two_sided {
     int trunc_rows, trunc_cols, lanes;

@@ -2,6 +2,7 @@
 
 #include "core/arith.h"
 #include "core/processors.h"
+#include "core/sized.h"
 #include "core/status.h"
 
 #include <stdint.h>
@@ -42,15 +43,24 @@ void mem_free(const ssm2d_context *context, void *memory)
     context->release(raw, context->user);
 }
 
+void ssm2d_context_options_init(ssm2d_context_options *options, size_t size)
+{
+    const ssm2d_context_options defaults = {0};
+    sized_init(options, size, &defaults, sizeof defaults);
+}
+
 ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_context **out,
                                   ssm2d_error *error)
 {
+    static const size_t sizes[] = {sizeof(ssm2d_context_options), 0};
     ssm2d_context_options o = {0};
-    if (options) o = *options;
+    ssm2d_status status = SSM2D_OK;
     if (!out)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "context=NULL: there is nowhere to put the result");
     *out = NULL;
+    if (options) status = sized_read(&o, options, sizes, "context_options", error);
+    if (status) return status;
     if (o.threads < 0 || o.threads > MAX_THREADS)
         return fail(error, SSM2D_ERROR_ARGUMENT, "threads=%d: use 1 to %d, or 0 for all processors",
                     o.threads, MAX_THREADS);
@@ -58,7 +68,7 @@ ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_co
         return fail(error, SSM2D_ERROR_ARGUMENT, "allocate and release: give both or neither");
     ssm2d_context c = {o.allocate ? o.allocate : default_allocate,
                        o.release ? o.release : default_release, o.user, NULL, CPU_BASELINE};
-    ssm2d_status status = cpu_choose(o.cpu, &c.cpu, error);
+    status = cpu_choose(o.cpu, &c.cpu, error);
     if (status) return status;
 
     int threads = o.threads ? o.threads : min_int(processors_available(), MAX_THREADS);

@@ -108,7 +108,7 @@ static int start_threads(pool *p)
     atomic_init(&p->quit, 0);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
-    /* Workers inherit a mask that blocks every signal: handlers run in the program's own threads. */
+    /* Workers inherit a mask that blocks every signal: handlers run in the program's threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

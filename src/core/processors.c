@@ -107,13 +107,13 @@ static int hierarchy_quota(const char *groups, const char *root, const char *con
                            int version)
 {
     char group[512];
-    int least = 0;
+    int min = 0;
     if (!cgroup_path(groups, controller, group, sizeof group)) return 0;
     for (;;) {
         const int one = group_quota(root, strcmp(group, "/") ? group : "", version);
-        if (one && (!least || one < least)) least = one;
+        if (one && (!min || one < min)) min = one;
         char *slash = strrchr(group, '/'); /* "/a/b" -> "/a" -> "" */
-        if (!slash) return least;
+        if (!slash) return min;
         *slash = 0;
     }
 }

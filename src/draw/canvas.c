@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PIXELS_PER_POINT = 2, MOST_PIXELS = 30000 }; /* cairo's image surfaces end at 32767 */
+enum { PIXELS_PER_POINT = 2, MAX_PIXELS = 30000 }; /* cairo's image surfaces end at 32767 */
 
 struct canvas {
     const ssm2d_context *context;
@@ -17,7 +17,8 @@ struct canvas {
     cairo_surface_t *surface;
     cairo_t *cairo;
     int svg;
-    ssm2d_error error; /* of the first write that failed: cairo passes on only that one did */
+    /* of the first write that failed: cairo only passes on that there was a failure */
+    ssm2d_error error;
     ssm2d_status status;
 };
 
@@ -51,7 +52,7 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
     if (status) return status;
     int svg = !strcasecmp(extension_of(path), ".svg");
     double scale = svg ? 1 : PIXELS_PER_POINT;
-    if (width * scale > MOST_PIXELS || height * scale > MOST_PIXELS)
+    if (width * scale > MAX_PIXELS || height * scale > MAX_PIXELS)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: a picture of %.0f x %.0f is too large; draw fewer panels", text_path(path),
                     width * scale, height * scale);
@@ -123,16 +124,11 @@ static void set_style(cairo_t *cr, text_style style)
 void canvas_text(canvas *c, double x, double y, text_align align, text_style style,
                  const char *text)
 {
+    static const double part_before[] = {[TEXT_LEFT] = 0, [TEXT_CENTRE] = 0.5, [TEXT_RIGHT] = 1};
     cairo_text_extents_t box;
     set_style(c->cairo, style);
     cairo_text_extents(c->cairo, text, &box);
-    cairo_move_to(c->cairo,
-                  x
-                      - (align == TEXT_LEFT     ? 0
-                         : align == TEXT_CENTRE ? 0.5
-                                                : 1)
-                            * box.x_advance,
-                  y);
+    cairo_move_to(c->cairo, x - part_before[align] * box.x_advance, y);
     cairo_show_text(c->cairo, text);
 }
 

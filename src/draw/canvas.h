@@ -9,14 +9,16 @@
 
 typedef struct canvas canvas;
 
-/* Whether the extension of path is one that canvas_open knows. */
+/* Refuses a path whose extension is neither .png nor .svg. */
 ssm2d_status canvas_check(const char *path, ssm2d_error *error);
-/* width and height in points; a PNG has two pixels per point. */
+/* Starts a white page, which the caller ends with canvas_finish or canvas_abandon. width and height
+ * are in points; a PNG has two pixels per point. */
 ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double width,
                          double height, canvas **out, ssm2d_error *error);
-cairo_t *canvas_cairo(canvas *c);
-/* the file appears; frees the canvas whatever happens */
+cairo_t *canvas_cairo(canvas *c); /* belongs to the canvas */
+/* Writes the file. Frees the canvas, on failure too. */
 ssm2d_status canvas_finish(canvas *c, ssm2d_error *error);
+/* Frees the canvas, which may be NULL; no file appears. */
 void canvas_abandon(canvas *c);
 
 typedef enum text_align { TEXT_LEFT, TEXT_CENTRE, TEXT_RIGHT } text_align;
@@ -24,15 +26,15 @@ typedef enum text_align { TEXT_LEFT, TEXT_CENTRE, TEXT_RIGHT } text_align;
 typedef struct text_style {
     double size;
     int bold;
-    double grey; /* 0 black */
+    double grey; /* from 0, black, to 1, white */
 } text_style;
 
-/* Text with its baseline at y. */
+/* Draws text with its baseline at y. */
 void canvas_text(canvas *c, double x, double y, text_align align, text_style style,
                  const char *text);
-/* The same, read from below to above, around (x, y). */
+/* Draws text that reads upwards, centred at (x, y). */
 void canvas_text_upward(canvas *c, double x, double y, text_style style, const char *text);
-/* How wide it would be. */
+/* Returns the width of the text in points. */
 double canvas_text_width(text_style style, const char *text);
 
 #endif

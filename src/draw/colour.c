@@ -8,7 +8,7 @@ static double gamma_of(double linear)
     return x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055;
 }
 
-/* OKLab in polar form (Ottosson 2020) to sRGB; what the screen cannot show is cut. hue in
+/* Converts OKLab in polar form (Ottosson 2020) to sRGB; colours outside sRGB are clamped. hue in
  * degrees. */
 static colour from_oklch(double lightness, double chroma, double hue)
 {
@@ -27,7 +27,7 @@ static colour from_oklch(double lightness, double chroma, double hue)
 
 static double between(double from, double to, double t) { return from + (to - from) * t; }
 
-/* The chroma leaves the ends and the middle room inside what a screen can show. */
+/* The chroma is lower in the middle and at the dark end, which keeps all colours inside sRGB. */
 static colour sequential(double t)
 {
     return from_oklch(between(0.24, 0.93, t), 0.11 + 0.05 * t - 0.05 * sin(3.141592653589793 * t),

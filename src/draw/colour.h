@@ -8,11 +8,11 @@ typedef struct colour {
 } colour;
 
 typedef enum colour_map {
-    COLOUR_SEQUENTIAL, /* dark violet over green to light yellow: for what is not negative */
-    COLOUR_DIVERGING   /* blue, white at the middle, red: for what has a sign */
+    COLOUR_SEQUENTIAL, /* dark violet over green to light yellow, for values that are >= 0 */
+    COLOUR_DIVERGING   /* blue, white in the middle, red, for values with a sign */
 } colour_map;
 
-/* t from 0 to 1; beyond is cut. What is not a number is grey. */
+/* Returns the colour at t, which is clamped to 0..1. NaN and infinity are grey. */
 colour colour_at(colour_map map, double t);
 
 #endif

@@ -7,12 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* clang-format off */
-enum {
-    MARGIN = 18, TITLE_HEIGHT = 30, Y_AXIS = 52, X_AXIS = 36, PANEL_WIDTH = 330, PANEL_HEIGHT = 220, PANEL_GAP = 22,
-    LEGEND_LINE = 16, LEGEND_MARK = 18, LEGEND_PAD = 8
-};
-/* clang-format on */
+enum { MARGIN = 18, TITLE_HEIGHT = 30, Y_AXIS = 52, X_AXIS = 36 };
+enum { PANEL_WIDTH = 330, PANEL_HEIGHT = 220, PANEL_GAP = 22 };
+enum { LEGEND_LINE = 16, LEGEND_MARK = 18, LEGEND_PAD = 8 };
 
 static const text_style style_title = {15, 1, 0.1}, style_label = {10.5, 0, 0.2},
                         style_tick = {9, 0, 0.3};
@@ -32,7 +29,8 @@ static double down(const field *f, double y)
     return f->y + f->height * (f->y_high - y) / (f->y_high - f->y_low);
 }
 
-/* 1, 2 or 5 times a power of ten, so that a range has about `wanted` of them. */
+/* The distance between ticks, 1, 2 or 5 times a power of ten, for about `wanted` ticks in a
+ * range. */
 static double nice_step(double range, int wanted)
 {
     double raw = range / wanted, unit = pow(10, floor(log10(raw)));
@@ -40,7 +38,7 @@ static double nice_step(double range, int wanted)
     return unit * (parts <= 1 ? 1 : parts <= 2 ? 2 : parts <= 5 ? 5 : 10);
 }
 
-/* The range of what is drawn, widened to whole ticks. */
+/* Sets y_low and y_high to the range of the panel's values, widened to whole ticks. */
 static void set_limits(field *f, const curve_panel *p)
 {
     double low = INFINITY, high = -INFINITY;
@@ -53,9 +51,9 @@ static void set_limits(field *f, const curve_panel *p)
         }
     if (!(low <= high)) low = 0, high = 1; /* nothing to draw */
     if (high - low < 1e-9 * fmax(fabs(high), 1e-3)) {
-        double room = fmax(fabs(high) * 0.1, 1e-3);
-        low -= room;
-        high += room;
+        double margin = fmax(fabs(high) * 0.1, 1e-3);
+        low -= margin;
+        high += margin;
     }
     double step = nice_step(high - low, 5);
     f->y_low = floor(low / step) * step;

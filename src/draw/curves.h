@@ -8,18 +8,17 @@
 
 typedef struct curve {
     const char *name;
-    const double *x, *y; /* [count], borrowed; x rises; what is not a number is left out */
+    const double *x, *y; /* [count], borrowed; x ascending; points whose y is NaN are left out */
     int count;
     colour colour;
-    int dots; /* points are marked, for curves of few */
+    int dots; /* mark the points, for curves that have few */
 } curve;
 
 typedef struct curve_panel {
     const char *y_label;
     const curve *curves;
     int count;
-    /* the legend stands at the bottom right instead of the top right: for curves that rise */
-    int legend_below;
+    int legend_below; /* legend at the bottom right, for rising curves, not at the top right */
 } curve_panel;
 
 typedef struct curve_figure {

@@ -1,20 +1,19 @@
-/* All lengths are points. A panel's cells are whole half-points, the pixels of a PNG, where they
- * fit: all are alike then. */
+/* All lengths are points. Where they fit, a panel's cells are a whole number of half-points (the
+ * pixels of a PNG), so that all cells are of the same size. */
 #include "draw/heatmap.h"
 
+#include "core/arith.h"
 #include "draw/canvas.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* clang-format off */
-enum {
-    MARGIN = 18, TITLE_HEIGHT = 30, COLUMN_TITLE = 20, ROW_TITLE = 22, Y_AXIS = 42, X_AXIS = 32, ROW_GAP = 18,
-    TEXT_GAP = 10, BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16, PANEL_GAP = 14, ASIDE_GAP = 26,
-    NOTE_LINE = 15, PANEL_SIDE = 132, ASIDE_SIDE = 280, LEAST_SIDE = 14, DECADES = 4
-};
-/* clang-format on */
+enum { MARGIN = 18, TITLE_HEIGHT = 30, COLUMN_TITLE = 20, ROW_TITLE = 22, NOTE_LINE = 15 };
+enum { Y_AXIS = 42, X_AXIS = 32, ROW_GAP = 18, TEXT_GAP = 10, PANEL_GAP = 14, ASIDE_GAP = 26 };
+enum { BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16 }; /* of colour bars */
+enum { PANEL_SIDE = 132, ASIDE_SIDE = 280, MIN_SIDE = 14 };
+enum { DECADES = 4 }; /* of a logarithmic scale */
 
 static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15},
                         style_label = {10, 0, 0.2}, style_tick = {8.5, 0, 0.3},
@@ -37,22 +36,25 @@ typedef struct layout {
 
 /* ---- values to colours ----------------------------------------------------------------------- */
 
-static double largest(const heat_panel *p)
+/* The largest finite absolute value of a panel. */
+static double max_magnitude(const heat_panel *p)
 {
-    double most = 0;
+    double max = 0;
     for (size_t i = 0, n = (size_t)p->rows * (size_t)p->cols; i < n; i++)
-        if (isfinite(p->values[i]) && fabs(p->values[i]) > most) most = fabs(p->values[i]);
-    return most;
+        if (isfinite(p->values[i])) max = fmax(max, fabs(p->values[i]));
+    return max;
 }
 
-/* An empty range would have no scale: a panel of zeros is drawn as if up to 1. */
-static limits limits_for(const heat_panel *p, double most)
+/* The values at the two ends of the colour scale. A panel of zeros gets the scale up to 1, as an
+ * empty range has none. */
+static limits limits_for(const heat_panel *p, double max)
 {
-    if (!(most > 0)) most = 1;
-    if (p->map == COLOUR_DIVERGING) return (limits){-most, most};
-    return (limits){p->logarithmic ? most * pow(10, -DECADES) : 0, most};
+    if (!(max > 0)) max = 1;
+    if (p->map == COLOUR_DIVERGING) return (limits){-max, max};
+    return (limits){p->logarithmic ? max * pow(10, -DECADES) : 0, max};
 }
 
+/* Where a value is on the colour scale, from 0 to 1; NaN stays NaN. */
 static double position(const heat_panel *p, limits l, double value)
 {
     if (p->logarithmic)
@@ -137,13 +139,12 @@ static void paint_image(cairo_t *cr, cairo_surface_t *image, box b)
     cairo_restore(cr);
 }
 
-/* The cells as an image with several pixels to a cell: SVG viewers that blur enlarged images then
- * have little to blur. */
+/* Paints the cells as an image with several pixels per cell, so that SVG viewers which blur
+ * enlarged images have little to blur. */
 static void paint_cells(cairo_t *cr, const heat_panel *p, limits l, box b)
 {
-    int across = (int)(2 * b.width) / p->cols, down = (int)(2 * b.height) / p->rows;
-    if (across < 1) across = 1;
-    if (down < 1) down = 1;
+    const int across = max_int((int)(2 * b.width) / p->cols, 1); /* pixels per cell */
+    const int down = max_int((int)(2 * b.height) / p->rows, 1);
     cairo_surface_t *image =
         cairo_image_surface_create(CAIRO_FORMAT_RGB24, p->cols * across, p->rows * down);
     unsigned char *data = cairo_image_surface_get_data(image);
@@ -229,10 +230,10 @@ static void y_axis(canvas *c, const heat_panel *p, box b)
 /* The size of a panel whose longer side is about `side`. */
 static void panel_size(const heat_panel *p, double side, double *width, double *height)
 {
-    int longer = p->rows > p->cols ? p->rows : p->cols;
+    const int longer = max_int(p->rows, p->cols);
     double cell = 2 * side >= longer ? floor(2 * side / longer) / 2 : side / longer;
-    *width = fmax(p->cols * cell, LEAST_SIDE);
-    *height = fmax(p->rows * cell, LEAST_SIDE);
+    *width = fmax(p->cols * cell, MIN_SIDE);
+    *height = fmax(p->rows * cell, MIN_SIDE);
 }
 
 static int lines_of(const char *text)
@@ -273,7 +274,7 @@ static layout lay_out(const heat_figure *f)
     return l;
 }
 
-/* The n-th line of text. */
+/* Copies the n-th line of text, from 0, to copy and returns copy. */
 static const char *line_at(const char *text, int n, char *copy, size_t size)
 {
     while (n--) text += strcspn(text, "\n") + 1;
@@ -281,27 +282,27 @@ static const char *line_at(const char *text, int n, char *copy, size_t size)
     return copy;
 }
 
-/* The title and the note may be wider than the panels. */
+/* The width of a page for the title and the note, which may be wider than the panels. */
 static double text_width(const heat_figure *f)
 {
     char text[256];
-    double most = canvas_text_width(style_title, f->title);
+    double max = canvas_text_width(style_title, f->title);
     for (int i = 0; i < lines_of(f->note); i++)
-        most = fmax(most, canvas_text_width(style_note, line_at(f->note, i, text, sizeof text)));
-    return most + 2 * MARGIN;
+        max = fmax(max, canvas_text_width(style_note, line_at(f->note, i, text, sizeof text)));
+    return max + 2 * MARGIN;
 }
 
 static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
 {
-    double most = 0;
+    double max = 0; /* of all panels */
     for (int i = 0; f->shared_scale && i < f->grid_rows * f->grid_cols; i++)
-        most = fmax(most, largest(&f->panels[i]));
+        max = fmax(max, max_magnitude(&f->panels[i]));
     for (int i = 0; i < f->grid_rows; i++) {
         for (int j = 0; j < f->grid_cols; j++) {
             const heat_panel *p = &f->panels[i * f->grid_cols + j];
             box b = {l->grid_x + j * l->step_x, l->grid_y + i * l->step_y, l->panel_width,
                      l->panel_height};
-            limits range = limits_for(p, f->shared_scale ? most : largest(p));
+            limits range = limits_for(p, f->shared_scale ? max : max_magnitude(p));
             paint_cells(canvas_cairo(c), p, range, b);
             if (!f->shared_scale)
                 colour_bar(c, p, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
@@ -316,7 +317,7 @@ static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
     }
     if (f->shared_scale)
         colour_bar(
-            c, f->panels, limits_for(f->panels, most),
+            c, f->panels, limits_for(f->panels, max),
             (box){l->grid_x + l->grid_width + SHARED_GAP, l->grid_y, BAR_WIDTH, l->grid_height});
 }
 
@@ -331,7 +332,7 @@ ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const 
     canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, f->title);
     draw_grid(c, f, &l);
     if (f->aside) {
-        limits range = limits_for(f->aside, largest(f->aside));
+        limits range = limits_for(f->aside, max_magnitude(f->aside));
         box b = l.aside;
         paint_cells(canvas_cairo(c), f->aside, range, b);
         colour_bar(c, f->aside, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});

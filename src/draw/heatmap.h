@@ -10,9 +10,9 @@ typedef struct heat_panel {
     const double *values; /* [rows][cols], borrowed */
     int rows, cols;
     int row_first, col_first; /* coordinates of values[0], for the ticks */
-    int from_below;           /* row_first is the lowest row, not the highest */
-    colour_map map;           /* sequential: from 0 to the largest; diverging: around 0 */
-    int logarithmic;          /* sequential only: the four decades below the largest */
+    int from_below;           /* draw values[0] at the bottom left instead of the top left */
+    colour_map map;           /* sequential: from 0 to the largest value; diverging: around 0 */
+    int logarithmic;          /* sequential only: the four decades below the largest value */
     const char *row_label, *col_label;
 } heat_panel;
 
@@ -23,7 +23,7 @@ typedef struct heat_figure {
     const heat_panel *panels; /* [grid_rows][grid_cols]; all of one size */
     const char *const *row_titles, *const *col_titles;
     int shared_scale;        /* one colour bar for the grid instead of one for each panel */
-    const heat_panel *aside; /* the larger one, or NULL */
+    const heat_panel *aside; /* a larger panel beside the grid, or NULL */
     const char *aside_title;
 } heat_figure;
 

@@ -114,6 +114,7 @@ tensor *columns(graph *g, tensor *x, size_t first, size_t count)
     t->column = x->column + first;
     t->row_stride = x->row_stride;
     t->needs_grad = x->needs_grad;
+    t->grid = x->grid;
     t->next_view = t->base->views;
     t->base->views = t;
     g->view_count++;

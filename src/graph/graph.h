@@ -1,10 +1,10 @@
-/* graph - a model for one shape: operators in order, and where everything stands in memory.
+/* graph - a model for one shape: operators in order, and where everything is in memory.
  * Compiled for float and double.
  *
  * Building: tensors are declared, operators append nodes (src/ops/ops.h). The first error is kept
  * and everything after it does nothing, so that a model reads like its formula. Finishing plans the
- * memory of a whole step: how long each value and gradient lives, what is cheaper to compute again
- * than to keep, and one offset for each in a single block. Running allocates nothing. */
+ * memory of forward and backward: how long each value and gradient lives, what is cheaper to
+ * recompute than to keep, and one offset for each in a single block. Running allocates nothing. */
 #ifndef SSM2D_GRAPH_GRAPH_H
 #define SSM2D_GRAPH_GRAPH_H
 
@@ -52,14 +52,15 @@ struct tensor {
 /* The tensor whose memory t is in. */
 static inline tensor *storage_of(tensor *t) { return t && t->base ? t->base : t; }
 
-/* What an operator is. backward reads out->grad and, where in[i]->needs_grad, writes in[i]->grad:
- * adds to it when adds[i], overwrites all of it otherwise. Parameters' gradients are always added
- * to, adds[i] being 1 for them (they are cleared before a step). */
+/* What an operator is. backward reads out->grad and writes in[i]->grad for each in[i] that
+ * needs_grad, in the order of i: it adds to it where the node's adds[i] is set, and overwrites all
+ * of it otherwise. Parameters' gradients are always added to (adds[i] is 1); the optimiser clears
+ * them. */
 struct op {
     const char *name;
     unsigned reads_in; /* bit i: backward reads in[i]->data */
     int reads_out;     /* backward reads out->data */
-    int cheap;         /* forward may run again before backward instead of keeping out */
+    int cheap;         /* out may be recomputed before backward instead of being kept */
     /* bit i: the gradient of in[i] is that of out, so that they may share memory; see op add */
     unsigned passes;
     unsigned strided_in; /* bit i: in[i] may be a view, its gradient as well */
@@ -90,8 +91,10 @@ struct graph {
     ssm2d_context *context;
     /* whether backward will be run; operators that only act in training are left out otherwise */
     int training;
-    /* random operators draw from (seed, step, node): set step before each run */
-    int random; /* whether dropout and stochastic depth act; as training, unless set before building */
+    /* whether dropout and stochastic depth act; as training, unless set before building */
+    int random;
+    /* they draw from (seed, step, node); step also tells operators that keep something made from
+     * the parameters when these have changed: set it before each run */
     uint64_t seed, step;
     node **nodes;
     tensor **tensors;
@@ -101,7 +104,7 @@ struct graph {
     param_array *arrays; /* of the parameters, in the order of their declaration */
     param_block *blocks;
     int array_count, block_count, array_capacity, block_capacity;
-    char *memory; /* of a step */
+    char *memory; /* the block that holds all values, gradients and scratch */
     size_t bytes;
     void *plan;          /* memory.c */
     ssm2d_status status; /* the first error while building */
@@ -129,6 +132,8 @@ node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank,
 /* Columns [first, first + count) of x: a tensor in the memory of x, with the rows of x. Gradients
  * go to where they belong in that of x. Only operators that say so (op.strided_in) take it. */
 tensor *columns(graph *g, tensor *x, size_t first, size_t count);
+/* Keep the first error; return NULL. */
+void *graph_no_memory(graph *g);
 tensor *graph_fail(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tensor *graph_find(const graph *g, const char *name); /* NULL when there is none */
 
@@ -146,9 +151,9 @@ void graph_forward(graph *g);
 /* Runs back from `out` whose grad the caller has filled (a loss: 1), adding to the parameters'
  * gradients. */
 void graph_backward(graph *g);
-/* Runs the same step once more (out's gradient is still there), looking at each value and gradient
- * as it is made; the name of the first one that holds a NaN or an infinity, or NULL. The
- * parameters' gradients are of no use afterwards. */
+/* Runs forward and backward once more (out's gradient is still there), looking at each value and
+ * gradient as it is made. Returns the name of the first one that holds a NaN or an infinity, or
+ * NULL. The parameters' gradients are of no use afterwards. */
 const char *graph_find_bad(graph *g);
 
 /* Seconds spent in each node's forward and backward are kept when times is not NULL:

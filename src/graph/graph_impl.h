@@ -6,7 +6,5 @@
 
 /* A tensor in the list of the graph; NULL after an error. */
 tensor *graph_new_tensor(graph *g, role kind, int rank, const size_t *shape);
-/* Keeps that memory ran out as the graph's error; returns NULL. */
-void *graph_no_memory(graph *g);
 
 #endif

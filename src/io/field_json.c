@@ -15,8 +15,9 @@ static double number_of(const cJSON *value)
     return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
 }
 
-/* Numbers of a list, or a single one; how many, 0 when it is not that. */
-static int numbers_of(const ssm2d_field *f, const cJSON *value, int most, int *numbers)
+/* Reads a list of numbers, or a single one. Returns how many there are, or 0 when value is neither,
+ * or has more than max_count. */
+static int numbers_of(const ssm2d_field *f, const cJSON *value, int max_count, int *numbers)
 {
     int count = 0;
     if (field_takes(f, number_of(value))) {
@@ -25,7 +26,7 @@ static int numbers_of(const ssm2d_field *f, const cJSON *value, int most, int *n
     }
     if (!cJSON_IsArray(value)) return 0;
     for (const cJSON *item = value->child; item; item = item->next) {
-        if (count == most || !field_takes(f, number_of(item))) return 0;
+        if (count == max_count || !field_takes(f, number_of(item))) return 0;
         numbers[count++] = (int)item->valuedouble;
     }
     return count;

@@ -6,15 +6,16 @@
 
 #include <cjson/cJSON.h>
 
-/* On failure config is left as it is. */
+/* Sets the field f of config from a JSON value. On failure config is left as it is. */
 ssm2d_status field_from_json(field_source from, const ssm2d_field *f, const cJSON *value,
                              void *config, ssm2d_error *error);
-/* To be freed with cJSON_Delete; NULL without memory. */
+/* Returns the field's value, which the caller frees with cJSON_Delete; NULL without memory. */
 cJSON *field_to_json(const ssm2d_field *f, const void *config);
-/* Adds it to an object; returns whether there was memory for it. */
+/* Adds the field to an object under its name; returns 0 without memory. */
 int field_add_to_json(cJSON *object, const ssm2d_field *f, const void *config);
 
-/* Refuses a key that nobody knows, with a suggestion out of the NULL-ended list of names. */
+/* Returns the error for an unknown key; the message suggests the closest of the NULL-terminated
+ * list of names. */
 ssm2d_status field_refuse_key(field_source from, const char *key, const char *const *names,
                               ssm2d_error *error);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "io/file.h"
 
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
@@ -46,22 +47,23 @@ ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
     return status;
 }
 
-/* Replaces *bytes by a larger block with the same beginning. */
+/* Replaces *bytes by a block of capacity + 1 bytes that starts with the `have` bytes read so
+ * far. */
 static ssm2d_status grow(const ssm2d_context *context, const char *path, char **bytes, size_t have,
-                         size_t room, ssm2d_error *error)
+                         size_t capacity, ssm2d_error *error)
 {
-    char *more = room < SIZE_MAX ? mem_alloc(context, room + 1) : NULL;
-    if (!more)
+    char *larger = capacity < SIZE_MAX ? mem_alloc(context, capacity + 1) : NULL;
+    if (!larger)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu bytes", text_path(path),
-                    room);
-    if (*bytes) memcpy(more, *bytes, have);
+                    capacity);
+    if (*bytes) memcpy(larger, *bytes, have);
     mem_free(context, *bytes);
-    *bytes = more;
+    *bytes = larger;
     return SSM2D_OK;
 }
 
-ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes,
-                       size_t *size, ssm2d_error *error)
+ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t max_bytes,
+                       char **bytes, size_t *size, ssm2d_error *error)
 {
     *bytes = NULL;
     *size = 0;
@@ -70,45 +72,46 @@ ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t mo
     ssm2d_status status = open_to_read(path, &fd, &info, error);
     if (status) return status;
 
-    size_t said = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, have = 0,
-           room = said ? said : FIRST_BYTES;
+    /* 0: a pipe or a device, whose size is not known */
+    const size_t file_size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+    size_t have = 0, capacity = min_size(file_size ? file_size : FIRST_BYTES, max_bytes);
     char *all = NULL;
-    if (room > most && said) {
+    if (file_size > max_bytes) {
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu bytes: at most %zu are read",
-                      text_path(path), said, most);
+                      text_path(path), file_size, max_bytes);
         goto done;
     }
-    if (room > most) room = most;
-    status = grow(context, path, &all, 0, room, error);
+    status = grow(context, path, &all, 0, capacity, error);
     if (status) goto done;
     for (;;) {
-        char beyond; /* a full block is followed by a look for one byte more */
-        ssize_t got = have < room ? read(fd, all + have, room - have) : read(fd, &beyond, 1);
+        char beyond; /* when the block is full, try to read one byte more: is this the end? */
+        ssize_t got =
+            have < capacity ? read(fd, all + have, capacity - have) : read(fd, &beyond, 1);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
             status = fail_errno(error, path, "cannot be read");
             goto done;
         }
         if (got == 0) break;
-        if (have < room) {
+        if (have < capacity) {
             have += (size_t)got;
             continue;
         }
-        if (room == most) {
-            status =
-                fail(error, SSM2D_ERROR_ARGUMENT,
-                     "%s: has more than %zu bytes, the most that are read", text_path(path), most);
+        if (capacity == max_bytes) {
+            status = fail(error, SSM2D_ERROR_ARGUMENT,
+                          "%s: has more than %zu bytes, the most that are read", text_path(path),
+                          max_bytes);
             goto done;
         }
-        room = room > most / 2 ? most : 2 * room;
-        status = grow(context, path, &all, have, room, error);
+        capacity = capacity > max_bytes / 2 ? max_bytes : 2 * capacity;
+        status = grow(context, path, &all, have, capacity, error);
         if (status) goto done;
         all[have++] = beyond;
     }
-    if (have < said) {
+    if (have < file_size) {
         status = fail(error, SSM2D_ERROR_SYSTEM,
                       "%s: ended after %zu of %zu bytes: it was changed meanwhile", text_path(path),
-                      have, said);
+                      have, file_size);
         goto done;
     }
     all[have] = 0;
@@ -121,14 +124,15 @@ done:
     return status;
 }
 
-/* The length of path up to and with the last slash; 0 when there is none. */
+/* The length of path up to and including the last slash; 0 when there is none. */
 static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* The temporary's name does not grow with the file's, which may be as long as names can be. */
+/* Writes a random name in path's folder to out. The name's length does not depend on the file's,
+ * which may already be as long as names can be. */
 static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *error)
 {
     static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
@@ -143,9 +147,9 @@ static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *err
     return SSM2D_OK;
 }
 
-/* A file without a name in path's folder, which vanishes by itself when the process ends before the
- * commit, however it ends; -1 where the system has no such thing. It gets its name through
- * /proc. */
+/* Opens a file without a name in path's folder, or returns -1 where the system has no such thing.
+ * It vanishes by itself when the process ends before the commit, however it ends. buffer: space
+ * for the folder's name. */
 static int open_nameless(const char *path, char *buffer)
 {
 #ifdef O_TMPFILE
@@ -158,7 +162,7 @@ static int open_nameless(const char *path, char *buffer)
     return -1;
 }
 
-/* Gives a nameless file its temporary name. */
+/* Gives a nameless file its temporary name, through /proc. Returns 0 on success, as linkat does. */
 static int name_file(const atomic_file *file)
 {
     char number[64];
@@ -241,7 +245,7 @@ static ssm2d_status sync_folder(atomic_file *file, ssm2d_error *error)
 ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
-    if (ferror(file->stream)) /* its errno is gone */
+    if (ferror(file->stream)) /* the errno of that write is lost */
         status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: an earlier write failed",
                       text_path(file->path));
     else if (fflush(file->stream) || fsync(fileno(file->stream)))
@@ -303,7 +307,7 @@ ssm2d_status folder_make(const char *path, ssm2d_error *error)
         part[i] = 0;
         struct stat info;
         if (!mkdir(part, 0777)) continue;
-        int why = errno; /* of a folder that is there this may be EEXIST, or EROFS or EACCES */
+        int why = errno; /* for a folder that exists this may be EEXIST, but also EROFS or EACCES */
         if (!stat(part, &info)) {
             if (S_ISDIR(info.st_mode)) continue;
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a file, not a folder",

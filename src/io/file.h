@@ -6,18 +6,19 @@
 
 #include <stdio.h>
 
-/* Opens path for reading, in binary; a folder is refused here rather than by the first read. */
+/* Opens path for reading, in binary; the caller closes *stream. A folder is refused here rather
+ * than by the first read. */
 ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error);
 
-/* Reads all of path into memory taken from context (give it back with mem_free); a NUL byte follows
- * the contents. Refuses files over `most` bytes, and files that turn out shorter than they said.
- * Pipes and devices will do. */
-ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t most, char **bytes,
-                       size_t *size, ssm2d_error *error);
+/* Reads all of path into *bytes, which the caller frees with mem_free; a NUL byte follows the
+ * contents and is not counted in *size. Refuses a file of more than max_bytes, and one that turns
+ * out shorter than its size said. Reads from pipes and devices as well. */
+ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t max_bytes,
+                       char **bytes, size_t *size, ssm2d_error *error);
 
-/* A file under construction: without a name until it is complete, or (where the system cannot do
- * that) under a temporary name in the same folder. Commit syncs it and renames it into place,
- * cancel removes it; exactly one of the two must be called after a successful open. */
+/* A file that is being written: without a name until it is complete, or (where the system cannot
+ * do that) under a temporary name in the same folder. After a successful atomic_open the caller
+ * ends it with atomic_commit or atomic_cancel. */
 typedef struct atomic_file {
     FILE *stream;
     char *path, *temporary;
@@ -25,18 +26,21 @@ typedef struct atomic_file {
     const ssm2d_context *context;
 } atomic_file;
 
+/* Starts a file that is to become path. On failure there is nothing to cancel. */
 ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file,
                          ssm2d_error *error);
 ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm2d_error *error);
-/* on failure the temporary file is removed too */
+/* Syncs the file to the disk and renames it into place, replacing what was there. On failure the
+ * temporary file is removed. */
 ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error);
+/* Removes the temporary file. Does nothing after atomic_commit, or for a file of zeros. */
 void atomic_cancel(atomic_file *file);
 
-/* A whole text file and a newline after it, or nothing. */
+/* Writes text and a newline to path, which appears complete or not at all. */
 ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,
                              ssm2d_error *error);
 
-/* Creates the folder, and those above it, unless they are there. */
+/* Creates the folder, and those above it, unless they exist. */
 ssm2d_status folder_make(const char *path, ssm2d_error *error);
 
 #endif

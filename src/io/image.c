@@ -10,8 +10,8 @@
 static const image_format *const formats[] = {&image_png, &image_jpeg};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* One byte tells the formats apart and can be put back even into a pipe; the decoder checks the
- * rest. */
+/* Chooses reader->format by the first byte: it tells the formats apart, and a single byte can be
+ * put back even into a pipe. The decoder checks the rest. */
 static ssm2d_status choose_format(image_reader *reader, ssm2d_error *error)
 {
     int first = getc(reader->stream);

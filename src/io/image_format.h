@@ -1,18 +1,18 @@
-/* image_format - what image.c needs from a file format: a table line per format. */
+/* image_format - what image.c needs from a file format: one table of functions per format. */
 #ifndef SSM2D_IO_IMAGE_FORMAT_H
 #define SSM2D_IO_IMAGE_FORMAT_H
 
 #include "io/image.h"
 
-/* Of an image that has to be held whole to be decoded (interlaced, progressive); and of one row's
- * pixels. */
-#define IMAGE_WHOLE_MOST ((size_t)1 << 30)
-enum { IMAGE_COLS_MOST = 1 << 20 };
+/* Limit in bytes for an image that must be held in memory whole to be decoded: an interlaced PNG or
+ * a progressive JPEG. */
+#define IMAGE_MAX_WHOLE ((size_t)1 << 30)
+enum { IMAGE_MAX_COLS = 1 << 20 };
 
 typedef struct image_format {
-    int first_byte; /* of every such file */
-    /* Opens reader->decoder on reader->stream and fills in reader->info. On failure close is called
-     * as well. */
+    int first_byte; /* which every file of this format starts with */
+    /* Creates reader->decoder for reader->stream and fills in reader->info. close is called after a
+     * failure as well. */
     ssm2d_status (*open)(image_reader *reader, ssm2d_error *error);
     ssm2d_status (*read_row)(image_reader *reader, uint8_t *row, ssm2d_error *error);
     void (*close)(image_reader *reader);
@@ -24,8 +24,8 @@ struct image_reader {
     FILE *stream;
     char *path;
     image_info info;
-    size_t next; /* the row that comes next */
-    int broken;  /* a row failed: there are no more */
+    size_t next; /* index of the next row */
+    int broken;  /* a row could not be decoded: reading ends there */
     void *decoder;
 };
 

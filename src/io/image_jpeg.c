@@ -13,16 +13,17 @@
 #include <jerror.h>
 #include <setjmp.h>
 
-/* encoders make some ten; a small file can ask for endless passes over a large image */
-enum { SCANS_MOST = 100 };
+/* Encoders make about ten scans. Without a limit a small file could ask for endless passes over a
+ * large image. */
+enum { MAX_SCANS = 100 };
 
 typedef struct decoder {
     struct jpeg_decompress_struct jpeg;
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf back;
-    int ended; /* the file, before the image did */
-    int scans; /* too many */
+    int ended;          /* the file ended before the image did */
+    int too_many_scans; /* more than MAX_SCANS */
     char message[JMSG_LENGTH_MAX];
 } decoder;
 
@@ -33,7 +34,7 @@ static void error_exit(j_common_ptr jpeg)
     longjmp(d->back, 1);
 }
 
-/* level: -1 for a warning, above for chatter */
+/* level: -1 for a warning, 0 and above for tracing, which is ignored. */
 static void emit_message(j_common_ptr jpeg, int level)
 {
     decoder *d = jpeg->client_data;
@@ -53,16 +54,16 @@ static void output_message(j_common_ptr jpeg) { (void)jpeg; }
 static void watch_progress(j_common_ptr jpeg)
 {
     decoder *d = jpeg->client_data;
-    d->scans = d->jpeg.input_scan_number > SCANS_MOST;
-    if (d->scans) longjmp(d->back, 1);
+    d->too_many_scans = d->jpeg.input_scan_number > MAX_SCANS;
+    if (d->too_many_scans) longjmp(d->back, 1);
 }
 
 static ssm2d_status fail_jpeg(image_reader *reader, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
     const char *path = text_path(reader->path);
-    if (d->scans)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d scans", path, SCANS_MOST);
+    if (d->too_many_scans)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d scans", path, MAX_SCANS);
     if (!d->ended && d->errors.msg_code == JERR_OUT_OF_MEMORY)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", path);
     if (!reader->info.rows)
@@ -75,7 +76,7 @@ static ssm2d_status fail_jpeg(image_reader *reader, ssm2d_error *error)
                 reader->next + 1, reader->info.rows, d->message);
 }
 
-/* What libjpeg holds of an image of several scans: all its coefficients. */
+/* The bytes that libjpeg needs for an image of several scans: it holds all coefficients. */
 static size_t whole_bytes(const struct jpeg_decompress_struct *jpeg)
 {
     size_t bytes = 0;
@@ -101,7 +102,7 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
 
     jpeg_create_decompress(jpeg);
     jpeg->progress = &d->progress;
-    jpeg->mem->max_memory_to_use = (long)(IMAGE_WHOLE_MOST + IMAGE_WHOLE_MOST / 4);
+    jpeg->mem->max_memory_to_use = (long)(IMAGE_MAX_WHOLE + IMAGE_MAX_WHOLE / 4);
     jpeg_stdio_src(jpeg, reader->stream);
     jpeg_read_header(jpeg, TRUE);
     if (jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK)
@@ -111,7 +112,7 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: is a JPEG of %d unknown components: save it as RGB",
                     text_path(reader->path), jpeg->num_components);
-    if (jpeg_has_multiple_scans(jpeg) && whole_bytes(jpeg) > IMAGE_WHOLE_MOST)
+    if (jpeg_has_multiple_scans(jpeg) && whole_bytes(jpeg) > IMAGE_MAX_WHOLE)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: has %u x %u pixels and is progressive: save it as a baseline JPEG",
                     text_path(reader->path), jpeg->image_height, jpeg->image_width);
@@ -133,7 +134,7 @@ static ssm2d_status read_jpeg_row(image_reader *reader, uint8_t *row, ssm2d_erro
 static void close_jpeg(image_reader *reader)
 {
     decoder *d = reader->decoder;
-    /* does not fail, and takes a decoder that could not be created */
+    /* cannot fail, and accepts a decoder that could not be created */
     jpeg_destroy_decompress(&d->jpeg);
     mem_free(reader->context, d);
 }

@@ -16,7 +16,9 @@ enum { CONTEXT_FLAGS = SPNG_CTX_IGNORE_ADLER32, CRC_ACTION = SPNG_CRC_USE };
 enum { CONTEXT_FLAGS = 0, CRC_ACTION = SPNG_CRC_ERROR };
 #endif
 
-enum { CHUNK_MOST = 16 << 20, CHUNKS_MOST = 64 << 20 }; /* profiles and texts; no pixels */
+/* Limits in bytes for chunks other than pixels, such as colour profiles: of one, of all
+ * together. */
+enum { MAX_CHUNK = 16 << 20, MAX_CHUNKS = 64 << 20 };
 
 typedef struct decoder {
     spng_ctx *png;
@@ -39,7 +41,7 @@ static ssm2d_status fail_png(image_reader *reader, int code, ssm2d_error *error)
                 reader->next + 1, reader->info.rows, spng_strerror(code));
 }
 
-/* Interlaced: all passes, each row where it belongs. */
+/* Decodes all passes of an interlaced image into d->pixels. */
 static ssm2d_status read_whole(image_reader *reader, decoder *d, ssm2d_error *error)
 {
     struct spng_row_info row = {0};
@@ -51,7 +53,7 @@ static ssm2d_status read_whole(image_reader *reader, decoder *d, ssm2d_error *er
     } while (!code);
     if (code == SPNG_EOI) code = spng_decode_chunks(d->png);
     if (!code) return SSM2D_OK;
-    reader->next = row.row_num; /* of the pass it failed in */
+    reader->next = row.row_num; /* for the message */
     return fail_png(reader, code, error);
 }
 
@@ -62,8 +64,8 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
 
     struct spng_ihdr header;
-    int code = spng_set_image_limits(d->png, IMAGE_COLS_MOST, INT32_MAX);
-    if (!code) code = spng_set_chunk_limits(d->png, CHUNK_MOST, CHUNKS_MOST);
+    int code = spng_set_image_limits(d->png, IMAGE_MAX_COLS, INT32_MAX);
+    if (!code) code = spng_set_chunk_limits(d->png, MAX_CHUNK, MAX_CHUNKS);
     if (!code) code = spng_set_crc_action(d->png, CRC_ACTION, CRC_ACTION);
     if (!code) code = spng_set_png_file(d->png, reader->stream);
     if (!code) code = spng_get_ihdr(d->png, &header);
@@ -71,7 +73,7 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
     d->deep = header.bit_depth == 16;
     d->interlaced = header.interlace_method != 0;
     d->row_bytes = (size_t)header.width * (d->deep ? 8 : 4);
-    if (d->interlaced && d->row_bytes > IMAGE_WHOLE_MOST / header.height)
+    if (d->interlaced && d->row_bytes > IMAGE_MAX_WHOLE / header.height)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: has %u x %u pixels and is interlaced: save it without interlacing",
                     text_path(reader->path), header.height, header.width);
@@ -116,7 +118,7 @@ static ssm2d_status read_png_row(image_reader *reader, uint8_t *row, ssm2d_error
     else {
         int code = spng_decode_row(d->png, d->pixels, d->row_bytes),
             last = reader->next + 1 == reader->info.rows;
-        /* the checksum, and the end */
+        /* reads on to the end of the file, so that a bad checksum is noticed */
         if (last && code == SPNG_EOI) code = spng_decode_chunks(d->png);
         if (code) return fail_png(reader, code, error);
     }

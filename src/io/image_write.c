@@ -11,8 +11,8 @@ struct image_writer {
     atomic_file file;
     spng_ctx *png;
     image_info info;
-    size_t next;      /* the row that comes next */
-    ssm2d_status bad; /* what went wrong first, with its line */
+    size_t next;      /* index of the next row */
+    ssm2d_status bad; /* the first failure, and its message */
     ssm2d_error why;
 };
 

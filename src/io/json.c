@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_MOST = 16 << 20, DEPTH_MOST = 64 };
+enum { MAX_FILE = 16 << 20, MAX_DEPTH = 64 };
 
 static int line_of(const char *text, const char *at)
 {
@@ -17,25 +17,25 @@ static int line_of(const char *text, const char *at)
     return line;
 }
 
-/* What cJSON would let pass: zero bytes, control characters in strings, deep nesting. Everything
- * else about the syntax is left to it. */
+/* Refuses what cJSON would accept: zero bytes, control characters in strings, deep nesting. The
+ * rest of the syntax is checked by cJSON. */
 static ssm2d_status scan(const char *name, const char *text, size_t size, ssm2d_error *error)
 {
-    int depth = 0, inside = 0; /* a string */
+    int depth = 0, in_string = 0;
     for (const char *at = text, *end = text + size; at < end; at++) {
         const char *what = NULL;
         unsigned char c = (unsigned char)*at;
-        if (c == 0 || (inside && c < 0x20))
+        if (c == 0 || (in_string && c < 0x20))
             what = c ? "has a control character in a string" : "has a zero byte";
-        else if (inside && c == '\\') {
+        else if (in_string && c == '\\') {
             if (end - at >= 6 && !memcmp(at, "\\u0000", 6)) what = "has an escaped zero byte";
             at++;
         } else if (c == '"')
-            inside = !inside;
-        else if (!inside && (c == '{' || c == '[') && ++depth > DEPTH_MOST)
+            in_string = !in_string;
+        else if (!in_string && (c == '{' || c == '[') && ++depth > MAX_DEPTH)
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d is nested deeper than %d",
-                        text_path(name), line_of(text, at), DEPTH_MOST);
-        else if (!inside && (c == '}' || c == ']'))
+                        text_path(name), line_of(text, at), MAX_DEPTH);
+        else if (!in_string && (c == '}' || c == ']'))
             depth--;
         if (what)
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d %s", text_path(name),
@@ -49,8 +49,8 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorts the keys of one object (in memory of cJSON's allocator, as the tree is), so that large
- * objects stay cheap. */
+/* Refuses an object that has a key twice. Sorts the keys, so that large objects stay cheap; the
+ * memory is cJSON's, as the tree's is. */
 static ssm2d_status check_keys(const char *name, const cJSON *object, ssm2d_error *error)
 {
     size_t count = 0;
@@ -117,7 +117,7 @@ ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **r
     char *text;
     size_t size;
     *root = NULL;
-    ssm2d_status status = file_read(context, path, FILE_MOST, &text, &size, error);
+    ssm2d_status status = file_read(context, path, MAX_FILE, &text, &size, error);
     if (status) return status;
     status = json_parse(path, text, size, root, error);
     mem_free(context, text);
@@ -143,7 +143,7 @@ const char *json_show(const cJSON *value, char *text, size_t size)
     return text;
 }
 
-/* The member `key`; *item is NULL when it is missing and may be. */
+/* Finds the member `key`; *item is NULL when an optional one is missing. */
 static ssm2d_status find(const char *file, const cJSON *object, const char *key, json_need need,
                          const cJSON **item, ssm2d_error *error)
 {

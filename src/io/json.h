@@ -7,19 +7,20 @@
 
 #include <cjson/cJSON.h>
 
-/* Parses a file of at most 16 MiB; refuses what follows the value, nesting beyond 64, duplicate
- * keys of an object, and zero bytes, raw or escaped, which would end a string early. The tree is
- * cJSON's: free it with cJSON_Delete. */
+/* Parses a file of at most 16 MiB into *root, which the caller frees with cJSON_Delete. Refuses
+ * anything after the value, nesting deeper than 64, duplicate keys in an object, and zero bytes,
+ * raw or escaped, which would end a string early. */
 ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **root,
                        ssm2d_error *error);
+/* The same from memory; name stands for the file in messages. */
 ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON **root,
                         ssm2d_error *error);
 
-/* A value as a message shows it: 3, "polar", true, a list .. */
+/* Writes a value to text as messages show it (3, "polar", true, a list ..) and returns text. */
 const char *json_show(const cJSON *value, char *text, size_t size);
 
-/* Fields of an object. `file` is for messages. A missing key leaves *value as it is and is not an
- * error, unless required. */
+/* Read one field of an object; `file` is for messages. A missing key leaves *value as it is, and is
+ * an error only when required. A string belongs to the object. */
 typedef enum json_need { JSON_OPTIONAL, JSON_REQUIRED } json_need;
 ssm2d_status json_get_int(const char *file, const cJSON *object, const char *key, json_need need,
                           int low, int high, int *value, ssm2d_error *error);

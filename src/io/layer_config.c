@@ -86,7 +86,7 @@ static ssm2d_status set_old(field_source from, const char *key, const cJSON *val
     return field_from_json(from, &normalize, value, config, error);
 }
 
-/* Two keys for one thing: which of them counts would be a guess. */
+/* Refuses two keys for the same field: which of them counts would be a guess. */
 static ssm2d_status check_pairs(const char *where, const cJSON *object, ssm2d_error *error)
 {
     static const char *const pairs[][2] = {
@@ -102,7 +102,8 @@ static ssm2d_status check_pairs(const char *where, const cJSON *object, ssm2d_er
     return SSM2D_OK;
 }
 
-/* `complex` comes before `complex_form`, which says nothing when it is false or null. */
+/* `complex` is read before `complex_form`, which has no meaning when complex is false, or when it
+ * is null itself. */
 ssm2d_status layer_config_read_old(field_source from, const cJSON *object, ssm2d_config *config,
                                    ssm2d_error *error)
 {

@@ -11,16 +11,16 @@
 
 #include <cjson/cJSON.h>
 
-/* Fields given in `object` replace those in *config. A key that is neither a field, nor an older
- * key, nor in `others` (a NULL-ended list) is an error with a suggestion. Does not run
+/* Replaces the fields of *config that `object` gives. A key that is neither a field, nor an older
+ * key, nor in `others` (a NULL-terminated list) is an error with a suggestion. Does not run
  * ssm2d_config_check. */
 ssm2d_status layer_config_from_json(const char *file, const cJSON *object,
                                     const char *const *others, ssm2d_config *config,
                                     ssm2d_error *error);
 
-extern const char *const layer_config_old_keys[]; /* ended by NULL */
+extern const char *const layer_config_old_keys[]; /* NULL-terminated */
 
-/* The older keys of an object; it may have others. */
+/* Replaces the fields of *config that older keys of `object` give; passes over all other keys. */
 ssm2d_status layer_config_read_old(field_source from, const cJSON *object, ssm2d_config *config,
                                    ssm2d_error *error);
 

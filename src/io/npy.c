@@ -13,7 +13,7 @@
 #endif
 
 static const char magic[] = "\x93NUMPY";
-enum { MAGIC = 6, HEADER_MOST = 1 << 16 };
+enum { MAGIC = 6, MAX_HEADER = 1 << 16 };
 
 static const struct {
     const char *descr;
@@ -176,7 +176,7 @@ static ssm2d_status parse_header(const char *name, const char *text, size_t leng
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: header: %s is missing", text_path(name),
                         keys[k]);
 
-    /* A zero must not hide an overflow from those who multiply the other sizes. */
+    /* A size of zero must not hide that the product of the others overflows. */
     size_t product = types[array->type].size;
     int over = 0;
     array->count = 1;
@@ -191,8 +191,8 @@ static ssm2d_status parse_header(const char *name, const char *text, size_t leng
     return SSM2D_OK;
 }
 
-/* From a file's first bytes: where its header starts and how long it is. `size` is that of the
- * file. */
+/* Finds where the header starts and how long it is, from the file's first bytes. `size` is the
+ * file's. */
 static ssm2d_status parse_start(const char *name, const unsigned char *bytes, size_t size,
                                 size_t *start, size_t *length, ssm2d_error *error)
 {
@@ -214,16 +214,16 @@ static ssm2d_status parse_start(const char *name, const unsigned char *bytes, si
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: says its header has %zu bytes, but only %zu follow", text_path(name),
                     *length, size - *start);
-    if (*length > HEADER_MOST)
+    if (*length > MAX_HEADER)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: says its header has %zu bytes: at most %d are read", text_path(name),
-                    *length, HEADER_MOST);
+                    *length, MAX_HEADER);
     return SSM2D_OK;
 }
 
-/* Takes the memory for the data, once `bytes` of the file are known to be left for it. */
-static ssm2d_status take_data(const ssm2d_context *context, const char *name, size_t bytes,
-                              npy_array *array, ssm2d_error *error)
+/* Allocates the data, after checking that the `bytes` left in the file are what the shape needs. */
+static ssm2d_status alloc_data(const ssm2d_context *context, const char *name, size_t bytes,
+                               npy_array *array, ssm2d_error *error)
 {
     char shape[96];
     npy_shape_text(array->rank, array->shape, shape, sizeof shape);
@@ -247,7 +247,7 @@ ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const voi
     *array = a;
     ssm2d_status status = parse_start(name, bytes, size, &start, &length, error);
     if (!status) status = parse_header(name, (const char *)bytes + start, length, &a, error);
-    if (!status) status = take_data(context, name, size - start - length, &a, error);
+    if (!status) status = alloc_data(context, name, size - start - length, &a, error);
     if (status) return status;
     memcpy(a.data, (const char *)bytes + start + length, size - start - length);
     *array = a;
@@ -270,7 +270,7 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
         goto done;
     }
-    /* fewer only when the file is shorter, or fails: both seen below */
+    /* fewer bytes than asked for mean a shorter file or a failure; both are noticed below */
     size = fread(first, 1, sizeof first, stream);
     if ((size_t)info.st_size > size && size == sizeof first) size = (size_t)info.st_size;
     status = parse_start(path, first, size, &start, &length, error);
@@ -285,7 +285,7 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
         goto done;
     }
     status = parse_header(path, header, length, &a, error);
-    if (!status) status = take_data(context, path, size - start - length, &a, error);
+    if (!status) status = alloc_data(context, path, size - start - length, &a, error);
     if (status) goto done;
     size_t got = fread(a.data, 1, size - start - length, stream);
     if (got != size - start - length) {
@@ -303,7 +303,7 @@ done:
     return status;
 }
 
-/* ---- writing, and what else there is to do with an array ------------------------------------- */
+/* ---- writing and converting ------------------------------------------------------------------ */
 
 ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type type, int rank,
                        const size_t *shape, const void *data, ssm2d_error *error)

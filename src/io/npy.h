@@ -13,27 +13,27 @@ typedef struct npy_array {
     npy_type type;
     int rank; /* 0 for a scalar */
     size_t shape[NPY_RANK];
-    size_t count; /* numbers in all */
-    void *data;   /* taken from the context; give it back with npy_free */
+    size_t count; /* number of elements */
+    void *data;   /* the context's memory; freed by npy_free */
 } npy_array;
 
-size_t npy_type_size(npy_type type);
-/* The file is hostile until checked: header, order, type, and that the data has exactly the
- * promised length. Nothing is allocated for data that is not there. On failure *array is empty, and
- * may be given to npy_free. */
+size_t npy_type_size(npy_type type); /* bytes per element */
+/* Reads an array, which the caller frees with npy_free. The file is hostile until checked: header,
+ * order, type, and that the data has exactly the promised length; nothing is allocated for data
+ * that the file does not have. On failure *array is empty, and may be given to npy_free. */
 ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array *array,
                       ssm2d_error *error);
 /* The same from memory; name is used in messages. */
 ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const void *bytes,
                        size_t size, npy_array *array, ssm2d_error *error);
-/* Whole or not at all. */
+/* Writes an array to path, which appears complete or not at all. */
 ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type type, int rank,
                        const size_t *shape, const void *data, ssm2d_error *error);
 void npy_free(const ssm2d_context *context, npy_array *array);
-/* Converts the numbers to double / float (from any type). */
+/* Convert array->count elements of any type. */
 void npy_to_double(const npy_array *array, double *out);
 void npy_to_float(const npy_array *array, float *out);
-/* "(2, 16, 8, 8)" into text, for messages. */
+/* Writes a shape as messages show it, "(2, 16, 8, 8)", to text and returns text. */
 const char *npy_shape_text(int rank, const size_t *shape, char *text, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
 #include "io/safetensors.h"
 
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
@@ -13,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { START = 8, HEADER_MOST = 16 << 20, CHUNK = 1 << 14 };
+enum { START = 8, MAX_HEADER = 16 << 20, CHUNK = 1 << 14 };
 
-#define WHOLE_MOST 9007199254740992.0 /* up to 2^53 every whole number has a double of its own */
+#define MAX_INTEGER 9007199254740992.0 /* 2^53: up to here a double holds every integer exactly */
 
 static const struct {
     const char *name;
@@ -79,7 +80,7 @@ static int get_whole(const cJSON *item, size_t *value)
 {
     if (!cJSON_IsNumber(item)) return 0;
     double d = item->valuedouble;
-    if (!(d >= 0 && d <= WHOLE_MOST)) return 0;
+    if (!(d >= 0 && d <= MAX_INTEGER)) return 0;
     *value = (size_t)d;
     return (double)*value == d;
 }
@@ -116,7 +117,7 @@ static ssm2d_status get_shape(const safetensors *file, const cJSON *entry, safet
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: array \"%s\": shape must be a list of at most %d whole numbers",
                     text_path(file->path), show(array->name, &name), SAFETENSORS_RANK);
-    /* A zero must not hide an overflow from those who multiply the other sizes. */
+    /* A size of zero must not hide that the product of the others overflows. */
     size_t product = types[array->type].size;
     array->count = 1;
     for (int i = 0; i < array->rank; i++) {
@@ -177,7 +178,7 @@ static int by_offset(const void *a, const void *b)
 {
     const safetensors_array *x = a, *y = b;
     if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-    /* an empty array comes before its neighbour */
+    /* at the same offset an empty array comes first */
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? -1 : 1;
     return strcmp(x->name, y->name);
 }
@@ -188,7 +189,7 @@ static int by_name(const void *a, const void *b)
                   (*(const safetensors_array *const *)b)->name);
 }
 
-/* Sorts, and checks that the arrays cover `size` bytes of data exactly. */
+/* Sorts the arrays, and checks that they cover `size` bytes of data exactly. */
 static ssm2d_status arrange(safetensors *file, size_t size, ssm2d_error *error)
 {
     shown name, last;
@@ -214,7 +215,7 @@ static ssm2d_status arrange(safetensors *file, size_t size, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* text: the header; size: of the data that follows it. */
+/* text, length: the header; size: bytes of data that follow it. */
 static ssm2d_status parse_header(safetensors *file, const char *text, size_t length, size_t size,
                                  ssm2d_error *error)
 {
@@ -223,13 +224,13 @@ static ssm2d_status parse_header(safetensors *file, const char *text, size_t len
     if (!cJSON_IsObject(file->header))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the header is not an object {..}",
                     text_path(file->path));
-    size_t most = 0;
-    for (const cJSON *entry = file->header->child; entry; entry = entry->next) most++;
-    file->arrays = mem_alloc(file->context, most * sizeof *file->arrays);
-    file->sorted = mem_alloc(file->context, most * sizeof *file->sorted);
+    size_t entries = 0;
+    for (const cJSON *entry = file->header->child; entry; entry = entry->next) entries++;
+    file->arrays = mem_alloc(file->context, entries * sizeof *file->arrays);
+    file->sorted = mem_alloc(file->context, entries * sizeof *file->sorted);
     if (!file->arrays || !file->sorted)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu names", text_path(file->path),
-                    most);
+                    entries);
     for (const cJSON *entry = file->header->child; entry && !status; entry = entry->next) {
         shown name;
         if (!strcmp(entry->string, "__metadata__")) {
@@ -249,7 +250,7 @@ static ssm2d_status parse_header(safetensors *file, const char *text, size_t len
     return status ? status : arrange(file, size, error);
 }
 
-/* The whole file, from the stream or from memory. `size` is its length. */
+/* Reads and checks the header. `size` is the length of the whole file. */
 static ssm2d_status load(safetensors *file, size_t size, ssm2d_error *error)
 {
     unsigned char start[START];
@@ -265,10 +266,10 @@ static ssm2d_status load(safetensors *file, size_t size, ssm2d_error *error)
                     "%s: says its header has %llu bytes, but %zu follow: it is cut off, or no "
                     "safetensors file",
                     text_path(file->path), (unsigned long long)length, size - START);
-    if (length > HEADER_MOST)
+    if (length > MAX_HEADER)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: says its header has %llu bytes: at most %d are read",
-                    text_path(file->path), (unsigned long long)length, HEADER_MOST);
+                    text_path(file->path), (unsigned long long)length, MAX_HEADER);
     char *text = mem_alloc(file->context, length);
     if (!text)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its header",
@@ -382,6 +383,7 @@ ssm2d_status safetensors_expect(const safetensors *file, const char *name, int r
                 npy_shape_text(rank, shape, wanted, sizeof wanted));
 }
 
+/* The value of an IEEE half. */
 static double half(uint16_t h)
 {
     int exponent = h >> 10 & 31, fraction = h & 1023;
@@ -391,7 +393,8 @@ static double half(uint16_t h)
     return h >> 15 ? -value : value;
 }
 
-static double brain(uint16_t b)
+/* The value of a bfloat16: the upper half of a float. */
+static double bfloat16(uint16_t b)
 {
     uint32_t bits = (uint32_t)b << 16;
     float value;
@@ -399,7 +402,7 @@ static double brain(uint16_t b)
     return value;
 }
 
-/* Numbers in, numbers out; in is aligned to its type. */
+/* Converts n elements of `in`, which is aligned to its type. */
 #define CONVERT(from, as)                                                                          \
     for (size_t i = 0; i < n; i++) out[i] = as(((const from *)in)[i]);                             \
     break
@@ -408,7 +411,7 @@ static double brain(uint16_t b)
     case SAFETENSORS_F32: CONVERT(float, (number));                                                \
     case SAFETENSORS_F64: CONVERT(double, (number));                                               \
     case SAFETENSORS_F16: CONVERT(uint16_t, (number)half);                                         \
-    case SAFETENSORS_BF16: CONVERT(uint16_t, (number)brain);                                       \
+    case SAFETENSORS_BF16: CONVERT(uint16_t, (number)bfloat16);                                    \
     case SAFETENSORS_I64: CONVERT(int64_t, (number));                                              \
     case SAFETENSORS_I32: CONVERT(int32_t, (number));                                              \
     case SAFETENSORS_I16: CONVERT(int16_t, (number));                                              \
@@ -429,14 +432,14 @@ static void to_double(safetensors_type type, const void *in, size_t n, double *o
     CONVERT_ALL(double)
 }
 
-/* Through a small buffer, into one of the two. */
+/* Reads through a small buffer into narrow or wide, whichever is not NULL. */
 static ssm2d_status read_converted(const safetensors *file, const safetensors_array *array,
                                    float *narrow, double *wide, ssm2d_error *error)
 {
     _Alignas(8) unsigned char chunk[CHUNK];
     size_t size = types[array->type].size, at_once = CHUNK / size;
     for (size_t done = 0; done < array->count; done += at_once) {
-        size_t n = array->count - done < at_once ? array->count - done : at_once;
+        size_t n = min_size(array->count - done, at_once);
         ssm2d_status status =
             fetch(file, file->data + array->offset + done * size, chunk, n * size, error);
         if (status) return status;

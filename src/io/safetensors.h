@@ -1,8 +1,8 @@
 /* safetensors - many named arrays in one file: u64 little-endian header length, JSON header, data.
  * C order, little-endian.
  *
- * Numbers go straight between the file and the caller's memory, so that a file of any size needs no
- * memory of its own. An open file may be read by several threads at once. */
+ * Data goes straight between the file and the caller's memory, so that a file of any size needs no
+ * memory but its header's. An open file may be read by several threads at once. */
 #ifndef SSM2D_IO_SAFETENSORS_H
 #define SSM2D_IO_SAFETENSORS_H
 
@@ -33,16 +33,16 @@ typedef struct safetensors_array {
     safetensors_type type;
     int rank; /* 0 for a scalar */
     size_t shape[SAFETENSORS_RANK];
-    size_t count;         /* numbers in all */
-    size_t offset, bytes; /* within the data */
+    size_t count;         /* number of elements */
+    size_t offset, bytes; /* position within the file's data */
 } safetensors_array;
 
 const char *safetensors_type_name(safetensors_type type);
 size_t safetensors_type_size(safetensors_type type);
 
-/* The file is hostile until checked: the header's length and JSON, that every array has a name of
- * its own, a known type and as many bytes as its shape needs, and that the arrays cover the data
- * without gap or overlap. */
+/* Opens a file, which the caller closes with safetensors_close. The file is hostile until checked:
+ * the header's length and JSON, that every array has a name of its own, a known type and as many
+ * bytes as its shape needs, and that the arrays cover the data without gap or overlap. */
 ssm2d_status safetensors_open(const ssm2d_context *context, const char *path, safetensors **file,
                               ssm2d_error *error);
 /* The same from memory, which must outlive the file; name is used in messages. */
@@ -50,27 +50,28 @@ ssm2d_status safetensors_parse(const ssm2d_context *context, const char *name, c
                                size_t size, safetensors **file, ssm2d_error *error);
 void safetensors_close(safetensors *file);
 
+/* Names, arrays and metadata belong to the file and live until it is closed. */
 size_t safetensors_count(const safetensors *file);
-/* in the order of the data */
+/* Returns array i < count, in the order of the data. */
 const safetensors_array *safetensors_get(const safetensors *file, size_t i);
-/* NULL: there is none */
+/* Returns the array of this name, or NULL. */
 const safetensors_array *safetensors_find(const safetensors *file, const char *name);
-/* NULL: there is none */
+/* Returns the metadata's value for key, or NULL. */
 const char *safetensors_metadata(const safetensors *file, const char *key);
-/* The array `name`, which must be there and have this shape. */
+/* Finds the array `name`; it is an error when there is none, or when its shape is another. */
 ssm2d_status safetensors_expect(const safetensors *file, const char *name, int rank,
                                 const size_t *shape, const safetensors_array **array,
                                 ssm2d_error *error);
-/* Reads array->count numbers of any type, converted. */
+/* Read array->count elements, converted from any type. */
 ssm2d_status safetensors_read_float(const safetensors *file, const safetensors_array *array,
                                     float *out, ssm2d_error *error);
 ssm2d_status safetensors_read_double(const safetensors *file, const safetensors_array *array,
                                      double *out, ssm2d_error *error);
-/* Reads array->bytes bytes as they are. */
+/* Reads array->bytes bytes without conversion. */
 ssm2d_status safetensors_read_raw(const safetensors *file, const safetensors_array *array,
                                   void *out, ssm2d_error *error);
 
-/* What to write. The data is borrowed until safetensors_write returns. */
+/* An array to write. The data is borrowed until safetensors_write returns. */
 typedef struct safetensors_item {
     const char *name;
     safetensors_type type;
@@ -83,9 +84,9 @@ typedef struct safetensors_note {
     const char *key, *value;
 } safetensors_note;
 
-/* Whole or not at all. Arrays are written in the given order, but those of wider types first, which
- * keeps all of them aligned to their types. notes are the file's metadata. Names and keys must
- * differ. */
+/* Writes path, which appears complete or not at all. Arrays of wider types come first, which keeps
+ * all of them aligned to their types; otherwise the given order is kept. notes are the file's
+ * metadata. Names must differ from each other, and so must keys. */
 ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, size_t count,
                                const safetensors_item *items, size_t note_count,
                                const safetensors_note *notes, ssm2d_error *error);

@@ -1,4 +1,5 @@
-/* safetensors_write - the header is a cJSON tree until printed; the data is never copied. */
+/* safetensors_write - writing: the header is made as a cJSON tree; the data is never copied. */
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
@@ -43,7 +44,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* names: sorted here. */
+/* Refuses a reserved name, and one that is given twice. Sorts names. */
 static ssm2d_status check_names(const char *path, size_t count, const char **names,
                                 ssm2d_error *error)
 {
@@ -57,7 +58,8 @@ static ssm2d_status check_names(const char *path, size_t count, const char **nam
     return SSM2D_OK;
 }
 
-/* Adds value (may be NULL: no memory) to object; says whether it is there. */
+/* Adds value to an object, or to a list when key is NULL. Takes over value, which may be NULL for
+ * want of memory; returns whether it was added. */
 static int add(cJSON *object, const char *key, cJSON *value)
 {
     if (value
@@ -97,7 +99,7 @@ static int add_notes(cJSON *header, size_t count, const safetensors_note *notes)
     return 0;
 }
 
-/* The header's text (cJSON's memory), before padding. */
+/* Prints the header, before padding; the caller frees *text with cJSON_free. */
 static ssm2d_status make_header(const char *path, size_t count, const safetensors_item *items,
                                 size_t note_count, const safetensors_note *notes, char **text,
                                 ssm2d_error *error)
@@ -126,7 +128,7 @@ done:
 static ssm2d_status write_all(atomic_file *file, const char *text, size_t count,
                               const safetensors_item *items, ssm2d_error *error)
 {
-    size_t length = strlen(text), padded = (length + PAD - 1) / PAD * PAD;
+    size_t length = strlen(text), padded = div_up_size(length, PAD) * PAD;
     unsigned char start[8];
     for (int i = 0; i < 8; i++) start[i] = (unsigned char)((uint64_t)padded >> (8 * i));
     ssm2d_status status = atomic_write(file, start, sizeof start, error);
@@ -148,11 +150,11 @@ ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, s
 {
     char *text = NULL;
     atomic_file file = {0};
-    size_t most = count > note_count ? count : note_count;
-    const char **names = mem_alloc(context, most * sizeof *names);
+    const size_t max_count = max_size(count, note_count);
+    const char **names = mem_alloc(context, max_count * sizeof *names);
     if (!names)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu names", text_path(path),
-                    most);
+                    max_count);
     for (size_t i = 0; i < count; i++) names[i] = items[i].name;
     ssm2d_status status = check_names(path, count, names, error);
     for (size_t i = 0; i < note_count; i++) names[i] = notes[i].key;

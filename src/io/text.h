@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-/* The end of path, short enough to leave room for the message that follows it. */
+/* Returns the end of path, short enough to leave space for the message that follows it. */
 const char *text_path(const char *path);
 
-/* Foreign text for a message: what does not print becomes '?', what is too long for out is cut and
- * ends in "..". */
+/* Copies text from outside to out, as it may be shown in a message, and returns out: control
+ * characters become '?', and text that is too long is cut and ends in "..". */
 const char *text_show(const char *text, size_t length, char *out, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 #include "layer/config.h"
 
 #include "core/field.h"
+#include "core/sized.h"
 #include "core/status.h"
 
 #include <string.h>
@@ -15,19 +16,15 @@ static const char *const assign_names[] = {"authors", "distinct", NULL};
 static const int directions_allowed[] = {1, 2, 4, 0};
 
 #define PLACE(name) offsetof(ssm2d_config, name)
+/* clang-format off */
 #define NUMBER(name, low, high, value, help)                                                       \
-    {                                                                                              \
-#name, help, SSM2D_KIND_INT, PLACE(name), low, high, value, NULL, NULL                     \
-    }
+    {#name, help, SSM2D_KIND_INT, PLACE(name), low, high, value, NULL, NULL}
 #define CHOICE(name, names, value, help)                                                           \
-    {                                                                                              \
-#name, help, SSM2D_KIND_CHOICE, PLACE(name), 0, sizeof names / sizeof *names - 2, value,   \
-            names, NULL                                                                            \
-    }
+    {#name, help, SSM2D_KIND_CHOICE, PLACE(name), 0, sizeof names / sizeof *names - 2, value,      \
+     names, NULL}
 #define FLAG(name, value, help)                                                                    \
-    {                                                                                              \
-#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, value, NULL, NULL                         \
-    }
+    {#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, value, NULL, NULL}
+/* clang-format on */
 
 const ssm2d_field layer_fields[] = {
     NUMBER(channels, 1, MAX_CHANNELS, NULL, "channels of the input, each filtered by itself"),
@@ -59,7 +56,7 @@ const ssm2d_field *ssm2d_config_fields(size_t *count)
     return layer_fields;
 }
 
-ssm2d_config ssm2d_config_default(void)
+static ssm2d_config defaults(void)
 {
     ssm2d_config config;
     memset(&config, 0, sizeof config);
@@ -67,13 +64,27 @@ ssm2d_config ssm2d_config_default(void)
     return config;
 }
 
+void ssm2d_config_init(ssm2d_config *config, size_t size)
+{
+    const ssm2d_config all = defaults();
+    sized_init(config, size, &all, sizeof all);
+}
+
+ssm2d_status config_read(ssm2d_config *full, const ssm2d_config *config, ssm2d_error *error)
+{
+    static const size_t sizes[] = {sizeof(ssm2d_config), 0}; /* a new version goes to the end */
+    if (!config) return fail(error, SSM2D_ERROR_ARGUMENT, "config=NULL: a configuration is needed");
+    *full = defaults();
+    ssm2d_status status = sized_read(full, config, sizes, "config", error);
+    for (int i = 0; i < FIELDS && !status; i++)
+        status = field_check((field_source){0}, &layer_fields[i], full, error);
+    return status;
+}
+
 ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error)
 {
-    if (!config) return fail(error, SSM2D_ERROR_ARGUMENT, "config=NULL: a configuration is needed");
-    ssm2d_status status = SSM2D_OK;
-    for (int i = 0; i < FIELDS && !status; i++)
-        status = field_check((field_source){0}, &layer_fields[i], config, error);
-    return status;
+    ssm2d_config full;
+    return config_read(&full, config, error);
 }
 
 int config_systems(const ssm2d_config *c)

@@ -4,8 +4,13 @@
 
 #include "ssm2d.h"
 
-/* The table behind ssm2d_config_fields, ended by a field without a name; `channels` is the first. */
+/* The table behind ssm2d_config_fields, ended by a field without a name; `channels` is the
+ * first. */
 extern const ssm2d_field layer_fields[];
+
+/* full <- the caller's configuration, which may come from a program compiled with an older header,
+ * if it is valid. */
+ssm2d_status config_read(ssm2d_config *full, const ssm2d_config *config, ssm2d_error *error);
 
 int config_systems(const ssm2d_config *config); /* K */
 int config_c_rows(const ssm2d_config *config);  /* rows of C */

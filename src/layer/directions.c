@@ -11,8 +11,8 @@ typedef struct job {
     ssm2d_workspace *ws;
 } job;
 
-/* Channels take the rows of C in turn (assign.h). The table's rows repeat their first `lanes` numbers
- * at the end, so that any vector of channels is one contiguous load; `start` says where. */
+/* Channels take the rows of C in turn (assign.h). The table's rows repeat their first `lanes`
+ * numbers at the end, so that any vector of channels is one contiguous load; `start` says where. */
 static size_t start(const ssm2d_plan *p, int r, int vector)
 {
     return (size_t)c_row_of(&p->config, r, vector * p->lanes);

@@ -1,5 +1,5 @@
-/* layer_internal - the pieces of the layer that are compiled for each number type, in the order a forward
- * pass uses them. */
+/* layer_internal - the pieces of the layer that are compiled for each number type, in the order a
+ * forward pass uses them. */
 #ifndef SSM2D_LAYER_LAYER_INTERNAL_H
 #define SSM2D_LAYER_LAYER_INTERNAL_H
 
@@ -17,8 +17,8 @@ double system_border(const ssm2d_plan *plan);
 void system_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *params, real *dparams);
 
 /* kernel.c: coef, c, centre -> the kernel of every row of C. Element (row c, i, j) goes to
- * base[place*c_step + i*i_step + j*j_step]; place is c, or what `place` makes of it: a row for which
- * that is negative is left out. */
+ * base[place*c_step + i*i_step + j*j_step]; place is c, or what `place` makes of it: a row for
+ * which that is negative is left out. */
 typedef struct kernel_view {
     real *base;
     ptrdiff_t c_step, i_step, j_step;
@@ -33,8 +33,8 @@ void kernel_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws, kernel_fetch *f
 /* numbers of scratch per worker; sets state_block */
 size_t kernel_states(ssm2d_plan *plan, int inference);
 
-/* directions.c: krows -> k2, all directions and D in one kernel; and dk2 -> ktable (as gradient) and
- * dd. */
+/* directions.c: krows -> k2, all directions and D in one kernel; and dk2 -> ktable (as gradient)
+ * and dd. */
 void directions_reach(const ssm2d_plan *plan, conv_reach reach[REACH_SIGNS]);
 void directions_plan(ssm2d_plan *plan);
 void directions_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws);

@@ -17,7 +17,7 @@ typedef struct entry {
     size_t *where; /* in param_offsets */
 } entry;
 
-enum { MOST_ENTRIES = 9 };
+enum { MAX_ENTRIES = 9 };
 
 static void add(entry *table, int *count, size_t *total, const char *name, draw how, int is_c,
                 size_t *where, size_t a, size_t b, size_t c, size_t d)
@@ -83,7 +83,7 @@ static int list(const ssm2d_config *config, entry *table, param_offsets *at)
 
 param_offsets params_offsets(const ssm2d_config *config)
 {
-    entry table[MOST_ENTRIES];
+    entry table[MAX_ENTRIES];
     param_offsets at;
     list(config, table, &at);
     return at;
@@ -91,16 +91,18 @@ param_offsets params_offsets(const ssm2d_config *config)
 
 int ssm2d_param_get(const ssm2d_config *config, int i, ssm2d_param *param)
 {
-    entry table[MOST_ENTRIES];
+    entry table[MAX_ENTRIES];
     param_offsets at;
-    if (ssm2d_config_check(config, NULL) || i < 0 || i >= list(config, table, &at)) return 0;
+    ssm2d_config full;
+    if (config_read(&full, config, NULL) || i < 0 || i >= list(&full, table, &at)) return 0;
     *param = table[i].param;
     return 1;
 }
 
 size_t ssm2d_param_total(const ssm2d_config *config)
 {
-    return ssm2d_config_check(config, NULL) ? 0 : params_offsets(config).total;
+    ssm2d_config full;
+    return config_read(&full, config, NULL) ? 0 : params_offsets(&full).total;
 }
 
 static double draw_one(rng *r, draw how)
@@ -120,26 +122,34 @@ static double number(ssm2d_type type, const void *params, size_t i)
     return type == SSM2D_DOUBLE ? ((const double *)params)[i] : (double)((const float *)params)[i];
 }
 
-ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed,
-                               ssm2d_type type, void *params, ssm2d_error *error)
+static ssm2d_status check_array(ssm2d_type type, const void *params, ssm2d_error *error)
 {
-    entry table[MOST_ENTRIES];
-    param_offsets at;
-    ssm2d_status status = ssm2d_config_check(config, error);
-    if (status) return status;
-    if (init != SSM2D_INIT_IDENTITY && init != SSM2D_INIT_AUTHORS)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "init=%d: use identity (0) or authors (1)",
-                    (int)init);
     if (type != SSM2D_FLOAT && type != SSM2D_DOUBLE)
         return fail(error, SSM2D_ERROR_ARGUMENT, "type=%d: use float (0) or double (1)", (int)type);
     if (!params)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "params=NULL: an array of ssm2d_param_total() numbers is needed");
-    int count = list(config, table, &at);
+    return SSM2D_OK;
+}
+
+ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed,
+                               ssm2d_type type, void *params, ssm2d_error *error)
+{
+    entry table[MAX_ENTRIES];
+    param_offsets at;
+    ssm2d_config full;
+    ssm2d_status status = config_read(&full, config, error);
+    if (status) return status;
+    if (init != SSM2D_INIT_IDENTITY && init != SSM2D_INIT_AUTHORS)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "init=%d: use identity (0) or authors (1)",
+                    (int)init);
+    status = check_array(type, params, error);
+    if (status) return status;
+    int count = list(&full, table, &at);
     rng r = rng_seed(seed);
     for (int i = 0; i < count; i++) {
         const ssm2d_param *p = &table[i].param;
-        int identity_d = init == SSM2D_INIT_IDENTITY && config->skip && p->offset == at.d;
+        int identity_d = init == SSM2D_INIT_IDENTITY && full.skip && p->offset == at.d;
         double scale = init == SSM2D_INIT_IDENTITY && table[i].is_c ? 0.1 : 1;
         for (size_t k = 0; k < p->size; k++) {
             double value = identity_d ? 1 : scale * draw_one(&r, table[i].draw);
@@ -155,14 +165,14 @@ ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint
 ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type, const void *params,
                                 ssm2d_error *error)
 {
-    entry table[MOST_ENTRIES];
+    entry table[MAX_ENTRIES];
     param_offsets at;
-    ssm2d_status status = ssm2d_config_check(config, error);
+    ssm2d_config full;
+    ssm2d_status status = config_read(&full, config, error);
     if (status) return status;
-    if (!params)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "params=NULL: an array of ssm2d_param_total() numbers is needed");
-    int count = list(config, table, &at);
+    status = check_array(type, params, error);
+    if (status) return status;
+    int count = list(&full, table, &at);
     for (int i = 0; i < count; i++) {
         const ssm2d_param *p = &table[i].param;
         for (size_t k = 0; k < p->size; k++) {

@@ -3,17 +3,15 @@
 
 #include "core/arith.h"
 #include "core/reserve.h"
+#include "core/sized.h"
 #include "core/status.h"
 
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 
 /* Candidates whose estimate is so many times that of another are not measured: that would take long
  * and change nothing. */
 enum { HOPELESS = 10 };
-
-enum { MOST_SIDE = 1 << 20, MOST_BATCH = 1 << 24 };
 
 static const typed_functions *functions_of(ssm2d_type type)
 {
@@ -25,84 +23,14 @@ size_t plan_reserve(ssm2d_plan *p, size_t count, size_t size)
     return reserve_bytes(&p->bytes, count, size);
 }
 
-ssm2d_plan_options ssm2d_plan_options_default(void) { return (ssm2d_plan_options){.batch = 1}; }
+static const ssm2d_plan_options defaults = {.batch = 1};
+
+void ssm2d_plan_options_init(ssm2d_plan_options *options, size_t size)
+{
+    sized_init(options, size, &defaults, sizeof defaults);
+}
 
 const char *ssm2d_algorithm_name(int i) { return i < 0 ? NULL : layer_functions_f32.algorithm(i); }
-
-typedef struct axis {
-    const char *name;
-    size_t size;
-    ptrdiff_t stride;
-} axis;
-
-static size_t length_of(ptrdiff_t stride)
-{
-    return stride < 0 ? 0 - (size_t)stride : (size_t)stride;
-}
-
-/* Fills in dense strides. Refuses arrays in which two cells would share a number: from the smallest
- * stride up, each must step over all that the smaller ones reach. Slices and permutations of dense
- * arrays all do. */
-static ssm2d_status check_strides(const char *name, const ssm2d_config *c,
-                                  const ssm2d_plan_options *o, ssm2d_strides *s, ssm2d_error *error)
-{
-    if (!s->batch && !s->row && !s->col && !s->channel) {
-        /* within their bounds this cannot overflow; the next two could */
-        const size_t row = o->cols * (size_t)c->channels;
-        const size_t image = row > PTRDIFF_MAX / o->rows ? 0 : o->rows * row;
-        if (!image || image > PTRDIFF_MAX / sizeof(double) / o->batch)
-            return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                        "batch=%zu, rows=%zu, cols=%zu, channels=%d: too large for this machine",
-                        o->batch, o->rows, o->cols, c->channels);
-        *s = (ssm2d_strides){(ptrdiff_t)image, (ptrdiff_t)row, c->channels, 1};
-        return SSM2D_OK;
-    }
-    axis axes[] = {{"batch", o->batch, s->batch},
-                   {"row", o->rows, s->row},
-                   {"col", o->cols, s->col},
-                   {"channel", (size_t)c->channels, s->channel}};
-    size_t reached = 1; /* numbers that the axes so far spread over */
-    for (int done = 0; done < 4; done++) {
-        axis *least = &axes[done];
-        for (axis *a = least; a < axes + 4; a++)
-            if (length_of(a->stride) < length_of(least->stride)) least = a;
-        const axis a = *least;
-        *least = axes[done];
-        if (a.size < 2) continue;
-        size_t length;
-        if (length_of(a.stride) < reached)
-            return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s.%s=%td: cells would share numbers; give all strides or none", name,
-                        a.name, a.stride);
-        if (__builtin_mul_overflow(a.size - 1, length_of(a.stride), &length)
-            || __builtin_add_overflow(length, reached, &reached)
-            || reached > PTRDIFF_MAX / sizeof(double))
-            return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s.%s=%td: too large for this machine",
-                        name, a.name, a.stride);
-    }
-    return SSM2D_OK;
-}
-
-static ssm2d_status check(const ssm2d_context *context, const ssm2d_config *config,
-                          ssm2d_plan_options *o, ssm2d_error *error)
-{
-    if (!context)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "context=NULL: make one with ssm2d_context_create");
-    ssm2d_status status = ssm2d_config_check(config, error);
-    if (status) return status;
-    if (!o->batch || o->batch > MOST_BATCH)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: use 1 to %d", o->batch, MOST_BATCH);
-    if (!o->rows || o->rows > MOST_SIDE)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "rows=%zu: use 1 to %d", o->rows, MOST_SIDE);
-    if (!o->cols || o->cols > MOST_SIDE)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "cols=%zu: use 1 to %d", o->cols, MOST_SIDE);
-    if (o->type != SSM2D_FLOAT && o->type != SSM2D_DOUBLE)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "type=%d: use float (0) or double (1)",
-                    (int)o->type);
-    status = check_strides("in", config, o, &o->in, error);
-    return status ? status : check_strides("out", config, o, &o->out, error);
-}
 
 /* The plan with the i-th algorithm, but for its tables (functions->finish). */
 static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config,
@@ -152,7 +80,7 @@ static size_t extent(const ssm2d_plan *p, ssm2d_strides s)
     const ptrdiff_t strides[4] = {s.batch, s.row, s.col, s.channel};
     const size_t sizes[4] = {p->options.batch, p->options.rows, p->options.cols,
                              (size_t)p->config.channels};
-    for (int i = 0; i < 4; i++) last += (sizes[i] - 1) * length_of(strides[i]);
+    for (int i = 0; i < 4; i++) last += (sizes[i] - 1) * stride_length(strides[i]);
     return last + 1;
 }
 
@@ -200,7 +128,7 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config,
                            const ssm2d_plan_options *o, ssm2d_plan *best, ssm2d_error *error)
 {
     const typed_functions *functions = functions_of(o->type);
-    double least = 1e300, estimate = 1e300;
+    double best_cost = 1e300, estimate = 1e300;
     ssm2d_error reason;
     ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
     memset(best, 0, sizeof *best);
@@ -224,12 +152,12 @@ static ssm2d_status choose(ssm2d_context *context, const ssm2d_config *config,
                 break;
             }
         }
-        if (hopeless || cost >= least) {
+        if (hopeless || cost >= best_cost) {
             functions->release(&one);
             continue;
         }
         functions->release(best);
-        least = cost;
+        best_cost = cost;
         *best = one;
         status = SSM2D_OK;
     }
@@ -271,14 +199,18 @@ ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *confi
     *out = NULL;
     if (!options)
         return fail(error, SSM2D_ERROR_ARGUMENT, "options=NULL: rows and cols are needed");
-    ssm2d_plan_options o = *options;
+    static const size_t sizes[] = {sizeof(ssm2d_plan_options), 0};
+    ssm2d_plan_options o = defaults;
+    ssm2d_config full;
     ssm2d_plan plan;
-    ssm2d_status status = check(context, config, &o, error);
+    ssm2d_status status = config_read(&full, config, error);
+    if (!status) status = sized_read(&o, options, sizes, "plan_options", error);
+    if (!status) status = plan_check(context, &full, &o, error);
     if (status) return status;
     if (o.algorithm && strcmp(o.algorithm, "auto"))
-        status = choose_named(context, config, &o, &plan, error);
+        status = choose_named(context, &full, &o, &plan, error);
     else
-        status = choose(context, config, &o, &plan, error);
+        status = choose(context, &full, &o, &plan, error);
     if (status) return status;
     plan.options.algorithm = plan.algorithm; /* the caller's string need not live on */
     ssm2d_plan *p = mem_alloc(context, sizeof *p);
@@ -300,66 +232,3 @@ void ssm2d_plan_destroy(ssm2d_plan *plan)
 
 const char *ssm2d_plan_algorithm(const ssm2d_plan *plan) { return plan->algorithm; }
 size_t ssm2d_plan_bytes(const ssm2d_plan *plan) { return plan->bytes; }
-
-ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **out,
-                                    ssm2d_error *error)
-{
-    if (!out)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "workspace=NULL: there is nowhere to put the result");
-    *out = NULL;
-    if (!plan)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "plan=NULL: make one with ssm2d_plan_create");
-    ssm2d_workspace *ws = mem_alloc(plan->context, sizeof *ws);
-    char *memory = ws ? mem_alloc(plan->context, plan->bytes) : NULL;
-    if (!memory) {
-        mem_free(plan->context, ws);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a workspace of %zu bytes",
-                    plan->bytes);
-    }
-    *ws = (ssm2d_workspace){plan, plan->context, memory};
-    *out = ws;
-    return SSM2D_OK;
-}
-
-void ssm2d_workspace_destroy(ssm2d_workspace *ws)
-{
-    if (!ws) return;
-    const ssm2d_context *context = ws->context;
-    mem_free(context, ws->memory);
-    mem_free(context, ws);
-}
-
-void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params)
-{
-    plan->functions->prepare(plan, ws, params);
-}
-
-void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *u, void *y)
-{
-    plan->functions->apply(plan, ws, u, y);
-}
-
-void ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *u,
-                   void *y)
-{
-    plan->functions->prepare(plan, ws, params);
-    plan->functions->apply(plan, ws, u, y);
-}
-
-void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, const void *u,
-                    const void *dy, void *du, void *dparams)
-{
-    plan->functions->backward(plan, ws, params, u, dy, du, dparams);
-}
-
-void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, void *kernel)
-{
-    plan->functions->kernel(plan, ws, params, kernel);
-}
-
-void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params,
-                           const void *dkernel, void *dparams)
-{
-    plan->functions->kernel_backward(plan, ws, params, dkernel, dparams);
-}

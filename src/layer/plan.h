@@ -71,11 +71,21 @@ struct ssm2d_plan {
     size_t bytes;
 };
 
+/* What a workspace holds. Only asserts look at it. */
+typedef enum workspace_state { HOLDS_NOTHING, HOLDS_KERNELS, HOLDS_FORWARD } workspace_state;
+
 struct ssm2d_workspace {
     const ssm2d_plan *plan;
     const ssm2d_context *context; /* to be destroyed with: the plan may be gone by then */
     char *memory;                 /* plan->bytes */
+    workspace_state state;
 };
+
+/* Refuses what no algorithm could serve; o->in and o->out get dense strides where they are zero. */
+ssm2d_status plan_check(const ssm2d_context *context, const ssm2d_config *config,
+                        ssm2d_plan_options *o, ssm2d_error *error);
+/* A stride without its sign, which is more than PTRDIFF_MAX for PTRDIFF_MIN. */
+size_t stride_length(ptrdiff_t stride);
 
 /* While planning: makes room for `bytes` in the workspace and returns its offset, 64-byte aligned,
  * never NOWHERE. Sizes that do not fit a size_t leave plan->bytes at SIZE_MAX, which is refused in

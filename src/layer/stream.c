@@ -2,6 +2,7 @@
 
 #include "core/status.h"
 
+#include <assert.h>
 #include <string.h>
 
 static ssm2d_status check(const ssm2d_config *config, size_t cols, ssm2d_error *error)
@@ -29,8 +30,9 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
     if (!context)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "context=NULL: make one with ssm2d_context_create");
-    ssm2d_status status = ssm2d_config_check(config, error);
-    if (!status) status = check(config, cols, error);
+    ssm2d_config full;
+    ssm2d_status status = config_read(&full, config, error);
+    if (!status) status = check(&full, cols, error);
     if (!status && !params)
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "params=NULL: an array of ssm2d_param_total() numbers is needed");
@@ -46,7 +48,7 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
     o.type = type;
     o.algorithm = "scan";
     o.inference = 1;
-    status = ssm2d_plan_create(context, config, &o, &s->plan, error);
+    status = ssm2d_plan_create(context, &full, &o, &s->plan, error);
     if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
     if (status) goto failed;
     size_t numbers = s->plan->functions->stream_numbers(s->plan);
@@ -69,6 +71,7 @@ failed:
 
 void ssm2d_stream_push(ssm2d_stream *s, const void *u, void *y)
 {
+    assert(s && u && y && "stream, u and y must not be NULL");
     s->plan->functions->stream_push(s, u, y);
 }
 

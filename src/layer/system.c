@@ -21,7 +21,8 @@ static const double TWO_PI = 6.283185307179586476925;
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double sigmoid_slope(double s) { return s * (1 - s); }
-static number turn(double angle) { return CMPLX(cos(angle), sin(angle)); }
+/* exp(i*angle) */
+static number exp_i(double angle) { return CMPLX(cos(angle), sin(angle)); }
 static double re_adjoint(number g, number slope)
 {
     return creal(g) * creal(slope) + cimag(g) * cimag(slope);
@@ -58,7 +59,7 @@ static number a_at(const ssm2d_plan *p, const real *params, size_t i)
     double s = sigmoid(params[p->params.a + i]);
     return p->config.values == SSM2D_REAL
                ? s
-               : s * turn(TWO_PI * sigmoid(params[p->params.a_angle + i]));
+               : s * exp_i(TWO_PI * sigmoid(params[p->params.a_angle + i]));
 }
 
 static number b_at(const ssm2d_plan *p, const real *params, size_t i)
@@ -66,7 +67,7 @@ static number b_at(const ssm2d_plan *p, const real *params, size_t i)
     switch (p->config.values) {
     case SSM2D_POLAR:
         return sigmoid(params[p->params.b + i])
-               * turn(TWO_PI * sigmoid(params[p->params.b_angle + i]));
+               * exp_i(TWO_PI * sigmoid(params[p->params.b_angle + i]));
     case SSM2D_CARTESIAN:
         return CMPLX(sigmoid(params[p->params.b + 2 * i]),
                      sigmoid(params[p->params.b + 2 * i + 1]));
@@ -79,7 +80,7 @@ static number c_at(const ssm2d_plan *p, const real *params, size_t i)
 {
     switch (p->config.values) {
     case SSM2D_POLAR:
-        return params[p->params.c + i] * turn(TWO_PI * sigmoid(params[p->params.c_angle + i]));
+        return params[p->params.c + i] * exp_i(TWO_PI * sigmoid(params[p->params.c_angle + i]));
     case SSM2D_CARTESIAN:
         return CMPLX(params[p->params.c + 2 * i], params[p->params.c + 2 * i + 1]);
     case SSM2D_REAL: break;
@@ -140,7 +141,7 @@ static void add_c(const ssm2d_plan *p, const real *params, real *dparams, size_t
         break;
     case SSM2D_POLAR: {
         double angle = params[p->params.c_angle + i];
-        dparams[p->params.c + i] += (real)re_adjoint(g, turn(TWO_PI * sigmoid(angle)));
+        dparams[p->params.c + i] += (real)re_adjoint(g, exp_i(TWO_PI * sigmoid(angle)));
         add_polar(&dparams[p->params.c_angle + i], angle, c, g);
     }
     }

@@ -26,6 +26,7 @@ static const field_group fields[] = {
 static ssm2d_config layer_of(const void *own, int channels)
 {
     ssm2d_config layer = ((const ssm2d_mixer *)own)->layer;
+    layer.size = sizeof layer;
     layer.channels = channels;
     return layer;
 }

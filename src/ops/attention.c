@@ -25,7 +25,7 @@ enum { Q, K, V, BIAS };
 
 /* Forward, a head is cut until there are enough tasks, but not into parts so small that transposing
  * k and copying v would count. */
-enum { TASKS_WANTED = 12, PART_LEAST = 48 };
+enum { TASKS_WANTED = 12, QUERIES_MIN = 48 };
 /* Backward with a bias: enough tasks for many cores, yet few sums. */
 enum { BIAS_TASKS_WANTED = 32 };
 enum { WHOLE_BIAS = 65536 }; /* numbers of a head's bias that are still laid out whole */
@@ -245,9 +245,10 @@ static void forward(const graph *g, const node *n)
 {
     job j = job_of(g, n);
     const attention_attributes *a = attributes_of(n);
-    const size_t heads = images_of(n) * a->heads, most = max_size(tokens_of(n) / PART_LEAST, 1);
+    const size_t heads = images_of(n) * a->heads,
+                 max_parts = max_size(tokens_of(n) / QUERIES_MIN, 1);
     lay_out(&j, 0);
-    j.query_parts = min_size(div_up_size(TASKS_WANTED, heads), most);
+    j.query_parts = min_size(div_up_size(TASKS_WANTED, heads), max_parts);
     if (a->bias != BIAS_NONE) pool_run(g->context->pool, a->heads, lay_out_bias, &j);
     pool_run(g->context->pool, heads * j.query_parts, forward_part, &j);
 }

@@ -1,5 +1,6 @@
 /* dropout - each number is 0 with probability rate, else divided by 1 - rate. The mask is drawn
  * anew in backward, not kept. */
+#include "core/arith.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/random.h"
@@ -34,7 +35,7 @@ static void run_piece(void *arg, size_t task, int worker)
 static void run(const graph *g, const node *n, int back)
 {
     job j = {n, random_key(g, n), back};
-    pool_run(g->context->pool, (n->out->count + PIECE - 1) / PIECE, run_piece, &j);
+    pool_run(g->context->pool, div_up_size(n->out->count, PIECE), run_piece, &j);
 }
 
 static void forward(const graph *g, const node *n) { run(g, n, 0); }

@@ -4,6 +4,7 @@
  * x, y: [rows][D]; gamma, beta: [D]. Saved: [rows][2], mean and 1/sqrt(variance + eps). Rows are
  * cut into parts, their number a function of the shape alone; sums over rows are kept for each part
  * and added in order. */
+#include "core/arith.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 enum { X, GAMMA, BETA };
-enum { PART_ROWS = 64, MOST_PARTS = 64 };
+enum { PART_ROWS = 64, PARTS_MAX = 64 };
 
 typedef struct layer_norm_attributes {
     double eps;
@@ -28,8 +29,7 @@ typedef struct job {
 
 static size_t parts_of(const node *n)
 {
-    size_t parts = (rows_of(n->out) + PART_ROWS - 1) / PART_ROWS;
-    return parts < MOST_PARTS ? parts : MOST_PARTS;
+    return min_size(div_up_size(rows_of(n->out), PART_ROWS), PARTS_MAX);
 }
 
 static size_t saved(const graph *g, const node *n)

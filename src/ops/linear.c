@@ -10,14 +10,14 @@
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-/* A block of rows is tall enough that reading packed weights for it does not count, and small
- * enough to stay in the second-level cache. */
-enum { TALL = 256, FEW = 256, TASKS_WANTED = 8, BLOCK_COLS = 48 };
+/* A task has at most BLOCK_ROWS rows: so many that reading the packed weights for them costs little
+ * in comparison, and few enough for them to stay in the second-level cache. Fewer than FEW_ROWS
+ * rows, as of one image, are not cut at all; tasks get some of the columns then. */
+enum { BLOCK_ROWS = 256, FEW_ROWS = 256, TASKS_WANTED = 8, BLOCK_COLS = 48 };
 
-/* Few rows, as of one image, are left together, and the columns are cut; else the rows. */
 static size_t block_rows(size_t m)
 {
-    return m < FEW ? m : m < TALL * TASKS_WANTED ? div_up_size(m, TASKS_WANTED) : TALL;
+    return m < FEW_ROWS ? m : min_size(div_up_size(m, TASKS_WANTED), BLOCK_ROWS);
 }
 
 /* ---- packed products ------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static void product_block(void *arg, size_t task, int worker)
     j->simd->gemm_packed(&p, first, min_size(end, p.n));
 }
 
-/* is_packed: the weights need no packing any more. */
+/* is_packed: the weights have been packed before. */
 static void multiply(const graph *g, job *j, int is_packed)
 {
     const size_t m = j->product.m, n = j->product.n, panel = j->simd->panel;
@@ -72,16 +72,15 @@ static void multiply(const graph *g, job *j, int is_packed)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Inference on few rows keeps W packed; the owner of the graph says when it has changed
- * (graph.step). */
+/* Inference on few rows keeps W packed; graph.step tells when W has changed. */
 typedef struct kept {
-    uint64_t packed; /* step + 1 for which it was done */
+    uint64_t packed; /* graph.step + 1 for which the weights were packed, 0 before */
     _Alignas(64) real weights[];
 } kept;
 
 static int keeps(const graph *g, const node *nd)
 {
-    return !g->training && rows_of(nd->in[0]) < FEW && nd->in[1]->role == ROLE_PARAM;
+    return !g->training && rows_of(nd->in[0]) < FEW_ROWS && nd->in[1]->role == ROLE_PARAM;
 }
 
 static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)

@@ -16,6 +16,9 @@
 tensor *linear(graph *g, tensor *x, tensor *w, tensor *b);
 /* y = (x - mean)/sqrt(var + eps) * gamma + beta over the last axis, biased variance */
 tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps);
+/* y = x * gamma + beta over the last axis D, gamma and beta being row `row` of [..][D]; one of them
+ * may be NULL */
+tensor *scale_shift(graph *g, tensor *x, tensor *gamma, tensor *beta, size_t row);
 /* Multi-head attention over tokens. qkv: [B][T][3*D], row = which*D + head*(D/heads) + d; y:
  * [B][T][D], heads side by side; y = softmax(q k^T / sqrt(D/heads)) v */
 tensor *attention(graph *g, tensor *qkv, int heads);
@@ -49,6 +52,21 @@ tensor *attention_of(graph *g, tensor *q, tensor *k, tensor *v, const attention_
 tensor *patches(graph *g, tensor *x, int patch);
 /* y[b] = [cls; x[b]] + pos.  x: [B][T][D], cls: [1][1][D] or NULL, pos: [1][T+1 or T][D] or NULL */
 tensor *embed(graph *g, tensor *x, tensor *cls, tensor *pos);
+/* How rearranged tokens are grouped: y: [images*groups][tokens][tokens_per_row*D]. */
+typedef struct rearrange_shape {
+    size_t images, groups, tokens, tokens_per_row;
+    token_grid grid; /* of y; rows 0: none */
+} rearrange_shape;
+
+/* Tokens in another order, the same for all images: token t of an image in y is token index[t] of
+ * it in x, or zeros when index[t] is -1. Windows, shifts and padding are such orders, and so is the
+ * way back from them. x: [images*I][T][D]; index: [count], count = groups * tokens *
+ * tokens_per_row; it is copied. */
+tensor *rearrange(graph *g, tensor *x, const int *index, size_t count, const rearrange_shape *to);
+/* Neighbours 2 x 2 of a grid side by side, in the order [row, column parity] (even, even), (odd,
+ * even), (even, odd), (odd, odd); an odd side is padded with zeros. x: [B][rows*cols][D], y:
+ * [B][(rows+1)/2 * (cols+1)/2][4*D]. */
+tensor *merge(graph *g, tensor *x, int rows, int cols);
 /* y[b] = x[b][t].  x: [B][T][D], y: [B][D] */
 tensor *take_token(graph *g, tensor *x, int t);
 /* y[b] = mean of x[b] over tokens */

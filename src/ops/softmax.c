@@ -1,4 +1,5 @@
 /* softmax - over the last axis. */
+#include "core/arith.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
@@ -29,7 +30,7 @@ static void run_rows(void *arg, size_t task, int worker)
 static void run(const graph *g, const node *n, int back)
 {
     job j = {n, simd_ops_for(g->context->cpu), PART / last_axis(n->out) + 1, back};
-    pool_run(g->context->pool, (rows_of(n->out) + j.rows - 1) / j.rows, run_rows, &j);
+    pool_run(g->context->pool, div_up_size(rows_of(n->out), j.rows), run_rows, &j);
 }
 
 static void forward(const graph *g, const node *n) { run(g, n, 0); }

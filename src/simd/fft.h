@@ -1,10 +1,11 @@
 /* fft - the stages of fft_table.h. Every radix is written once, for both ways and for any number of
  * elements present. */
 
-/* `is` is known when compiling: 0 for an element that is zero, which costs nothing. */
+/* `present` is a compile-time constant wherever these are used: an absent element is zero and costs
+ * nothing. */
 typedef struct element {
     vec re, im;
-    int is;
+    int present;
 } element;
 
 INLINE element fft_get(const real *re, const real *im) { return (element){load(re), load(im), 1}; }
@@ -17,46 +18,46 @@ INLINE void fft_put(real *p, element a)
 
 INLINE element plus(element a, element b)
 {
-    if (!b.is) return a;
-    if (!a.is) return b;
+    if (!b.present) return a;
+    if (!a.present) return b;
     return (element){a.re + b.re, a.im + b.im, 1};
 }
 
 INLINE element minus(element a, element b)
 {
-    if (!b.is) return a;
-    if (!a.is) return (element){-b.re, -b.im, 1};
+    if (!b.present) return a;
+    if (!a.present) return (element){-b.re, -b.im, 1};
     return (element){a.re - b.re, a.im - b.im, 1};
 }
 
 /* a + i*b, a - i*b */
 INLINE element plus_i(element a, element b)
 {
-    if (!b.is) return a;
-    if (!a.is) return (element){-b.im, b.re, 1};
+    if (!b.present) return a;
+    if (!a.present) return (element){-b.im, b.re, 1};
     return (element){a.re - b.im, a.im + b.re, 1};
 }
 
 INLINE element minus_i(element a, element b)
 {
-    if (!b.is) return a;
-    if (!a.is) return (element){b.im, -b.re, 1};
+    if (!b.present) return a;
+    if (!a.present) return (element){b.im, -b.re, 1};
     return (element){a.re + b.im, a.im - b.re, 1};
 }
 
 /* a + s*i*b; the sign s = -1 is forward */
 INLINE element plus_si(element a, element b, int s) { return s < 0 ? minus_i(a, b) : plus_i(a, b); }
 
-INLINE element scale(element a, real c) { return a.is ? (element){a.re * c, a.im * c, 1} : a; }
+INLINE element scale(element a, real c) { return a.present ? (element){a.re * c, a.im * c, 1} : a; }
 INLINE element scale_plus(element a, real c, element b)
 {
     return (element){a.re + c * b.re, a.im + c * b.im, 1};
 }
 
-/* a * (re + s*i*im) and, for elements, a*b, a*conj(b) */
-INLINE element turn(element a, real re, real im, int s)
+/* a * (re + s*i*im); and for elements a*b, a*conj(b) */
+INLINE element twiddle(element a, real re, real im, int s)
 {
-    if (!a.is) return a;
+    if (!a.present) return a;
     if (s < 0) return (element){a.re * re + a.im * im, a.im * re - a.re * im, 1};
     return (element){a.re * re - a.im * im, a.im * re + a.re * im, 1};
 }
@@ -175,7 +176,7 @@ INLINE void fft_first(fft_dft *dft, const int r, const int present, real *out, c
         dft(x, -1);
         fft_put(out + (ptrdiff_t)k * PAIR, x[0]);
         FFT_EACH(1, r)
-        fft_put(out + (ptrdiff_t)(k + j * m) * PAIR, turn(x[j], w[2 * j - 2], w[2 * j - 1], 1));
+        fft_put(out + (ptrdiff_t)(k + j * m) * PAIR, twiddle(x[j], w[2 * j - 2], w[2 * j - 1], 1));
     }
 }
 
@@ -190,7 +191,7 @@ INLINE void fft_first_back(fft_dft *dft, const int r, const int present, real *r
         {
             const real *p = in + (ptrdiff_t)(k + j * m) * PAIR;
             x[j] = fft_get(p, p + LANES);
-            if (j) x[j] = turn(x[j], w[2 * j - 2], w[2 * j - 1], -1);
+            if (j) x[j] = twiddle(x[j], w[2 * j - 2], w[2 * j - 1], -1);
         }
         dft(x, 1);
         FFT_EACH(0, present)
@@ -302,10 +303,11 @@ static void fft_join(real *z, const real *a, const real *b, ptrdiff_t step, cons
     {                                                                                              \
         fft_first_back(dft##r, r, present, re, im, step, in, m, from, to, twiddles, add);          \
     }
+/* clang-format off */
 FIRST(1, 1)
-FIRST(4, 1)
-FIRST(4, 2) FIRST(4, 3) FIRST(4, 4) FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8, 6) FIRST(8, 7)
-    FIRST(8, 8)
+FIRST(4, 1) FIRST(4, 2) FIRST(4, 3) FIRST(4, 4)
+FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8, 6) FIRST(8, 7) FIRST(8, 8)
+/* clang-format on */
 
 #define MIDDLE(r)                                                                                  \
     static void fft_middle_##r(real *x, int blocks, int m, const real *twiddles)                   \
@@ -318,7 +320,9 @@ FIRST(4, 2) FIRST(4, 3) FIRST(4, 4) FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8,
     }                                                                                              \
     static void fft_last_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, -1); }          \
     static void fft_last_back_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, 1); }
-        MIDDLE(2) MIDDLE(3) MIDDLE(4) MIDDLE(5) MIDDLE(7) MIDDLE(8)
+    /* clang-format off */
+MIDDLE(2) MIDDLE(3) MIDDLE(4) MIDDLE(5) MIDDLE(7) MIDDLE(8)
+/* clang-format on */
 
 #define PRODUCT(r)                                                                                 \
     static void fft_convolve_##r(real *x, const real *k, int blocks)                               \
@@ -333,30 +337,22 @@ FIRST(4, 2) FIRST(4, 3) FIRST(4, 4) FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8,
     {                                                                                              \
         fft_correlate(dft##r, r, x, g, u, k, blocks);                                              \
     }
-            PRODUCT(1) PRODUCT(2) PRODUCT(3) PRODUCT(4) PRODUCT(5) PRODUCT(7) PRODUCT(8)
+    /* clang-format off */
+PRODUCT(1) PRODUCT(2) PRODUCT(3) PRODUCT(4) PRODUCT(5) PRODUCT(7) PRODUCT(8)
 
-#define FFT_FIRSTS(f)                                                                              \
-    {                                                                                              \
-        [1] = {[1] = f##1_1}, [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4}, [8] = {[3] = f##8_3,   \
-                                                                                   f##8_4,         \
-                                                                                   f##8_5,         \
-                                                                                   f##8_6,         \
-                                                                                   f##8_7,         \
-                                                                                   f##8_8},        \
-    }
+#define FFT_FIRSTS(f) {                                                                            \
+    [1] = {[1] = f##1_1},                                                                          \
+    [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4},                                                  \
+    [8] = {[3] = f##8_3, f##8_4, f##8_5, f##8_6, f##8_7, f##8_8}}
 #define FFT_MIDDLES(f)                                                                             \
-    {                                                                                              \
-        [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8                     \
-    }
+    {[2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
 #define FFT_PRODUCTS(f)                                                                            \
-    {                                                                                              \
-        [1] = f##1, [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8         \
-    }
-#define FFT_TABLE                                                                                  \
-    {                                                                                              \
-        .first = FFT_FIRSTS(fft_first_), .first_back = FFT_FIRSTS(fft_first_back_),                \
-        .middle = FFT_MIDDLES(fft_middle_), .middle_back = FFT_MIDDLES(fft_middle_back_),          \
-        .last = FFT_MIDDLES(fft_last_), .last_back = FFT_MIDDLES(fft_last_back_),                  \
-        .convolve = {FFT_PRODUCTS(fft_convolve_), FFT_PRODUCTS(fft_convolve_conj_)},               \
-        .correlate = FFT_PRODUCTS(fft_correlate_), .split = fft_split, .join = fft_join,           \
-    }
+    {[1] = f##1, [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
+#define FFT_TABLE {                                                                                \
+    .first = FFT_FIRSTS(fft_first_), .first_back = FFT_FIRSTS(fft_first_back_),                    \
+    .middle = FFT_MIDDLES(fft_middle_), .middle_back = FFT_MIDDLES(fft_middle_back_),              \
+    .last = FFT_MIDDLES(fft_last_), .last_back = FFT_MIDDLES(fft_last_back_),                      \
+    .convolve = {FFT_PRODUCTS(fft_convolve_), FFT_PRODUCTS(fft_convolve_conj_)},                   \
+    .correlate = FFT_PRODUCTS(fft_correlate_),                                                     \
+    .split = fft_split, .join = fft_join}
+    /* clang-format on */

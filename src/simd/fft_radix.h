@@ -1,6 +1,6 @@
 /* fft_radix - which stages of a Fourier transform there are. */
-#ifndef SSM2D_KERNELS_FFT_RADIX_H
-#define SSM2D_KERNELS_FFT_RADIX_H
+#ifndef SSM2D_SIMD_FFT_RADIX_H
+#define SSM2D_SIMD_FFT_RADIX_H
 
 /* the largest. A first stage has 1, 4 or 8; others have 2, 3, 4, 5, 7 or 8, and a last one 1,
  * too */

@@ -7,8 +7,8 @@
  * spectra need no other order. With m = n / (radices so far), a stage joins the elements k, k+m, ..
  * of each block and multiplies the j-th result by exp(-2*pi*i*j*k / (radix*m)); twiddles:
  * [m][radix-1][re, im]. */
-#ifndef SSM2D_KERNELS_FFT_TABLE_H
-#define SSM2D_KERNELS_FFT_TABLE_H
+#ifndef SSM2D_SIMD_FFT_TABLE_H
+#define SSM2D_SIMD_FFT_TABLE_H
 
 #include "simd/simd_names.h"
 #include "simd/fft_radix.h"

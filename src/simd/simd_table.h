@@ -1,15 +1,15 @@
-/* simd - the table of SIMD bodies of one instruction set, for one number type.
+/* simd_table - the SIMD bodies of one instruction set, for one number type.
  *
  * "lanes" is how many numbers a vector has. A tile is [cell][lanes]: one vector of channels for
  * each cell of a grid. */
-#ifndef SSM2D_KERNELS_SIMD_H
-#define SSM2D_KERNELS_SIMD_H
+#ifndef SSM2D_SIMD_SIMD_TABLE_H
+#define SSM2D_SIMD_SIMD_TABLE_H
 
 #include "core/cpu.h"
 #include "simd/simd_names.h"
 #include "simd/fft_table.h"
 
-enum { CORRELATE_MOST_A = 4, CORRELATE_MOST_C = 8 };
+enum { CORRELATE_MAX_A = 4, CORRELATE_MAX_C = 8 };
 
 /* acc[a*acc_a + c] += sum over r < rows, t < n of x[r*x_row + t - c] * y[r*y_row + a*y_a + t]; a <
  * A, c < C. Distances are in numbers; acc steps by `lanes` per c, x and y per t. x is read from
@@ -40,16 +40,17 @@ typedef struct state_functions {
     /* out[j*stride] = Re sum_n c1*h + c2*v for cells first <= j < cols. */
     void (*kernel_emit)(real *out, ptrdiff_t stride, const real *now, const real *c, int first,
                         int cols, int width);
-    /* dnow += what dout says through c; dc += what it says of c. */
+    /* The adjoint of kernel_emit: dnow += dout * conj(c) with respect to the states, dc += dout *
+     * conj(state) with respect to c. */
     void (*kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_t stride,
                              const real *now, const real *c, int first, int cols, int width);
-    /* Takes dnow back through row i: changes dnow on the way, adds to dbefore (not touched when i =
-     * 0) and to dcoef. */
+    /* The adjoint of kernel_row: dnow is the gradient of row i's states and is changed; adds to
+     * dbefore, that of row i-1 (not touched when i = 0), and to dcoef. */
     void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now,
                             const real *before, const real *coef, int i, int cols, int width);
     /* One row of the recurrence. row: [cols][2][W], q and Q, made those of the next row. u, y: cols
-     * numbers at `stride` (negative to run from right to left); y is added to. left: [2][W]
-     * scratch; sums: [cols][lanes] scratch. */
+     * numbers at `stride` (negative to run from right to left); y is added to. sums:
+     * [cols][lanes] scratch. */
     void (*scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row,
                      const real *coef, const real *c, real centre, real border, int cols, int width,
                      real *sums);
@@ -65,7 +66,7 @@ typedef struct state_functions {
 typedef struct simd_table {
     int lanes;
     /* [A][C]; NULL where registers would not do */
-    correlate_fn *correlate[CORRELATE_MOST_A + 1][CORRELATE_MOST_C + 1];
+    correlate_fn *correlate[CORRELATE_MAX_A + 1][CORRELATE_MAX_C + 1];
     gather_fn *gather;
     scatter_fn *scatter;
     state_functions state[2]; /* real, complex */

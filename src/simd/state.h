@@ -61,7 +61,7 @@ INLINE vec F(mac_re)(vec sum, NUM a, NUM b) { return sum + a * b; }
 INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b) { return sum + a * b; }
 #endif
 
-#define WIDE                ((size_t)width * (COMPLEX + 1)) /* W of simd.h */
+#define WIDE                ((size_t)width * (COMPLEX + 1)) /* W of simd_table.h */
 #define COEF(name)          F(get)(coef + name * WIDE + v, width)
 #define ADD_TO(where, what) F(put)((where) + v, width, F(plus)(F(get)((where) + v, width), what))
 #define H_OF(rows, j)                                                                              \
@@ -270,11 +270,11 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
     *dcentre += d;
 }
 
+/* clang-format off */
 #define STATE_TABLE(suffix)                                                                        \
-    {                                                                                              \
-        kernel_row_##suffix, kernel_emit_##suffix, kernel_emit_back_##suffix,                      \
-            kernel_row_back_##suffix, scan_row_##suffix, scan_row_back_##suffix                    \
-    }
+    {kernel_row_##suffix, kernel_emit_##suffix, kernel_emit_back_##suffix,                         \
+     kernel_row_back_##suffix, scan_row_##suffix, scan_row_back_##suffix}
+/* clang-format on */
 
 #undef F
 #undef NUM

@@ -1,15 +1,14 @@
 #include "train/adamw.h"
 
+#include "core/arith.h"
+
 #include <math.h>
 
 enum { PIECE = 1 << 14 };
 
-static size_t end_of(size_t piece, size_t count)
-{
-    return (piece + 1) * PIECE < count ? (piece + 1) * PIECE : count;
-}
+static size_t end_of(size_t piece, size_t count) { return min_size((piece + 1) * PIECE, count); }
 
-size_t norm_pieces(size_t count) { return (count + PIECE - 1) / PIECE; }
+size_t norm_pieces(size_t count) { return div_up_size(count, PIECE); }
 
 /* ---- update ---------------------------------------------------------------------------------- */
 
@@ -48,8 +47,7 @@ static void update_piece(void *arg, size_t piece, int worker)
     (void)worker;
     for (size_t i = 0; i < u->span_count; i++) {
         const param_span *s = &u->spans[i];
-        size_t from = s->offset > first ? s->offset : first,
-               to = s->offset + s->count < end ? s->offset + s->count : end;
+        const size_t from = max_size(s->offset, first), to = min_size(s->offset + s->count, end);
         if (from < to)
             run_span(u, from, to - from, (float)(s->lr * u->rate),
                      s->decay ? (float)(1 - s->lr * u->shrink) : 1);
@@ -87,7 +85,8 @@ typedef struct squares {
     double *partial;
 } squares;
 
-/* Eight sums side by side, which the compiler may keep in vectors without changing the order. */
+/* Sums the squares of one piece in eight partial sums, which the compiler may keep in vectors
+ * without changing the order of additions. */
 static void square_piece(void *arg, size_t piece, int worker)
 {
     const squares *s = arg;

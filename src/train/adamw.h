@@ -1,9 +1,11 @@
-/* adamw - AdamW on flat arrays of parameters, and what goes with it: the gradient's norm, and the
+/* adamw - AdamW on flat arrays of parameters, the norm of a gradient, and the exponential moving
  * average of weights.
  *
- *     m = b1*m + (1-b1)*g,   v = b2*v + (1-b2)*g^2,   w = w - lr*decay*w - lr * (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + eps)
+ *     m = b1*m + (1-b1)*g
+ *     v = b2*v + (1-b2)*g^2
+ *     w = w - lr*decay*w - lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)
  *
- * Arrays are cut into pieces of a fixed size, whatever the number of threads, so that results do
+ * Work is divided into pieces of a fixed size, whatever the number of threads, so that results do
  * not depend on it. */
 #ifndef SSM2D_TRAIN_ADAMW_H
 #define SSM2D_TRAIN_ADAMW_H
@@ -17,21 +19,22 @@ typedef struct adamw {
     double decay;
 } adamw;
 
-/* A stretch of the flat array whose numbers are treated alike. A list of them is in order and
+/* A range of parameters with the same decay and learning rate. A list of spans is in order and
  * covers the array. */
 typedef struct param_span {
     size_t offset, count;
-    int decay; /* whether weight decay acts on it */
+    int decay; /* whether weight decay applies */
     double lr; /* its learning rate, as a multiple of the common one */
 } param_span;
 
-/* One update, the t-th (from 1); every gradient is multiplied by `factor` first. */
+/* Makes step t, counted from 1: updates weights and both moments, [count] each. Gradients are
+ * multiplied by `factor` first, as clipping needs. */
 void adamw_update(const ssm2d_context *context, const adamw *how, double lr, long t, double factor,
                   size_t count, const param_span *spans, size_t span_count, float *weights,
                   const float *grads, float *moment1, float *moment2);
 
-/* The square root of the sum of squares, in double and in fixed order; not finite exactly when a
- * gradient is not. partial: norm_pieces(count) numbers. */
+/* Returns the square root of the sum of squares, in double and in a fixed order; it is not finite
+ * exactly when some gradient is not. partial: scratch of norm_pieces(count) numbers. */
 size_t norm_pieces(size_t count);
 double gradient_norm(const ssm2d_context *context, size_t count, const float *grads,
                      double *partial);

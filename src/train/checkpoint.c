@@ -30,7 +30,7 @@ struct checkpoint {
     char *path;
 };
 
-/* The counters and sums, once for writing and reading. */
+/* The counters and sums: one table for writing and for reading. */
 typedef struct scalar {
     const char *key;
     size_t offset;
@@ -61,8 +61,8 @@ static void arrays_of(const train_state *s, float *arrays[ARRAYS])
     arrays[3] = s->average;
 }
 
-/* Over the texts of all notes, and over every array: a disk that has lost some bits shall not ruin
- * a run unnoticed. */
+/* The checksum of all metadata, as text. Checksums are there so that a disk that has lost some bits
+ * does not ruin a run unnoticed. */
 static void sum_notes(const safetensors_note *notes, size_t count, char text[NUMBER_TEXT])
 {
     unsigned long sum = crc32_z(0, NULL, 0);
@@ -71,6 +71,7 @@ static void sum_notes(const safetensors_note *notes, size_t count, char text[NUM
     snprintf(text, NUMBER_TEXT, "%08lx", sum);
 }
 
+/* The checksum of all arrays, as text. */
 static void sum_arrays(const train_state *s, char text[NUMBER_TEXT])
 {
     float *arrays[ARRAYS];
@@ -99,7 +100,7 @@ ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path,
     notes[note++] = (safetensors_note){"format", format_name};
     for (int i = 0; i < SCALARS; i++) {
         const void *place = (const char *)state + scalars[i].offset;
-        if (scalars[i].is_double) /* hexadecimal: exact */
+        if (scalars[i].is_double) /* hexadecimal, which is exact */
             snprintf(text[i], NUMBER_TEXT, "%a", *(const double *)place);
         else
             snprintf(text[i], NUMBER_TEXT, "%ld", *(const long *)place);

@@ -14,7 +14,7 @@ struct evaluator {
     tensor *images, *logits;
     size_t batch, image; /* numbers in an image */
     int classes;
-    float *part; /* a batch that is not full is moved here: the graph always runs whole ones */
+    float *part; /* a batch that is not full is copied here, as the graph always runs full ones */
 };
 
 ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
@@ -54,7 +54,7 @@ void evaluator_destroy(evaluator *e)
 void evaluator_weights(evaluator *e, float *weights)
 {
     graph_bind(e->graph, weights, NULL);
-    e->graph->step++; /* kernels are made anew */
+    e->graph->step++; /* kernels are computed again */
 }
 
 const float *evaluator_run(evaluator *e, const float *images, size_t count)
@@ -68,6 +68,7 @@ const float *evaluator_run(evaluator *e, const float *images, size_t count)
     return e->logits->data;
 }
 
+/* log(sum(exp(x))), without overflow. */
 static double log_sum(const float *x, int classes)
 {
     double top = (double)x[largest_index(x, classes)], sum = 0;
@@ -83,7 +84,7 @@ void class_probabilities(train_loss loss, const float *logits, int classes, doub
                                                   : exp((double)logits[c] - all);
 }
 
-/* target: zeros and ones; for cross-entropy a single one */
+/* The loss of one image. target: zeros and ones; for cross-entropy a single one. */
 static double image_loss(train_loss loss, const float *logits, int classes, const float *target)
 {
     double sum = 0;

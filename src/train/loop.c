@@ -1,5 +1,6 @@
 #include "train/loop.h"
 
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
@@ -11,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct training {
     trainer *t;
@@ -21,27 +21,20 @@ typedef struct training {
     char last[RUN_PATH], model[RUN_PATH], best[RUN_PATH], curves[RUN_PATH];
     long saved_step;
     double saved_at;                     /* seconds */
-    double train_seconds, epoch_seconds; /* spent in steps, of this call and of the epoch */
+    double train_seconds, epoch_seconds; /* spent in steps: in this call, in this epoch */
     double test_seconds;                 /* of the last evaluation */
-    long images, epoch_images;           /* trained on in them */
-    double speed;                        /* images per second, of late */
+    long images, epoch_images;           /* trained on: in this call, in this epoch */
+    double speed;                        /* images per second, over the last steps */
 } training;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Of the epoch under way. */
+/* The mean accuracy of the current epoch so far. */
 static double train_accuracy(const training *s)
 {
     const train_state *state = &s->t->state;
     return (double)state->correct / ((double)state->images * trainer_decisions(s->t));
 }
 
-static int told_to_stop(const training *s)
+static int stop_requested(const training *s)
 {
     return s->hooks->stop && s->hooks->stop(s->hooks->user);
 }
@@ -50,21 +43,21 @@ static double per_second(double count, double seconds) { return seconds > 0 ? co
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* The checkpoint comes last: what it says is on the disk by then. */
+/* Writes a checkpoint. The metrics are synced first, so that what the checkpoint counts is on the
+ * disk before it. */
 static ssm2d_status save(training *s, ssm2d_error *error)
 {
     trainer *t = s->t;
     if (!isfinite(gradient_norm(t->context, t->state.count, t->state.weights, t->partial)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. "
-                    "Begin anew with a lower lr, or "
-                    "with clip=1",
+                    "Start again with a lower lr, or with clip=1",
                     t->state.step, text_path(s->last), s->saved_step);
     ssm2d_status status = metrics_sync(s->metrics, error);
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
     if (status) return status;
     s->saved_step = t->state.step;
-    s->saved_at = now();
+    s->saved_at = clock_seconds();
     return SSM2D_OK;
 }
 
@@ -72,7 +65,7 @@ static int time_to_save(const training *s)
 {
     const train_options *o = &s->t->settings.options;
     if (o->save_every && s->t->state.step % o->save_every == 0) return 1;
-    return o->save_minutes > 0 && now() - s->saved_at > 60 * o->save_minutes;
+    return o->save_minutes > 0 && clock_seconds() - s->saved_at > 60 * o->save_minutes;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -93,7 +86,7 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
     return metrics_add(s->metrics, &line, error);
 }
 
-static void tell_step(const training *s, const step_result *r)
+static void report_step(const training *s, const step_result *r)
 {
     const train_state *state = &s->t->state;
     const long done = state->step - state->epochs * s->t->epoch_steps,
@@ -114,7 +107,7 @@ static void tell_step(const training *s, const step_result *r)
     s->hooks->step(s->hooks->user, &p);
 }
 
-/* Steps until the end of the epoch, or until told to stop. */
+/* Makes steps until the end of the epoch, or until a stop is requested. */
 static ssm2d_status run_steps(training *s, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
@@ -122,9 +115,9 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
     ssm2d_status status = SSM2D_OK;
     while (state->step < end && !status && !s->result->stopped) {
         step_result r;
-        const double start = now();
+        const double start = clock_seconds();
         if ((status = trainer_step(s->t, s->last, s->saved_step, &r, error))) break;
-        const double seconds = now() - start;
+        const double seconds = clock_seconds() - start;
         state->loss_sum += r.loss;
         state->log_sum += r.loss;
         state->log_steps++;
@@ -135,35 +128,36 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
         s->epoch_seconds += seconds;
         s->images += batch;
         s->epoch_images += batch;
-        /* a mean that forgets in some twenty steps */
+        /* an exponential moving average over about twenty steps */
         s->speed = s->speed > 0 ? 1 / (0.95 / s->speed + 0.05 * seconds / (double)batch)
                                 : (double)batch / seconds;
         status = log_step(s, &r, error);
-        tell_step(s, &r);
+        report_step(s, &r);
         if (!status && state->step < end && time_to_save(s)) status = save(s, error);
-        if (!status && told_to_stop(s)) s->result->stopped = 1;
+        if (!status && stop_requested(s)) s->result->stopped = 1;
     }
     return status;
 }
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
 
-static ssm2d_status test(training *s, evaluation *e, ssm2d_error *error)
+static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
     evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing};
-    const double start = now();
+    const double start = clock_seconds();
     evaluator_weights(t->evaluator, trainer_weights(t));
     ssm2d_status status = evaluate(t->evaluator, t->test_loader,
                                    (train_loss)t->settings.options.loss, &hooks, e, error);
-    s->test_seconds = now() - start;
+    s->test_seconds = clock_seconds() - start;
     t->state.seconds += s->test_seconds;
     if (status) return status;
     s->result->stopped = e->stopped;
     return SSM2D_OK;
 }
 
-/* After the test: metrics, pictures, weights, and the checkpoint that says the epoch is over. */
+/* Ends an epoch after its evaluation: metrics, curves, weights, and last the checkpoint that counts
+ * the epoch as done. */
 static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
@@ -200,12 +194,12 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     if (status) return status;
     s->result->test_loss = e->loss;
     s->result->test_accuracy = e->accuracy;
-    train_epoch told = {state->epochs, o->epochs,   loss,  accuracy,
-                        e->loss,       e->accuracy, speed, s->epoch_seconds + s->test_seconds,
-                        best};
+    train_epoch report = {state->epochs, o->epochs,   loss,  accuracy,
+                          e->loss,       e->accuracy, speed, s->epoch_seconds + s->test_seconds,
+                          best};
     s->epoch_seconds = 0;
     s->epoch_images = 0;
-    if (s->hooks->epoch) s->hooks->epoch(s->hooks->user, &told);
+    if (s->hooks->epoch) s->hooks->epoch(s->hooks->user, &report);
     return SSM2D_OK;
 }
 
@@ -216,7 +210,7 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
     while (state->epochs < s->t->settings.options.epochs && !status) {
         evaluation e;
         status = run_steps(s, error);
-        if (!status && !s->result->stopped) status = test(s, &e, error);
+        if (!status && !s->result->stopped) status = evaluate_test(s, &e, error);
         if (!status && s->result->stopped) return save(s, error);
         if (!status) status = end_epoch(s, &e, error);
     }
@@ -225,13 +219,15 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* How a call begins: a new run, or one whose settings are to be written again. */
-typedef struct beginning {
-    int is_new, changed, restored;
-    const weights_report *read;
-} beginning;
+/* How a call starts. */
+typedef struct start_info {
+    int is_new;                 /* a new run, not one that is resumed */
+    int changed;                /* resumed with other settings, to be saved first */
+    int restored;               /* train.json differs from the checkpoint, to be written again */
+    const weights_report *read; /* of the file with initial weights, or NULL */
+} start_info;
 
-static void tell_start(const training *s, const beginning *how)
+static void report_start(const training *s, const start_info *how)
 {
     const trainer *t = s->t;
     if (!s->hooks->start) return;
@@ -249,9 +245,9 @@ static void tell_start(const training *s, const beginning *how)
     s->hooks->start(s->hooks->user, &start);
 }
 
-/* From wherever the trainer's state is. A new run writes its folder first. */
-static ssm2d_status go(trainer *t, const char *folder, const beginning *how,
-                       const train_hooks *hooks, train_result *result, ssm2d_error *error)
+/* Trains from the trainer's state to the end of the run. A new run writes its files first. */
+static ssm2d_status run_training(trainer *t, const char *folder, const start_info *how,
+                                 const train_hooks *hooks, train_result *result, ssm2d_error *error)
 {
     static const train_hooks none;
     training s = {
@@ -271,15 +267,15 @@ static ssm2d_status go(trainer *t, const char *folder, const beginning *how,
     if ((status =
              metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error)))
         return status;
-    s.saved_at = now();
+    s.saved_at = clock_seconds();
     if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
     if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
-    /* of a new run the last, which makes it one */
+    /* written last in a new run: a folder is a run once it has train.json */
     if ((how->is_new || how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);
     if (!status) status = trainer_seek(t, error);
-    if (!status) tell_start(&s, how);
+    if (!status) report_start(&s, how);
     if (!status) status = run_epochs(&s, error);
     result->step = t->state.step;
     result->best_accuracy = t->state.best;
@@ -290,13 +286,13 @@ static ssm2d_status go(trainer *t, const char *folder, const beginning *how,
     return status;
 }
 
-static ssm2d_status start_new(ssm2d_context *context, const char *folder, int replace,
+static ssm2d_status start_run(ssm2d_context *context, const char *folder, int replace,
                               const train_settings *settings, const train_hooks *hooks,
                               train_result *result, ssm2d_error *error)
 {
     trainer t = {0};
     weights_report read;
-    beginning how = {.is_new = 1};
+    start_info how = {.is_new = 1};
     int lock = -1;
     ssm2d_status status = trainer_create(context, settings, &t, error);
     if (!status) status = trainer_start(&t, &read, error);
@@ -304,7 +300,7 @@ static ssm2d_status start_new(ssm2d_context *context, const char *folder, int re
     if (!status) status = folder_make(folder, error);
     if (!status) status = run_lock(folder, &lock, error);
     if (strcmp(settings->options.start, "random")) how.read = &read;
-    if (!status) status = go(&t, folder, &how, hooks, result, error);
+    if (!status) status = run_training(&t, folder, &how, hooks, result, error);
     run_unlock(lock);
     trainer_destroy(&t);
     return status;
@@ -315,21 +311,20 @@ ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train
 {
     if (run_exists(folder))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has a run already: go on with it, or give another folder",
-                    text_path(folder));
-    return start_new(context, folder, 0, settings, hooks, result, error);
+                    "%s: has a run already: resume it, or give another folder", text_path(folder));
+    return start_run(context, folder, 0, settings, hooks, result, error);
 }
 
 ssm2d_status train_replace(ssm2d_context *context, const char *folder,
                            const train_settings *settings, const train_hooks *hooks,
                            train_result *result, ssm2d_error *error)
 {
-    return start_new(context, folder, 1, settings, hooks, result, error);
+    return start_run(context, folder, 1, settings, hooks, result, error);
 }
 
-/* The settings as the checkpoint has them. */
-static ssm2d_status settings_of(const char *path, const train_identity *identity,
-                                train_settings *settings, ssm2d_error *error)
+/* Reads the settings in a checkpoint. */
+static ssm2d_status read_settings(const char *path, const train_identity *identity,
+                                  train_settings *settings, ssm2d_error *error)
 {
     cJSON *root = NULL;
     ssm2d_status status = train_settings_default(settings, error);
@@ -340,8 +335,8 @@ static ssm2d_status settings_of(const char *path, const train_identity *identity
     return status;
 }
 
-/* The model that the checkpoint is for, by value: a version that knows more settings reads the
- * text of one that knew fewer. */
+/* Refuses a checkpoint of another model. Models are compared by value, not as texts, so that a
+ * version with more settings accepts the checkpoints of one that had fewer. */
 static ssm2d_status check_model(const char *path, const trainer *t, const train_identity *identity,
                                 ssm2d_error *error)
 {
@@ -358,7 +353,8 @@ static ssm2d_status check_model(const char *path, const trainer *t, const train_
                 "%s: was written for another model, or by another version", text_path(path));
 }
 
-/* What the checkpoint says of the data; it may say less than this version would. */
+/* Refuses data that differ from the checkpoint's description of them, which may have fewer keys
+ * than this version writes. */
 static ssm2d_status check_data(const char *path, const trainer *t, const train_identity *identity,
                                ssm2d_error *error)
 {
@@ -377,6 +373,7 @@ static ssm2d_status check_data(const char *path, const trainer *t, const train_i
                 text_path(path), text_path(t->settings.options.data));
 }
 
+/* Refuses counters that do not fit each other, or more epochs than the run has. */
 static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error *error)
 {
     const train_state *s = &t->state;
@@ -389,11 +386,11 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
         return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%d: the run has done %ld already",
                     t->settings.options.epochs, s->epochs);
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: step %ld and epoch %ld do not go together: the file was changed",
+                "%s: step %ld and epoch %ld contradict each other: the file was changed",
                 text_path(path), s->step, s->epochs);
 }
 
-static ssm2d_status apply_changes(const train_changes *c, train_options *o, beginning *how,
+static ssm2d_status apply_changes(const train_changes *c, train_options *o, start_info *how,
                                   ssm2d_error *error)
 {
     char number[32];
@@ -410,9 +407,10 @@ static ssm2d_status apply_changes(const train_changes *c, train_options *o, begi
     return status;
 }
 
-/* Whether train.json says what the checkpoint does; who has changed it expected something of it. */
-static int says_the_same(const ssm2d_context *context, const char *folder,
-                         const train_settings *settings)
+/* Whether train.json has the settings of the checkpoint. Somebody who edited it expects the changes
+ * to count, and has to be told that they do not. */
+static int settings_file_matches(const ssm2d_context *context, const char *folder,
+                                 const train_settings *settings)
 {
     char path[RUN_PATH];
     train_settings found;
@@ -432,7 +430,7 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
                                   train_result *result, ssm2d_error *error)
 {
     trainer t = {0};
-    beginning how = {0};
+    start_info how = {0};
     checkpoint *c = NULL;
     train_identity identity;
     train_settings settings;
@@ -445,8 +443,8 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     if ((status = run_path(folder, RUN_LAST, path, error))) return status;
     if ((status = run_lock(folder, &lock, error))) goto done;
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
-    if ((status = settings_of(path, &identity, &settings, error))) goto done;
-    how.restored = !says_the_same(context, folder, &settings);
+    if ((status = read_settings(path, &identity, &settings, error))) goto done;
+    how.restored = !settings_file_matches(context, folder, &settings);
     if ((status = apply_changes(changes, &settings.options, &how, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
     if ((status = check_model(path, &t, &identity, error))) goto done;
@@ -455,7 +453,7 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     if ((status = check_state(path, &t, error))) goto done;
     checkpoint_close(c);
     c = NULL;
-    status = go(&t, folder, &how, hooks, result, error);
+    status = run_training(&t, folder, &how, hooks, result, error);
 done:
     checkpoint_close(c);
     run_unlock(lock);

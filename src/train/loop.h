@@ -1,42 +1,44 @@
-/* loop - trains a model: batches, steps, evaluation, checkpoints, until the last epoch or until
- * told to stop.
+/* loop - trains a model: steps, evaluation and checkpoints, until the last epoch or until the
+ * caller asks to stop.
  *
- * Nothing is printed here: whoever runs it is told how it goes. The same settings give the same
+ * Nothing is printed here; hooks report the progress to the caller. The same settings give the same
  * weights to the bit, however often the run is interrupted and on any number of threads. */
 #ifndef SSM2D_TRAIN_LOOP_H
 #define SSM2D_TRAIN_LOOP_H
 
 #include "train/run_folder.h"
 
-typedef struct train_start { /* told once, before the first step */
+typedef struct train_start { /* reported once, before the first step */
     const train_settings *settings;
     size_t parameters, train_images, test_images;
-    long step, steps, epoch_steps; /* where it begins, how many there are, in all and in an epoch */
+    long step, steps, epoch_steps; /* steps done already, of the whole run, of one epoch */
     size_t bytes;                  /* memory of a step */
-    const weights_report *read;    /* of the file with the first weights; NULL when there is none */
-    int loss_changed;              /* to bce, as the labels are binary */
-    int restored;                  /* train.json was not what the checkpoint says, and is again */
+    const weights_report *read;    /* of the file with initial weights, or NULL */
+    int loss_changed;              /* to bce, because the labels are binary */
+    int restored; /* train.json differed from the checkpoint and is written again */
 } train_start;
 
-typedef struct train_progress { /* told after each step */
-    long epoch, epochs;         /* the one under way, from 1 */
-    long step, steps;           /* within the epoch, done and in all */
+typedef struct train_progress { /* reported after each step */
+    long epoch, epochs;         /* the current epoch, from 1; epochs of the run */
+    long step, steps;           /* steps of this epoch that are done; of a whole epoch */
     double loss, accuracy;      /* means of the epoch so far */
     double lr;
     double images_per_s;
     double seconds_left; /* of the whole run */
 } train_progress;
 
-typedef struct train_epoch { /* told after each epoch, when all of it is on the disk */
+typedef struct train_epoch { /* reported after each epoch, when its checkpoint is on the disk */
     long epoch, epochs;
     double loss, accuracy, test_loss, test_accuracy;
     double images_per_s, seconds; /* of the epoch, evaluation included in seconds */
-    int best;                     /* of all so far */
+    int best;                     /* the highest test accuracy so far */
 } train_epoch;
 
+/* Functions of the caller; each may be NULL. */
 typedef struct train_hooks {
-    void *user;
-    /* asked after each step: not 0 saves and ends the run; may be NULL, as all of them */
+    void *user; /* passed to all of them */
+    /* called after each step and before each batch of an evaluation; a result other than 0 ends
+     * the run with a checkpoint */
     int (*stop)(void *user);
     void (*start)(void *user, const train_start *start);
     void (*step)(void *user, const train_progress *progress);
@@ -45,35 +47,37 @@ typedef struct train_hooks {
 } train_hooks;
 
 typedef struct train_result {
-    int stopped; /* by the hook; the run can be resumed */
+    int stopped; /* the hook asked to stop; the run can be resumed */
     long step;
     double test_loss, test_accuracy; /* of the last epoch */
     double best_accuracy;
     long best_epoch;
-    double seconds, images_per_s; /* of this call: training and evaluation; training alone */
+    double seconds;      /* of training and evaluation, since the run began */
+    double images_per_s; /* of the training steps of this call; 0 when there were none */
 } train_result;
 
-/* Begins a run in folder, which must not hold one. settings may leave open what follows from the
- * data. */
+/* Starts a run in folder and trains until the end; refuses a folder that has a run already.
+ * settings may leave open what follows from the data. */
 ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings,
                          const train_hooks *hooks, train_result *result, ssm2d_error *error);
-/* The same, in place of a run that may be there: it is removed when all that the new one needs has
- * been found good. */
+/* The same, replacing a run that may be in the folder. It is removed only once the settings, the
+ * data and the initial weights of the new run have been found good. */
 ssm2d_status train_replace(ssm2d_context *context, const char *folder,
                            const train_settings *settings, const train_hooks *hooks,
                            train_result *result, ssm2d_error *error);
-/* Goes on with the run in folder, from its last checkpoint. */
+/* Continues the run in folder from its last checkpoint. */
 ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks,
                           train_result *result, ssm2d_error *error);
 
-/* The settings that a run may change on its way. */
+/* The settings that may change when a run is resumed. */
 typedef struct train_changes {
-    const char *data; /* where the same images are now; NULL: where they were */
-    /* in all: the learning rate goes on as if that had been said from the beginning; 0: as many
-     * as before */
+    const char *data; /* where the same images are now; NULL: unchanged */
+    /* epochs of the whole run; 0: unchanged. The learning rate continues as if this number had been
+     * given from the beginning. */
     long epochs;
 } train_changes;
 
+/* Continues the run in folder from its last checkpoint, with these changes. */
 ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
                                   const train_changes *changes, const train_hooks *hooks,
                                   train_result *result, ssm2d_error *error);

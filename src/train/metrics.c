@@ -12,34 +12,34 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 1 << 30, FIRST_ROOM = 256 };
+enum { MAX_FILE = 1 << 30, FIRST_CAPACITY = 256 };
 
 struct metrics {
     const ssm2d_context *context;
     char *path;
     FILE *stream;
     metric *lines;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
 {
-    if (m->count == m->room) {
-        size_t room = m->room ? 2 * m->room : FIRST_ROOM;
-        metric *more = mem_alloc(m->context, room * sizeof *more);
-        if (!more)
+    if (m->count == m->capacity) {
+        const size_t capacity = m->capacity ? 2 * m->capacity : FIRST_CAPACITY;
+        metric *larger = mem_alloc(m->context, capacity * sizeof *larger);
+        if (!larger)
             return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
-                        text_path(m->path), room);
-        if (m->count) memcpy(more, m->lines, m->count * sizeof *more);
+                        text_path(m->path), capacity);
+        if (m->count) memcpy(larger, m->lines, m->count * sizeof *larger);
         mem_free(m->context, m->lines);
-        m->lines = more;
-        m->room = room;
+        m->lines = larger;
+        m->capacity = capacity;
     }
     m->lines[m->count++] = *line;
     return SSM2D_OK;
 }
 
-/* ---- what is there from before --------------------------------------------------------------- */
+/* ---- reading the file of a run that is resumed ----------------------------------------------- */
 
 static double number(const cJSON *line, const char *key)
 {
@@ -47,7 +47,8 @@ static double number(const cJSON *line, const char *key)
     return cJSON_IsNumber(value) ? value->valuedouble : 0;
 }
 
-/* Whether it is a line of metrics at all; a run that was killed may have left half of one. */
+/* Parses one line. Returns 0 when it is not a line of metrics: a run that was killed may have left
+ * half of one. */
 static int parse(const char *text, size_t size, metric *line)
 {
     cJSON *root = NULL;
@@ -71,13 +72,14 @@ static int parse(const char *text, size_t size, metric *line)
     return known;
 }
 
+/* Keeps the lines up to the given step and epoch, and rewrites the file without the others. */
 static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *error)
 {
     char *text = NULL;
     size_t size;
     atomic_file file = {0};
-    if (access(m->path, F_OK)) return SSM2D_OK; /* it was removed: go on without */
-    ssm2d_status status = file_read(m->context, m->path, FILE_MOST, &text, &size, error);
+    if (access(m->path, F_OK)) return SSM2D_OK; /* it was removed: continue without old lines */
+    ssm2d_status status = file_read(m->context, m->path, MAX_FILE, &text, &size, error);
     if (!status) status = atomic_open(m->context, m->path, &file, error);
     for (size_t at = 0, length; !status && at < size; at += length + 1) {
         metric line;
@@ -116,9 +118,9 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
     return status;
 }
 
-/* ---- going on -------------------------------------------------------------------------------- */
+/* ---- adding lines ---------------------------------------------------------------------------- */
 
-static ssm2d_status cannot(const metrics *m, ssm2d_error *error)
+static ssm2d_status fail_write(const metrics *m, ssm2d_error *error)
 {
     return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(m->path),
                 strerror(errno));
@@ -132,23 +134,21 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
     if (l->is_epoch)
         fprintf(m->stream,
                 "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, "
-                "\"accuracy\": %.6g, "
-                "\"test_loss\": %.6g, \"test_accuracy\": %.6g, \"lr\": %.6g, \"images_per_s\": "
-                "%.1f, \"seconds\": %.2f}\n",
+                "\"accuracy\": %.6g, \"test_loss\": %.6g, \"test_accuracy\": %.6g, "
+                "\"lr\": %.6g, \"images_per_s\": %.1f, \"seconds\": %.2f}\n",
                 l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr,
                 l->images_per_s, l->seconds);
     else
         fprintf(m->stream,
-                "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, \"lr\": "
-                "%.6g, \"norm\": %.6g, "
-                "\"images_per_s\": %.1f}\n",
+                "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, "
+                "\"lr\": %.6g, \"norm\": %.6g, \"images_per_s\": %.1f}\n",
                 l->step, l->epoch, l->loss, l->lr, l->norm, l->images_per_s);
-    return fflush(m->stream) || ferror(m->stream) ? cannot(m, error) : SSM2D_OK;
+    return fflush(m->stream) || ferror(m->stream) ? fail_write(m, error) : SSM2D_OK;
 }
 
 ssm2d_status metrics_sync(metrics *m, ssm2d_error *error)
 {
-    return fsync(fileno(m->stream)) && errno != EINVAL && errno != EROFS ? cannot(m, error)
+    return fsync(fileno(m->stream)) && errno != EINVAL && errno != EROFS ? fail_write(m, error)
                                                                          : SSM2D_OK;
 }
 

@@ -20,13 +20,13 @@ typedef struct train_options {
 
 typedef enum train_loss { TRAIN_LOSS_CROSS_ENTROPY, TRAIN_LOSS_BCE } train_loss;
 
-extern const ssm2d_field train_fields[]; /* in the order of options.def; ends without a name */
+extern const ssm2d_field train_fields[]; /* in the order of options.def; the last has no name */
 
 void train_options_default(train_options *options);
-/* One option from the text of the command line; messages call it --NAME. */
+/* Sets one option from text; messages call it --NAME, as on the command line. */
 ssm2d_status train_options_set(train_options *options, const char *field, const char *text,
                                ssm2d_error *error);
-/* What does not go together. */
+/* Refuses options that contradict each other. */
 ssm2d_status train_options_check(const train_options *options, ssm2d_error *error);
 
 #endif

@@ -43,8 +43,8 @@ int run_exists(const char *folder)
     return !run_path(folder, RUN_TRAIN, path, NULL) && !access(path, F_OK);
 }
 
-/* File systems without locks let everyone in: it guards against a mistake, nothing depends on
- * it. */
+/* On a file system without locks this succeeds always: the lock guards against a mistake, and
+ * nothing depends on it. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
 {
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -64,7 +64,7 @@ void run_unlock(int lock)
     if (lock >= 0) close(lock);
 }
 
-/* train.json goes last when a run begins and first when it is removed: without it there is no
+/* train.json is removed first, as it is written last when a run starts: without it there is no
  * run. */
 ssm2d_status run_clear(const char *folder, ssm2d_error *error)
 {
@@ -126,10 +126,11 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
         good = good && cJSON_AddStringToObject(root, "labels", binary_labels);
     good = good && cJSON_AddNumberToObject(root, "channels", train->channels)
            && cJSON_AddNumberToObject(root, "images", (double)train->count);
-    snprintf(names, sizeof names, "%016" PRIx64, train->names); /* too long for a number of JSON */
+    /* 64 bits are more than a number in JSON holds */
+    snprintf(names, sizeof names, "%016" PRIx64, train->names);
     good = good && (!train->names || cJSON_AddStringToObject(root, "names", names));
     for (int k = 0; good && k < 2; k++) {
-        double numbers[3]; /* floats are exact in 9 digits and more */
+        double numbers[3]; /* cJSON prints 15 digits or more, so that floats stay exact */
         for (int i = 0; i < 3; i++) numbers[i] = (double)(k ? norm->std[i] : norm->mean[i]);
         list = cJSON_CreateDoubleArray(numbers, 3);
         good = list && cJSON_AddItemToObject(root, k ? "std" : "mean", list);
@@ -228,7 +229,7 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     return status;
 }
 
-/* "0", "1" ..: what classes without names are called */
+/* Whether a name is "0", "1" .., as classes without names are called. */
 static int is_number(const char *name)
 {
     return *name && strspn(name, "0123456789") == strlen(name);
@@ -265,7 +266,7 @@ void run_data_free(const ssm2d_context *context, run_data *data)
 
 /* ---- a trained model ------------------------------------------------------------------------- */
 
-/* The weights in a file, for the model as it was trained. */
+/* Reads the weights of the model as it was trained. */
 static ssm2d_status load_weights(ssm2d_context *context, const char *path, run_model *m,
                                  ssm2d_error *error)
 {
@@ -277,11 +278,12 @@ static ssm2d_status load_weights(ssm2d_context *context, const char *path, run_m
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", m->weights->total);
     if (access(path, F_OK))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: is not there: it is written at the end of an epoch", text_path(path));
+                    "%s: does not exist yet: it is written at the end of an epoch",
+                    text_path(path));
     return weights_load(m->weights, path, &options, m->params, NULL, error);
 }
 
-/* The same weights for images of another size. */
+/* Adapts the weights to images of another size. */
 static ssm2d_status change_size(ssm2d_context *context, const int image[2], run_model *m,
                                 ssm2d_error *error)
 {

@@ -7,12 +7,13 @@ typedef enum schedule_kind { SCHEDULE_COSINE, SCHEDULE_CONSTANT } schedule_kind;
 
 typedef struct schedule {
     schedule_kind kind;
-    /* the highest rate; that of the first step of the warm-up; that which the cosine ends at */
-    double lr, start, final;
-    long warmup, steps; /* how many of the steps are warm-up; how many there are in all */
+    double lr;          /* peak */
+    double start;       /* of the first step of the warm-up */
+    double final;       /* at the end of the cosine */
+    long warmup, steps; /* steps of the warm-up, steps of the run */
 } schedule;
 
-/* Of a step, from 0 on; steps beyond the last have the final rate. */
+/* Returns the learning rate of a step, counted from 0; after the last step it is the final one. */
 double schedule_at(const schedule *s, long step);
 
 #endif

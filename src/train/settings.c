@@ -35,7 +35,7 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
 {
     memset(s, 0, sizeof *s);
     train_options_default(&s->options);
-    s->augment = augment_options_default(); /* short runs end sooner with the images as they are */
+    s->augment = augment_options_default(); /* none: short runs learn faster without */
     return begin_model(s, (field_source){.where = "model"}, default_model, error);
 }
 

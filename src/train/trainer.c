@@ -216,7 +216,8 @@ static void clear_gradients(trainer *t)
     memset(t->gradients, 0, t->state.count * sizeof *t->gradients);
 }
 
-/* Runs the step once more to find where it began. */
+/* Returns the error for a loss or gradient that is not finite. Runs the step once more to find the
+ * first tensor that is not. */
 static ssm2d_status not_finite(trainer *t, const char *what, const char *good, long good_step,
                                ssm2d_error *error)
 {
@@ -224,7 +225,7 @@ static ssm2d_status not_finite(trainer *t, const char *what, const char *good, l
     const char *name = graph_find_bad(t->graph);
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "step %ld: the %s is not finite; first in %s. Last good checkpoint: %s, step %ld. "
-                "Begin anew with a lower lr, or with clip=1",
+                "Start again with a lower lr, or with clip=1",
                 t->state.step + 1, what, name ? name : "no tensor", text_path(good), good_step);
 }
 
@@ -254,7 +255,7 @@ ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_res
     adamw_update(t->context, &t->adamw, result->lr, s->step + 1, factor, s->count, t->spans,
                  t->span_count, s->weights, t->gradients, s->moment1, s->moment2);
     s->step++;
-    if (s->average) { /* at first the average is short: the initial weights are soon forgotten */
+    if (s->average) { /* a short average at first, so that the initial weights are soon forgotten */
         double early = (1 + (double)s->step) / (10 + (double)s->step);
         average_update(t->context, early < o->ema ? early : o->ema, s->count, s->weights,
                        s->average);

@@ -1,4 +1,4 @@
-/* trainer - what a run has in memory, and its step. Internal to src/train. */
+/* trainer - the model, data and optimiser of a run, and its step. Internal to src/train. */
 #ifndef SSM2D_TRAIN_TRAINER_H
 #define SSM2D_TRAIN_TRAINER_H
 
@@ -13,7 +13,7 @@
 typedef struct trainer {
     ssm2d_context *context;
     train_settings settings;
-    int loss_changed; /* to bce, as the labels are binary */
+    int loss_changed; /* to bce, because the labels are binary */
     dataset *train_data, *test_data;
     loader *train_loader, *test_loader;
     weights *weights;
@@ -22,7 +22,7 @@ typedef struct trainer {
     evaluator *evaluator;
     train_state state;
     float *gradients; /* [parameters] */
-    double *partial;  /* of the gradient's norm */
+    double *partial;  /* scratch of gradient_norm */
     param_span *spans;
     size_t span_count;
     schedule schedule;
@@ -32,29 +32,29 @@ typedef struct trainer {
     train_identity identity;
 } trainer;
 
-/* Opens the data, settles what the settings leave open, builds everything, and sets the state to
- * the beginning. On failure trainer_destroy must still be called. */
+/* Opens the data, completes the settings from them, builds the graph and sets the state to step 0
+ * with random weights. trainer_destroy must be called after a failure as well. */
 ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t,
                             ssm2d_error *error);
 void trainer_destroy(trainer *t);
-/* For a run that begins: the weights that its settings name, if they do. */
+/* Reads the initial weights of a new run, if its settings name a file. */
 ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *error);
-/* Sets the loader to where the state is. */
+/* Sets the loader of training images to the state's step. */
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
 typedef struct step_result {
     double loss, lr, norm;
-    long correct; /* decisions that were right, of batch * trainer_decisions */
+    long correct; /* correct predictions, of batch * trainer_decisions */
 } step_result;
 
-/* How many decisions the model makes about an image: one, or one per attribute. */
+/* Returns the number of predictions for an image: one, or one per attribute. */
 int trainer_decisions(const trainer *t);
 
-/* One step: batch, forward, backward, update. The good checkpoint is named when numbers are no
- * longer finite. */
+/* Makes one step: batch, forward, backward, update. good, good_step: the last checkpoint, for the
+ * message when loss or gradient are not finite. */
 ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_result *result,
                           ssm2d_error *error);
-/* The weights that are evaluated and exported: the average with EMA. */
+/* Returns the weights that are evaluated and exported: with EMA the average. */
 float *trainer_weights(trainer *t);
 
 #endif

@@ -54,7 +54,7 @@ static inline ssm2d_context *fuzz_context(void)
 {
     static ssm2d_context *context;
     const ssm2d_context_options options = {
-        .threads = 1, .allocate = fuzz_allocate, .release = fuzz_release};
+        .size = sizeof options, .threads = 1, .allocate = fuzz_allocate, .release = fuzz_release};
     if (!context) REQUIRE(!ssm2d_context_create(&options, &context, NULL));
     return context;
 }

@@ -91,8 +91,11 @@ static void check_corners(int from_below)
     ssm2d_error error;
     image_reader *reader;
     image_info info;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
-                     SSM2D_OK);
+    assert_int_equal(
+        ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
+            &error),
+        SSM2D_OK);
     if (heatmap_draw(context, in_folder("a.png"), &figure, &error)) fail_msg("%s", error.line);
     assert_int_equal(image_open(context, in_folder("a.png"), &reader, &info, &error), SSM2D_OK);
     assert_int_equal(info.channels, 3);

@@ -13,8 +13,11 @@ static uint8_t *read_picture(const char *path, image_info *info)
     ssm2d_context *context;
     ssm2d_error error;
     image_reader *reader;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
-                     SSM2D_OK);
+    assert_int_equal(
+        ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
+            &error),
+        SSM2D_OK);
     if (image_open(context, path, &reader, info, &error)) fail_msg("%s", error.line);
     size_t row = info->cols * (size_t)info->channels;
     uint8_t *bytes = malloc(row * info->rows);
@@ -95,7 +98,9 @@ static void test_trail_does_what_it_says(void **state)
             image_writer *writer;
             uint8_t row[SIDE];
             assert_int_equal(
-                ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
+                ssm2d_context_create(
+                    &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1},
+                    &context, &error),
                 SSM2D_OK);
             assert_int_equal(image_create(context, in_folder("in.png"), &info, &writer, &error),
                              SSM2D_OK);
@@ -215,7 +220,7 @@ static void test_output_beyond_numbers(void **state)
     put_text(in_folder("c.json"), "{\"directions\": 1, \"norm\": \"none\", \"values\": \"polar\", "
                                   "\"n_ssm\": 1, \"d_state\": 8}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
-    assert_refused(1, "filter", "the layer's output grew beyond all numbers: use norm relaxed");
+    assert_refused(1, "filter", "the layer's output is not finite: use norm relaxed");
     assert_int_equal(count_files(in_folder(".")), 2);
     put_text(in_folder("c.json"),
              "{\"directions\": 1, \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
@@ -255,9 +260,9 @@ static void test_usage(void **state)
     TOOL("filter", "x.png", "-o", "y.jpg");
     assert_refused(2, "filter", "--output=y.jpg: the name must end in .png");
     TOOL("filter", "x.png", "-o", "y.png", "--seed", "1");
-    assert_refused(2, "filter", "--seed goes only with --config");
+    assert_refused(2, "filter", "--seed needs --config");
     TOOL("filter", "x.png", "-o", "y.png", "--config", "c.json", "--mix", "0.5");
-    assert_refused(2, "filter", "--mix is about the trail");
+    assert_refused(2, "filter", "--mix is for the trail");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)

@@ -4,16 +4,17 @@
 
 #include "ssm2d.h"
 
-enum { MOST = 32 };
+enum { MAX_COMMANDS = 32 };
 
 /* The commands that `ssm2d --help` lists. */
-static int commands(char names[MOST][32])
+static int commands(char names[MAX_COMMANDS][32])
 {
     int n = 0;
     TOOL("--help");
     const char *line = strstr(tool.out, "\ncommands:\n");
     assert_non_null(line);
-    for (line = strchr(line + 1, '\n') + 1; *line == ' ' && n < MOST; line = strchr(line, '\n') + 1)
+    for (line = strchr(line + 1, '\n') + 1; *line == ' ' && n < MAX_COMMANDS;
+         line = strchr(line, '\n') + 1)
         assert_int_equal(sscanf(line, "%31s", names[n++]), 1);
     return n;
 }
@@ -62,7 +63,7 @@ static void test_version(void **state)
 static void test_help_of_each(void **state)
 {
     (void)state;
-    char names[MOST][32];
+    char names[MAX_COMMANDS][32];
     int n = commands(names);
     assert_true(n >= 3);
     for (int i = 0; i < n; i++) {

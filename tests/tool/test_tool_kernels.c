@@ -12,8 +12,11 @@ static image_info read_picture(const char *path)
     ssm2d_error error;
     image_reader *reader;
     image_info info;
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
-                     SSM2D_OK);
+    assert_int_equal(
+        ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
+            &error),
+        SSM2D_OK);
     if (image_open(context, path, &reader, &info, &error)) fail_msg("%s", error.line);
     uint8_t *row = malloc(info.cols * (size_t)info.channels);
     assert_non_null(row);
@@ -114,11 +117,12 @@ static void test_usage(void **state)
     TOOL("kernels", "--figure2", "-o", in_folder("a.png/b"));
     assert_refused(2, "kernels", "the name must end in .png or .svg");
     TOOL("kernels", "--figure2", "--config", "x.json", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels", "--config is about a layer and does not go with --figure2");
+    assert_refused(2, "kernels",
+                   "--config is for drawing a layer and cannot be combined with --figure2");
     TOOL("kernels", "--figure2", "--channels", "2", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels", "--channels is about a layer");
+    assert_refused(2, "kernels", "--channels is for drawing a layer");
     TOOL("kernels", "--draws", "2", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels", "--draws goes only with --figure2");
+    assert_refused(2, "kernels", "--draws needs --figure2");
     TOOL("kernels", "--figure2", "--rows=0", "-o", in_folder("a.png"));
     assert_refused(2, "kernels", "--rows=0: use a whole number from 1 to 1024");
     assert_int_equal(count_files(in_folder(".")), 0);

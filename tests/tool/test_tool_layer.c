@@ -22,12 +22,12 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The names of the golden cases of the layer: folders that begin with a digit. */
-static int golden_cases(char **cases, int most)
+static int golden_cases(char **cases, int max_cases)
 {
     int n = 0;
     DIR *dir = opendir(GOLDEN);
     assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir)) && n < most;)
+    for (struct dirent *entry; (entry = readdir(dir)) && n < max_cases;)
         if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') cases[n++] = strdup(entry->d_name);
     closedir(dir);
     qsort(cases, (size_t)n, sizeof *cases, by_name);

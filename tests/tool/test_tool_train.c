@@ -133,9 +133,9 @@ static void test_wrong(void **state)
     TOOL("train");
     assert_refused(2, "train", "--out is missing");
     TOOL("train", "--resume", "x", "--lr", "1");
-    assert_refused(2, "train", "--lr does not go with --resume");
+    assert_refused(2, "train", "--lr cannot be combined with --resume");
     TOOL("train", "--resume", "x", "--out", "y");
-    assert_refused(2, "train", "--out does not go with --resume");
+    assert_refused(2, "train", "--out cannot be combined with --resume");
     TOOL("train", "--out", "x", "--lr", "fast");
     assert_refused(2, "train", "--lr=fast: use a number from 0 to 1000");
     TOOL("train", "--out", "x", "--epochs=0");
@@ -228,7 +228,7 @@ static void test_signals(void **state)
                 fail_msg("%s", line);
             TOOL("train", "--resume", run);
             assert_done();
-            assert_non_null(strstr(tool.out, "going on after step "));
+            assert_non_null(strstr(tool.out, "resuming after step "));
         }
         fclose(err);
         assert_same_file(in_folder("whole/model.safetensors"),
@@ -299,8 +299,11 @@ static void put_class(const char *path, int label, int side)
     ssm2d_context *context;
     ssm2d_error error;
     uint8_t row[256];
-    assert_int_equal(ssm2d_context_create(&(ssm2d_context_options){.threads = 1}, &context, &error),
-                     SSM2D_OK);
+    assert_int_equal(
+        ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
+            &error),
+        SSM2D_OK);
     if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
     for (int y = 0; y < side; y++) {
         for (int x = 0; x < side; x++)
@@ -380,9 +383,9 @@ static void test_kernels(void **state)
          "--channels", "3", "--scale", "shared", "--weights", "best");
     assert_done();
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--figure2");
-    assert_refused(2, "kernels", "--figure2 does not go with the folder of a run");
+    assert_refused(2, "kernels", "--figure2 cannot be combined with the folder of a run");
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--seed", "1");
-    assert_refused(2, "kernels", "--seed does not go with");
+    assert_refused(2, "kernels", "--seed cannot be combined with");
     TOOL("kernels", in_folder("data"), "-o", in_folder("k.png"));
     assert_refused(1, "kernels", "is not the folder of a run");
 }

@@ -78,7 +78,9 @@ static inline int teardown(void **state)
 static inline ssm2d_context *make(int threads)
 {
     ssm2d_context *context;
-    if (ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, &error))
+    if (ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = threads},
+            &context, &error))
         fail_msg("%s", error.line);
     return context;
 }

@@ -27,7 +27,9 @@ static ssm2d_context *make(int threads)
 {
     ssm2d_context *context;
     assert_int_equal(
-        ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, NULL),
+        ssm2d_context_create(
+            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = threads},
+            &context, NULL),
         SSM2D_OK);
     return context;
 }

@@ -176,9 +176,9 @@ static void test_full_disk(void **unused)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
     signal(SIGXFSZ, SIG_IGN);
     s.step++;
-    for (rlim_t most = 0; most < 1024; most += 100) {
+    for (rlim_t max_size = 0; max_size < 1024; max_size += 100) {
         small = was;
-        small.rlim_cur = most;
+        small.rlim_cur = max_size;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         ssm2d_status status = checkpoint_write(context, io_path("c"), &s, &who, &error);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);

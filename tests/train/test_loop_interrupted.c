@@ -39,7 +39,9 @@ static int attempt(const char *run, int threads, long steps, long microseconds)
         struct itimerval timer = {.it_value = {microseconds / 1000000, microseconds % 1000000}};
         /* SIGALRM ends the process wherever it is */
         if (microseconds) setitimer(ITIMER_REAL, &timer, NULL);
-        if (ssm2d_context_create(&(ssm2d_context_options){.threads = threads}, &context, &error))
+        if (ssm2d_context_create(
+                &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = threads},
+                &context, &error))
             _exit(3);
         ssm2d_status failed = run_exists(run)
                                   ? train_resume(context, run, &hooks, &result, &error)

@@ -119,9 +119,9 @@ static void test_full_disk(void **state)
         fail_msg("%s", error.line);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
     signal(SIGXFSZ, SIG_IGN);
-    for (rlim_t most = 64; most < 30000; most = most * 3) {
+    for (rlim_t max_size = 64; max_size < 30000; max_size = max_size * 3) {
         small = was;
-        small.rlim_cur = most;
+        small.rlim_cur = max_size;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         ssm2d_status status = train_resume(context, path_of("run"), NULL, &result, &error);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
@@ -162,8 +162,11 @@ static void test_no_memory(void **state)
     (void)state;
     meter m = {.fail_at = -1};
     ssm2d_context *context;
-    ssm2d_context_options options = {
-        .threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
+    ssm2d_context_options options = {.size = sizeof options,
+                                     .threads = 2,
+                                     .allocate = meter_take,
+                                     .release = meter_give,
+                                     .user = &m};
     assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
     train_settings s = tiny();
     train_result result;
@@ -205,8 +208,11 @@ static void test_steps_take_nothing(void **state)
     (void)state;
     meter m = {.fail_at = -1};
     ssm2d_context *context;
-    ssm2d_context_options options = {
-        .threads = 2, .allocate = meter_take, .release = meter_give, .user = &m};
+    ssm2d_context_options options = {.size = sizeof options,
+                                     .threads = 2,
+                                     .allocate = meter_take,
+                                     .release = meter_give,
+                                     .user = &m};
     assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
     train_settings s = tiny();
     train_result result;

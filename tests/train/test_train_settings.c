@@ -63,7 +63,7 @@ static void test_set(void **state)
     free(text);
 }
 
-static train_settings standard(void)
+static train_settings default_settings(void)
 {
     train_settings s;
     if (train_settings_default(&s, &error)) fail_msg("%s", error.line);
@@ -73,7 +73,7 @@ static train_settings standard(void)
 static void test_json_and_back(void **state)
 {
     (void)state;
-    train_settings o = standard(), back = standard();
+    train_settings o = default_settings(), back = default_settings();
     o.options.lr = 1.0 / 3;
     o.options.clip = 1e-17;
     o.options.epochs = 999999;
@@ -107,7 +107,7 @@ static void test_json_and_back(void **state)
 static void test_keys(void **state)
 {
     (void)state;
-    train_settings s = standard();
+    train_settings s = default_settings();
     assert_ptr_equal(s.model.mixer.kind, &mixer_ssm2d);
     assert_int_equal(s.model.classes, 0);
     assert_int_equal(train_settings_set(&s, "--set", "mixer.directions", "2", &error), SSM2D_OK);
@@ -151,10 +151,10 @@ typedef struct kinds_options {
 } kinds_options;
 
 static const char *const kinds_names[] = {"one", "two", NULL};
-#define KIND(kind, field, low, high, standard, names)                                              \
+#define KIND(kind, field, low, high, default_value, names)                                         \
     {                                                                                              \
         "kinds_" #field, "of that kind", SSM2D_KIND_##kind, offsetof(kinds_options, field), low,   \
-            high, standard, names, NULL                                                            \
+            high, default_value, names, NULL                                                       \
     }
 static const ssm2d_field kinds_fields[] = {KIND(INT, whole, -5, 5, "-3", NULL),
                                            KIND(FLAG, flag, 0, 1, "true", NULL),
@@ -201,7 +201,7 @@ static void test_augmentations(void **state)
     int count = 0;
     while (augmentation_at(count)) count++;
     assert_int_equal(augmentation_register(&kinds, &error), SSM2D_OK);
-    train_settings s = standard(), back = standard();
+    train_settings s = default_settings(), back = default_settings();
     const kinds_options *o = augment_options_at(&s.augment, count);
     assert_true(o->whole == -3 && o->flag == 1 && o->choice == 1 && o->pair[1] == 6);
     assert_true(o->real == 0.1 && !strcmp(o->text, "rand-m9") && o->list.count == 3);
@@ -237,7 +237,7 @@ static void test_older_file(void **state)
     (void)state;
     static const char file[] = "{\"data\": \"d\", \"loss\": \"cross-entropy\", "
                                "\"smoothing\": 0.2, \"flip\": true, \"crop_padding\": 4}";
-    train_settings s = standard();
+    train_settings s = default_settings();
     augment_options expected = s.augment;
     io_put("o.json", file, strlen(file));
     if (train_settings_read(context, io_path("o.json"), 0, &s, &error)
@@ -259,31 +259,31 @@ static void test_fit(void **state)
 {
     (void)state;
     dataset_info data = {.count = 10, .classes = 7, .channels = 1, .rows = 28, .cols = 28};
-    train_settings s = standard();
+    train_settings s = default_settings();
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_int_equal(s.model.image[0], 28);
     assert_int_equal(s.model.channels, 1);
     /* sizes that vary, or cannot be cut into patches: the model's */
-    s = standard();
+    s = default_settings();
     data.rows = data.cols = 0;
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_int_equal(s.model.image[0], 32);
-    s = standard();
+    s = default_settings();
     data.rows = data.cols = 30;
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_int_equal(s.model.image[1], 32);
     /* what is given wins */
-    s = standard();
+    s = default_settings();
     assert_int_equal(train_settings_set(&s, "--set", "image", "[16, 20]", &error), SSM2D_OK);
     assert_int_equal(train_settings_set(&s, "--set", "channels", "3", &error), SSM2D_OK);
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_int_equal(s.model.image[1], 20);
     assert_int_equal(s.model.channels, 3);
-    s = standard();
+    s = default_settings();
     assert_int_equal(train_settings_set(&s, "--set", "classes", "8", &error), SSM2D_OK);
     assert_int_not_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_line("the model has 8 classes and the data have 7");
-    s = standard();
+    s = default_settings();
     assert_int_equal(train_settings_set(&s, "--set", "channels", "2", &error), SSM2D_OK);
     assert_int_not_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_line("images have 1 or 3");
@@ -305,7 +305,7 @@ static void test_files(void **state)
         {"{\"model\": \"vitt\"}", "did you mean"},
         {"{\"lr\": 1", "o.json"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        train_settings s = standard();
+        train_settings s = default_settings();
         io_put("o.json", wrong[i][0], strlen(wrong[i][0]));
         assert_int_not_equal(train_settings_read(context, io_path("o.json"), 0, &s, &error),
                              SSM2D_OK);
@@ -314,7 +314,7 @@ static void test_files(void **state)
     }
     static const char good[] = "{\"model\": \"vit\", \"dim\": 48, \"epochs\": 2, \"flip\": false, "
                                "\"mixer\": {\"kind\": \"ssm2d\", \"n_ssm\": 3}}";
-    train_settings s = standard();
+    train_settings s = default_settings();
     io_put("o.json", good, strlen(good));
     if (train_settings_read(context, io_path("o.json"), 0, &s, &error)) fail_msg("%s", error.line);
     assert_int_equal(vit_of(&s.model)->dim, 48);

@@ -18,8 +18,8 @@ from .authors import convert
 
 TYPES = {torch.float32: 0, torch.float64: 1}
 BACKENDS = ("auto", "library", "torch")
-MOST_SHAPES = 32  # plans kept by layers of one configuration
-MOST_HOLES = 4    # a view may reach over this many times its own numbers before it is copied instead
+MAX_SHAPES = 32  # plans kept by layers of one configuration
+MAX_HOLES = 4    # a view may reach over this many times its own numbers before it is copied instead
 
 _threads: Optional[int] = None
 
@@ -76,7 +76,7 @@ class Runner:
         found = self.shapes.get(key)
         if found is None:
             made = self.make(u, grad, threads)
-            while len(self.shapes) >= MOST_SHAPES:
+            while len(self.shapes) >= MAX_SHAPES:
                 try:
                     del self.shapes[next(iter(self.shapes))]  # the oldest; whoever still uses it keeps it alive
                 except (KeyError, RuntimeError, StopIteration):
@@ -91,7 +91,7 @@ class Runner:
         made = Shape()
         made.stride = u.stride()
         reach = 1 + sum((length - 1) * step for length, step in zip(u.shape, made.stride))
-        made.copy = overlaps(u.shape, made.stride) or (grad == 2 and reach > MOST_HOLES * u.numel())
+        made.copy = overlaps(u.shape, made.stride) or (grad == 2 and reach > MAX_HOLES * u.numel())
         if made.copy:
             return made
         made.out_stride = torch.empty_like(u, device="meta").stride()
@@ -315,7 +315,7 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
         """A workspace that holds the kernels of these parameters, and the pool that it goes back to."""
         cache = self._cache
         # By value, not by version counters: those do not see what is written through .data or by another process.
-        if (cache is None or len(cache[1]) > MOST_SHAPES or cache[0].dtype is not flat.dtype
+        if (cache is None or len(cache[1]) > MAX_SHAPES or cache[0].dtype is not flat.dtype
                 or not torch.equal(cache[0], flat)):
             cache = self._cache = (flat, {})
         pool = cache[1].get(shape)

@@ -32,7 +32,7 @@ def states(config, A, B, rows: int, cols: int) -> tuple:
     v = torch.cat([b2[None], outside])
     diagonals = [(h, v)]
     row = torch.arange(rows, device=b1.device)
-    for d in range(1, max(2, rows + cols - 1)):  # at least once, so that A has a gradient on a grid of one cell, too
+    for d in range(1, max(2, rows + cols - 1)):  # at minimum once, so that A has a gradient on a grid of one cell, too
         border = (row == 0) | (row == d)
         g = torch.where(border, half[1], half[0]).to(a1.real.dtype)[:, None, None]
         down = F.pad((a3 * h + a4 * v)[:-1].movedim(0, -1), (1, 0)).movedim(-1, 0)  # from the row above
@@ -84,9 +84,9 @@ def two_sided(config, k: torch.Tensor, rows: int, cols: int, sizes: tuple) -> to
     return total / config.directions if config.average else total
 
 
-def good_size(least: int) -> int:
+def good_size(minimum: int) -> int:
     """The next size that is a product of 2, 3 and 5, and even."""
-    size = least + least % 2
+    size = minimum + minimum % 2
     while True:
         rest = size
         for factor in (2, 3, 5):

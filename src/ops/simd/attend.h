@@ -4,21 +4,22 @@
  * Backward computes the scores S = scale * q k^T + bias + mask anew:
  *     softmax: P = exp(S - lse), dS = P (dP - rowsum(dout out)); forward keeps lse, the log of the
  *              sum of exponentials of each row;
- *     laplace: P = (1 + erf(z))/2, z = (S - mu)/(sigma sqrt 2), dS = dP exp(-z^2)/(sigma sqrt(2 pi));
+ *     laplace: P = (1 + erf(z))/2 with z = (S - mu)/(sigma sqrt 2),
+ *              dS = dP exp(-z^2)/(sigma sqrt(2 pi));
  *     dP = dout v^T, dv = P^T dout, dk = scale * dS^T q, dq = scale * dS k, dbias = dS.
  * What is read by vectors is copied first, with its last axis padded to whole vectors; k and v are
  * transposed for the scores. Of P and dS only the first `tokens` of a row count. */
 #include "ops/simd/gemm_micro.h"
 
-enum { TILE_NUMBERS = 5120, TILE_LEAST = 12 };
+enum { TILE_NUMBERS = 5120, TILE_MIN = 12 };
 
 INLINE size_t padded(size_t n) { return (n + LANES - 1) / LANES * LANES; }
 
 /* Queries in a tile: few enough for the first-level cache, and whole blocks of a product. */
 static size_t tile_rows(size_t tokens)
 {
-    size_t rows = TILE_NUMBERS / padded(tokens) / TILE_LEAST * TILE_LEAST;
-    if (rows < TILE_LEAST) rows = TILE_LEAST;
+    size_t rows = TILE_NUMBERS / padded(tokens) / TILE_MIN * TILE_MIN;
+    if (rows < TILE_MIN) rows = TILE_MIN;
     return rows < tokens ? rows : tokens;
 }
 
@@ -129,17 +130,18 @@ INLINE real total(const real *s, size_t last)
     return sum_lanes(sum + more);
 }
 
-/* A row of scores to exponentials relative to the largest, which it returns with their sum. */
+/* Turns a row of scores into exponentials relative to the largest score; returns that, and their
+ * sum. */
 static real exponentials(real *s, size_t tokens, real *sum)
 {
     const size_t last = padded(tokens) - LANES;
     const mask there = first_lanes(tokens - last);
-    const real most = largest(s, last, there);
+    const real max = largest(s, last, there);
     for (size_t t = 0; t < last; t += LANES)
-        store(s + t, vec_exp(not_below(load(s + t) - most, -FAR)));
-    store(s + last, keep(there, vec_exp(not_below(keep(there, load(s + last) - most), -FAR))));
-    *sum = total(s, last); /* apart: registers do not live through the calls */
-    return most;
+        store(s + t, vec_exp(not_below(load(s + t) - max, -FAR)));
+    store(s + last, keep(there, vec_exp(not_below(keep(there, load(s + last) - max), -FAR))));
+    *sum = total(s, last); /* in a pass of its own: sums in registers would not survive calls */
+    return max;
 }
 
 /* ---- bias and mask --------------------------------------------------------------------------- */
@@ -207,8 +209,8 @@ static void laplace_gradients(real *p, real *ds, size_t across)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* The next head's numbers stand beside this one's, too far from row to row for the processor to
- * guess. */
+/* Prefetches the next head's numbers, which are beside this one's: rows are too far apart for the
+ * processor to guess. */
 INLINE void fetch_ahead(const attend_args *a, size_t token)
 {
     for (size_t d = a->width; d < 2 * a->width; d += 64 / sizeof(real)) {
@@ -240,8 +242,8 @@ static void attend(const attend_args *a)
                 s.sums[i] = 1; /* rows are not normalised */
                 continue;
             }
-            real most = exponentials(s.p + i * s.across, T, &s.sums[i]);
-            if (a->lse) a->lse[first + i] = most + real_log(s.sums[i]);
+            real max = exponentials(s.p + i * s.across, T, &s.sums[i]);
+            if (a->lse) a->lse[first + i] = max + real_log(s.sums[i]);
         }
         product(s.rows, s.v_wide, s.p, s.across, 1, s.v, s.v_wide, m, s.v_wide, T, 0);
         for (size_t i = 0; i < m; i++)

@@ -11,10 +11,10 @@
 
 #include <stddef.h>
 
-/* One head of one image: y = f(scale * q k^T + bias + mask) v, f being softmax over the keys, or the
- * Laplace attention function of each score by itself. q and k are [tokens][width], v and out
- * [tokens][v_width], with q_row (and so on) numbers from token to token; gradients are laid out
- * like what they belong to. */
+/* One head of one image: y = f(scale * q k^T + bias + mask) v, f being softmax over the keys, or
+ * the Laplace attention function of each score by itself. q and k are [tokens][width], v and out
+ * [tokens][v_width]; tokens are q_row, k_row, v_row and out_row numbers apart. A gradient is laid
+ * out like what it belongs to. */
 typedef struct attend_args {
     size_t tokens, width, v_width;
     size_t q_row, k_row, v_row, out_row;

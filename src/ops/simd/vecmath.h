@@ -1,7 +1,7 @@
 /* vecmath - exp and erf of a vector, masks, and vectors that are not full.
  *
- * erf, and exp of doubles, are those of glibc's libmvec where there is one. exp of floats is our
- * own: it is the inner loop of attention, and unlike a call it leaves the registers alone. */
+ * erf, and exp of doubles, are those of glibc's libmvec where there is one. exp of floats is
+ * written out here: it is the inner loop of attention, and a call would have to save registers. */
 #include <math.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -45,7 +45,7 @@ INLINE vec vec_erf(vec x)
 
 #endif
 
-/* For |x| up to FAR, which callers see to. */
+/* vec_exp is for |x| <= FAR only: callers clamp. */
 #if !defined(REAL_IS_DOUBLE)
 
 /* exp(x) = 2^n exp(r), n whole, |r| <= log(2)/2: exp(r) by its series, whose last terms are bent to
@@ -94,7 +94,8 @@ INLINE vec choose(mask m, vec a, vec b) { return (vec)(((mask)a & m) | ((mask)b 
 INLINE vec keep(mask m, vec a) { return (vec)((mask)a & m); } /* 0 elsewhere */
 INLINE vec all(real x) { return x - (vec){0}; }
 
-/* Of a NaN and b: b. Compilers do not make the one instruction of it that there is. */
+/* The larger and the smaller of two; b when a is NaN, as maxps does. Written as intrinsics because
+ * compilers do not turn `a > b ? a : b` into maxps under strict IEEE rules. */
 #if defined(__x86_64__) && (LANE_BYTES < 64 || defined(__AVX512F__))
 INLINE vec larger(vec a, vec b) { return X86(max)(a, b); }
 INLINE vec smaller(vec a, vec b) { return X86(min)(a, b); }
