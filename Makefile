@@ -1,7 +1,7 @@
 # A thin wrapper around CMake for people in a hurry; everything it does is a preset in CMakePresets.json or a script.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build dev asan tsan fuzz bench install clean deps
+.PHONY: help demo test build dev asan tsan fuzz fuzz-nightly bench install clean deps
 
 help:
 	@echo 'make demo      install what is missing, build, train on real images, draw and classify (results in demo/)'
@@ -12,6 +12,7 @@ help:
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan      the threaded tests under the thread sanitizer'
 	@echo 'make fuzz      the fuzz targets, a minute each (SECONDS=..)'
+	@echo 'make fuzz-nightly   the same, ten minutes each, with a table of runs and coverage'
 	@echo 'make bench     the benchmark of the layer, and FFTW on the same convolution'
 	@echo 'make install   installs the release build (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make clean     removes build/ and demo/'
@@ -45,6 +46,9 @@ tsan: deps
 
 fuzz: deps
 	@FUZZ_SECONDS=$(or $(SECONDS),60) tests/run-all.sh fuzz
+
+fuzz-nightly: deps
+	@SECONDS_EACH=$(or $(SECONDS),600) tests/fuzz/nightly.sh
 
 bench: build
 	build/release/tools/ssm2d bench layer

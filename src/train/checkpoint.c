@@ -145,8 +145,7 @@ static ssm2d_status compare_sum(const checkpoint *c, const char *key, const char
     ssm2d_status status = get_note(c, key, &said, error);
     if (status || !COMPARE_SUMS || !strcmp(sum, said)) return status;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its %s is %s, not %s: the file was changed",
-                text_path(c->path), key, sum,
-                text_show(said, strlen(said), shown, sizeof shown));
+                text_path(c->path), key, sum, text_show(said, strlen(said), shown, sizeof shown));
 }
 
 static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)

@@ -14,7 +14,7 @@ static void seed_settings(void)
 {
     static const char *const texts[] = {
         "{\"model\": \"vit-mini\", \"mixer\": \"ssm2d\", \"epochs\": 3, \"lr\": 1e-3, "
-        "\"schedule\": \"constant\", \"data\": \"idx:a\", \"loss\": \"bce\", \"flip\": 0.5, "
+        "\"schedule\": \"constant\", \"data\": \"idx:a\", \"loss\": \"bce\", \"flip\": true, "
         "\"crop_padding\": 4}",
         "{\"model\": \"deit\", \"image\": [32, 48], \"channels\": 3, \"classes\": 7, \"patch\": 8, "
         "\"dim\": 12, \"depth\": 2, \"heads\": 3, \"mlp_ratio\": 4, \"init\": \"trunc_normal\", "
@@ -23,7 +23,7 @@ static void seed_settings(void)
          "\"values\": \"polar\", \"directions\": 4, \"init\": \"authors\"}}"),
         "{\"mixer\": null, \"warmup\": 0, \"ema\": 0.99, \"seed\": 7, \"drop_path\": 0.1}",
         "model=vit\nmixer.place=block\nmixer.d_state=3\nlr-start=1e-5\nimage=32x64\nmixer=none",
-        "dim=32\ndepth=2\nheads=4\nbatch=16\nsmoothing=0.2\nqkv_bias=true\ninit=xavier\nflip=1",
+        "dim=32\ndepth=2\nheads=4\nbatch=16\nsmoothing=0.2\nqkv_bias=true\ninit=xavier\nflip=true",
     };
     train_settings s;
     for (int i = 0; i < 6; i++) seed_text("settings", i, texts[i]);
