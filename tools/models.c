@@ -2,6 +2,7 @@
  * beside what the paper prints. */
 #include "command.h"
 #include "core/status.h"
+#include "io/json.h"
 #include "models/weights.h"
 
 #include <stdio.h>
@@ -70,11 +71,8 @@ static int add_json(cJSON *list, const row *r, int is_complex)
                && cJSON_AddNumberToObject(entry, "parameters", (double)r->parameters)
                && (r->paper > 0 ? cJSON_AddNumberToObject(entry, "paper_millions", r->paper)
                                 : cJSON_AddNullToObject(entry, "paper_millions"));
-    if (good && cJSON_AddItemToObject(entry, "config", config)) {
-        config = NULL;
-        if (cJSON_AddItemToArray(list, entry)) return 1;
-    }
-    cJSON_Delete(config);
+    if (!good) cJSON_Delete(config);
+    if (good && json_add(entry, "config", config)) return json_add(list, NULL, entry);
     cJSON_Delete(entry);
     return 0;
 }

@@ -1,8 +1,10 @@
 /* ssm2d predict - classifies image files with a trained model. */
 #include "command.h"
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data/augment.h"
+#include "io/json.h"
 #include "data/picture.h"
 #include "run_weights.h"
 #include "train/evaluate.h"
@@ -69,8 +71,7 @@ static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_er
     for (int i = 0; good && i < top; i++) {
         int c = next_class(j);
         cJSON *one = cJSON_CreateObject();
-        good = one && cJSON_AddItemToArray(list, one)
-               && cJSON_AddStringToObject(one, "name", j->m.data.names[c])
+        good = json_add(list, NULL, one) && cJSON_AddStringToObject(one, "name", j->m.data.names[c])
                && cJSON_AddNumberToObject(one, "probability", j->probabilities[c]);
         j->probabilities[c] = -1;
     }
@@ -83,8 +84,7 @@ static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_er
 
 static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
 {
-    const int classes = j->m.data.classes,
-              top = j->options->top < classes ? (int)j->options->top : classes;
+    const int classes = j->m.data.classes, top = min_int((int)j->options->top, classes);
     augment_begin(j->augment, 0, 0);
     ssm2d_status status = picture_read(j->context, path, augment_resize(j->augment),
                                        augment_pixels(j->augment), error);

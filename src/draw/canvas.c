@@ -113,6 +113,26 @@ void canvas_abandon(canvas *c)
     destroy(c);
 }
 
+static void stroke(cairo_t *cr, double grey)
+{
+    cairo_set_source_rgb(cr, grey, grey, grey);
+    cairo_set_line_width(cr, 0.5);
+    cairo_stroke(cr);
+}
+
+void canvas_line(canvas *c, double x, double y, double dx, double dy, double grey)
+{
+    cairo_move_to(c->cairo, x, y);
+    cairo_rel_line_to(c->cairo, dx, dy);
+    stroke(c->cairo, grey);
+}
+
+void canvas_frame(canvas *c, double x, double y, double width, double height, double grey)
+{
+    cairo_rectangle(c->cairo, x, y, width, height);
+    stroke(c->cairo, grey);
+}
+
 static void set_style(cairo_t *cr, text_style style)
 {
     cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,

@@ -21,6 +21,10 @@ ssm2d_status canvas_finish(canvas *c, ssm2d_error *error);
 /* Frees the canvas, which may be NULL; no file appears. */
 void canvas_abandon(canvas *c);
 
+/* Draw a thin line from (x, y), and a thin frame; grey as in text_style. */
+void canvas_line(canvas *c, double x, double y, double dx, double dy, double grey);
+void canvas_frame(canvas *c, double x, double y, double width, double height, double grey);
+
 typedef enum text_align { TEXT_LEFT, TEXT_CENTRE, TEXT_RIGHT } text_align;
 
 typedef struct text_style {

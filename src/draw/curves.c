@@ -67,36 +67,24 @@ static void tick_text(double value, double step, char *text, size_t size)
     snprintf(text, size, "%.*f", digits > 9 ? 9 : digits, value);
 }
 
-static void grid_line(cairo_t *cr, double x, double y, double dx, double dy)
-{
-    cairo_move_to(cr, x, y);
-    cairo_rel_line_to(cr, dx, dy);
-    cairo_set_source_rgb(cr, 0.88, 0.88, 0.88);
-    cairo_set_line_width(cr, 0.5);
-    cairo_stroke(cr);
-}
-
 static void axes(canvas *c, const field *f, const char *x_label, const char *y_label)
 {
-    cairo_t *cr = canvas_cairo(c);
+    static const double grid_grey = 0.88, frame_grey = 0.35;
     char text[32];
     double step = nice_step(f->y_high - f->y_low, 5);
     for (double v = f->y_low; v <= f->y_high + step / 2; v += step) {
-        grid_line(cr, f->x, down(f, v), f->width, 0);
+        canvas_line(c, f->x, down(f, v), f->width, 0, grid_grey);
         tick_text(v, step, text, sizeof text);
         canvas_text(c, f->x - 6, down(f, v) + 3, TEXT_RIGHT, style_tick, text);
     }
     step = nice_step(f->x_high - f->x_low, 6);
     if (step < 1 && f->x_high - f->x_low >= 2) step = 1;
     for (double v = ceil(f->x_low / step) * step; v <= f->x_high + step * 1e-6; v += step) {
-        grid_line(cr, across(f, v), f->y, 0, f->height);
+        canvas_line(c, across(f, v), f->y, 0, f->height, grid_grey);
         tick_text(v, step, text, sizeof text);
         canvas_text(c, across(f, v), f->y + f->height + 13, TEXT_CENTRE, style_tick, text);
     }
-    cairo_rectangle(cr, f->x, f->y, f->width, f->height);
-    cairo_set_source_rgb(cr, 0.35, 0.35, 0.35);
-    cairo_set_line_width(cr, 0.5);
-    cairo_stroke(cr);
+    canvas_frame(c, f->x, f->y, f->width, f->height, frame_grey);
     canvas_text(c, f->x + f->width / 2, f->y + f->height + 29, TEXT_CENTRE, style_label, x_label);
     canvas_text_upward(c, f->x - Y_AXIS + 12, f->y + f->height / 2, style_label, y_label);
 }

@@ -15,6 +15,7 @@ enum { BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16 }; /* of colou
 enum { PANEL_SIDE = 132, ASIDE_SIDE = 280, MIN_SIDE = 14 };
 enum { DECADES = 4 }; /* of a logarithmic scale */
 
+static const double line_grey = 0.35;
 static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15},
                         style_label = {10, 0, 0.2}, style_tick = {8.5, 0, 0.3},
                         style_note = {10, 0, 0.35};
@@ -105,22 +106,7 @@ static int tick_step(int cells)
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-static void frame(cairo_t *cr, box b)
-{
-    cairo_rectangle(cr, b.x, b.y, b.width, b.height);
-    cairo_set_source_rgb(cr, 0.35, 0.35, 0.35);
-    cairo_set_line_width(cr, 0.5);
-    cairo_stroke(cr);
-}
-
-static void line(cairo_t *cr, double x, double y, double dx, double dy)
-{
-    cairo_move_to(cr, x, y);
-    cairo_rel_line_to(cr, dx, dy);
-    cairo_set_source_rgb(cr, 0.35, 0.35, 0.35);
-    cairo_set_line_width(cr, 0.5);
-    cairo_stroke(cr);
-}
+static void frame(canvas *c, box b) { canvas_frame(c, b.x, b.y, b.width, b.height, line_grey); }
 
 static void paint_image(cairo_t *cr, cairo_surface_t *image, box b)
 {
@@ -141,7 +127,7 @@ static void paint_image(cairo_t *cr, cairo_surface_t *image, box b)
 
 /* Paints the cells as an image with several pixels per cell, so that SVG viewers which blur
  * enlarged images have little to blur. */
-static void paint_cells(cairo_t *cr, const heat_panel *p, limits l, box b)
+static void paint_cells(canvas *c, const heat_panel *p, limits l, box b)
 {
     const int across = max_int((int)(2 * b.width) / p->cols, 1); /* pixels per cell */
     const int down = max_int((int)(2 * b.height) / p->rows, 1);
@@ -159,15 +145,15 @@ static void paint_cells(cairo_t *cr, const heat_panel *p, limits l, box b)
             for (int k = 0; k < across; k++) pixels[j * across + k] = pixel;
         }
     }
-    paint_image(cr, image, b);
+    paint_image(canvas_cairo(c), image, b);
     cairo_surface_destroy(image);
-    frame(cr, b);
+    frame(c, b);
 }
 
 static void bar_tick(canvas *c, box b, double at, const char *text)
 {
     double y = b.y + b.height * (1 - at);
-    line(canvas_cairo(c), b.x + b.width, y, 2.5, 0);
+    canvas_line(c, b.x + b.width, y, 2.5, 0, line_grey);
     canvas_text(c, b.x + b.width + 5, y + 3, TEXT_LEFT, style_tick, text);
 }
 
@@ -182,7 +168,7 @@ static void colour_bar(canvas *c, const heat_panel *p, limits l, box b)
             pixel_of(colour_at(p->map, 1 - (double)i / (SHADES - 1)));
     paint_image(canvas_cairo(c), image, b);
     cairo_surface_destroy(image);
-    frame(canvas_cairo(c), b);
+    frame(c, b);
 
     if (b.height < 3 * style_tick.size) {
         bar_tick(c, b, 0, number_text(l.low, text, sizeof text));
@@ -204,7 +190,7 @@ static void x_axis(canvas *c, const heat_panel *p, box b)
     for (int j = 0; j < p->cols; j++) {
         if ((p->col_first + j) % step) continue;
         double x = b.x + b.width * (j + 0.5) / p->cols;
-        line(canvas_cairo(c), x, b.y + b.height, 0, 2.5);
+        canvas_line(c, x, b.y + b.height, 0, 2.5, line_grey);
         canvas_text(c, x, b.y + b.height + 12, TEXT_CENTRE, style_tick,
                     number_text(p->col_first + j, text, sizeof text));
     }
@@ -218,7 +204,7 @@ static void y_axis(canvas *c, const heat_panel *p, box b)
     for (int i = 0; i < p->rows; i++) {
         if ((p->row_first + i) % step) continue;
         double at = (i + 0.5) / p->rows, y = b.y + b.height * (p->from_below ? 1 - at : at);
-        line(canvas_cairo(c), b.x, y, -2.5, 0);
+        canvas_line(c, b.x, y, -2.5, 0, line_grey);
         canvas_text(c, b.x - 5, y + 3, TEXT_RIGHT, style_tick,
                     number_text(p->row_first + i, text, sizeof text));
     }
@@ -303,7 +289,7 @@ static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
             box b = {l->grid_x + j * l->step_x, l->grid_y + i * l->step_y, l->panel_width,
                      l->panel_height};
             limits range = limits_for(p, f->shared_scale ? max : max_magnitude(p));
-            paint_cells(canvas_cairo(c), p, range, b);
+            paint_cells(c, p, range, b);
             if (!f->shared_scale)
                 colour_bar(c, p, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
             if (i == 0)
@@ -334,7 +320,7 @@ ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const 
     if (f->aside) {
         limits range = limits_for(f->aside, max_magnitude(f->aside));
         box b = l.aside;
-        paint_cells(canvas_cairo(c), f->aside, range, b);
+        paint_cells(c, f->aside, range, b);
         colour_bar(c, f->aside, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
         x_axis(c, f->aside, b);
         y_axis(c, f->aside, b);

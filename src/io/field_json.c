@@ -88,10 +88,7 @@ cJSON *field_to_json(const ssm2d_field *f, const void *config)
 
 int field_add_to_json(cJSON *object, const ssm2d_field *f, const void *config)
 {
-    cJSON *value = field_to_json(f, config);
-    if (value && cJSON_AddItemToObject(object, f->name, value)) return 1;
-    cJSON_Delete(value);
-    return 0;
+    return json_add(object, f->name, field_to_json(f, config));
 }
 
 ssm2d_status field_refuse_key(field_source from, const char *key, const char *const *names,

@@ -143,6 +143,15 @@ const char *json_show(const cJSON *value, char *text, size_t size)
     return text;
 }
 
+int json_add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value
+        && (key ? cJSON_AddItemToObject(object, key, value) : cJSON_AddItemToArray(object, value)))
+        return 1;
+    cJSON_Delete(value);
+    return 0;
+}
+
 /* Finds the member `key`; *item is NULL when an optional one is missing. */
 static ssm2d_status find(const char *file, const cJSON *object, const char *key, json_need need,
                          const cJSON **item, ssm2d_error *error)

@@ -19,6 +19,10 @@ ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON *
 /* Writes a value to text as messages show it (3, "polar", true, a list ..) and returns text. */
 const char *json_show(const cJSON *value, char *text, size_t size);
 
+/* Adds value to an object, or to a list when key is NULL. Takes over value, which may be NULL for
+ * want of memory; returns whether it was added. */
+int json_add(cJSON *object, const char *key, cJSON *value);
+
 /* Read one field of an object; `file` is for messages. A missing key leaves *value as it is, and is
  * an error only when required. A string belongs to the object. */
 typedef enum json_need { JSON_OPTIONAL, JSON_REQUIRED } json_need;

@@ -176,16 +176,8 @@ static ssm2d_status parse_header(const char *name, const char *text, size_t leng
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: header: %s is missing", text_path(name),
                         keys[k]);
 
-    /* A size of zero must not hide that the product of the others overflows. */
-    size_t product = types[array->type].size;
-    int over = 0;
-    array->count = 1;
-    for (int i = 0; i < array->rank; i++) {
-        over |= array->shape[i] && __builtin_mul_overflow(product, array->shape[i], &product);
-        array->count *= array->shape[i];
-    }
     char shape[96];
-    if (over || product > PTRDIFF_MAX)
+    if (!npy_shape_count(array->rank, array->shape, types[array->type].size, &array->count))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: shape %s is too large", text_path(name),
                     npy_shape_text(array->rank, array->shape, shape, sizeof shape));
     return SSM2D_OK;
@@ -364,6 +356,18 @@ void npy_free(const ssm2d_context *context, npy_array *array)
 void npy_to_double(const npy_array *array, double *out) { CONVERT_ALL }
 
 void npy_to_float(const npy_array *array, float *out) { CONVERT_ALL }
+
+int npy_shape_count(int rank, const size_t *shape, size_t element_bytes, size_t *count)
+{
+    size_t bytes = element_bytes; /* as if sizes of zero were one */
+    int over = 0;
+    *count = 1;
+    for (int i = 0; i < rank; i++) {
+        over |= shape[i] && __builtin_mul_overflow(bytes, shape[i], &bytes);
+        *count *= shape[i];
+    }
+    return !over && bytes <= PTRDIFF_MAX;
+}
 
 const char *npy_shape_text(int rank, const size_t *shape, char *text, size_t size)
 {

@@ -107,7 +107,7 @@ static ssm2d_status get_shape(const safetensors *file, const cJSON *entry, safet
 {
     shown name;
     const cJSON *shape = cJSON_GetObjectItemCaseSensitive(entry, "shape"), *item;
-    int good = cJSON_IsArray(shape), over = 0;
+    int good = cJSON_IsArray(shape);
     if (good)
         for (item = shape->child; item && good; item = item->next) {
             good = array->rank < SAFETENSORS_RANK && get_whole(item, &array->shape[array->rank]);
@@ -117,15 +117,8 @@ static ssm2d_status get_shape(const safetensors *file, const cJSON *entry, safet
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: array \"%s\": shape must be a list of at most %d whole numbers",
                     text_path(file->path), show(array->name, &name), SAFETENSORS_RANK);
-    /* A size of zero must not hide that the product of the others overflows. */
-    size_t product = types[array->type].size;
-    array->count = 1;
-    for (int i = 0; i < array->rank; i++) {
-        over |= array->shape[i] && __builtin_mul_overflow(product, array->shape[i], &product);
-        array->count *= array->shape[i];
-    }
     char text[96];
-    if (over || product > PTRDIFF_MAX)
+    if (!npy_shape_count(array->rank, array->shape, types[array->type].size, &array->count))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: array \"%s\": shape %s is too large",
                     text_path(file->path), show(array->name, &name),
                     npy_shape_text(array->rank, array->shape, text, sizeof text));

@@ -58,34 +58,20 @@ static ssm2d_status check_names(const char *path, size_t count, const char **nam
     return SSM2D_OK;
 }
 
-/* Adds value to an object, or to a list when key is NULL. Takes over value, which may be NULL for
- * want of memory; returns whether it was added. */
-static int add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value
-        && (key ? cJSON_AddItemToObject(object, key, value) : cJSON_AddItemToArray(object, value)))
-        return 1;
-    cJSON_Delete(value);
-    return 0;
-}
-
 static int add_item(cJSON *header, const safetensors_item *item, size_t offset, size_t bytes)
 {
-    cJSON *entry = cJSON_CreateObject(), *shape = cJSON_CreateArray(),
-          *offsets = cJSON_CreateArray();
-    int good = entry && shape && offsets;
+    const char *type = safetensors_type_name(item->type);
+    cJSON *entry = cJSON_CreateObject(), *shape = NULL, *offsets = NULL;
+    int good = entry && json_add(entry, "dtype", cJSON_CreateString(type))
+               && (shape = cJSON_AddArrayToObject(entry, "shape"))
+               && (offsets = cJSON_AddArrayToObject(entry, "data_offsets"));
     for (int i = 0; good && i < item->rank; i++)
-        good = add(shape, NULL, cJSON_CreateNumber((double)item->shape[i]));
-    good = good && add(offsets, NULL, cJSON_CreateNumber((double)offset));
-    good = good && add(offsets, NULL, cJSON_CreateNumber((double)(offset + bytes)));
-    good = good && add(entry, "dtype", cJSON_CreateString(safetensors_type_name(item->type)));
-    if (good && (good = add(entry, "shape", shape))) shape = NULL;
-    if (good && (good = add(entry, "data_offsets", offsets))) offsets = NULL;
-    if (good && (good = add(header, item->name, entry))) entry = NULL;
+        good = json_add(shape, NULL, cJSON_CreateNumber((double)item->shape[i]));
+    good = good && json_add(offsets, NULL, cJSON_CreateNumber((double)offset));
+    good = good && json_add(offsets, NULL, cJSON_CreateNumber((double)(offset + bytes)));
+    if (good) return json_add(header, item->name, entry);
     cJSON_Delete(entry);
-    cJSON_Delete(shape);
-    cJSON_Delete(offsets);
-    return good;
+    return 0;
 }
 
 static int add_notes(cJSON *header, size_t count, const safetensors_note *notes)
@@ -93,8 +79,8 @@ static int add_notes(cJSON *header, size_t count, const safetensors_note *notes)
     cJSON *object = cJSON_CreateObject();
     int good = object != NULL;
     for (size_t i = 0; good && i < count; i++)
-        good = add(object, notes[i].key, cJSON_CreateString(notes[i].value));
-    if (good) return add(header, "__metadata__", object);
+        good = json_add(object, notes[i].key, cJSON_CreateString(notes[i].value));
+    if (good) return json_add(header, "__metadata__", object);
     cJSON_Delete(object);
     return 0;
 }

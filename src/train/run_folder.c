@@ -118,10 +118,8 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     cJSON *root = cJSON_CreateObject(), *list;
     char names[24];
     int good = root && (list = cJSON_AddArrayToObject(root, "classes"));
-    for (int i = 0; good && i < train->classes; i++) {
-        cJSON *name = cJSON_CreateString(train->class_names[i]);
-        good = name && cJSON_AddItemToArray(list, name);
-    }
+    for (int i = 0; good && i < train->classes; i++)
+        good = json_add(list, NULL, cJSON_CreateString(train->class_names[i]));
     if (train->labels == LABEL_BINARY) /* without the key they are classes */
         good = good && cJSON_AddStringToObject(root, "labels", binary_labels);
     good = good && cJSON_AddNumberToObject(root, "channels", train->channels)
@@ -132,8 +130,7 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     for (int k = 0; good && k < 2; k++) {
         double numbers[3]; /* cJSON prints 15 digits or more, so that floats stay exact */
         for (int i = 0; i < 3; i++) numbers[i] = (double)(k ? norm->std[i] : norm->mean[i]);
-        list = cJSON_CreateDoubleArray(numbers, 3);
-        good = list && cJSON_AddItemToObject(root, k ? "std" : "mean", list);
+        good = json_add(root, k ? "std" : "mean", cJSON_CreateDoubleArray(numbers, 3));
     }
     if (good) return print_and_delete(root);
     cJSON_Delete(root);

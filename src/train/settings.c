@@ -12,8 +12,8 @@ enum { MAX_KEYS = 128, SHOWN = 48 };
 
 static const char default_model[] = "vit-mini";
 
-/* What a model's name says about image, channels and classes is for lists of models; a run has
- * those of its data. */
+/* Resets image, channels and classes, which are to be taken from the data; those that come with a
+ * model's name are for lists of models. */
 static void leave_open(model_config *m, int image, int channels, int classes)
 {
     if (image) m->image[0] = m->image[1] = 0;
@@ -21,7 +21,7 @@ static void leave_open(model_config *m, int image, int channels, int classes)
     if (classes) m->classes = 0;
 }
 
-/* A model by its name, with the mixer that a run has unless it says otherwise. */
+/* Sets the model by its name, with the mixer that is the default of a run. */
 static ssm2d_status begin_model(train_settings *s, field_source from, const char *name,
                                 ssm2d_error *error)
 {
@@ -89,8 +89,7 @@ ssm2d_status train_settings_from_json(train_settings *s, const char *file, const
     const setting_groups g = groups();
     const field_source from = {.where = text_path(file)};
     train_settings result = *s;
-    /* refuses keys that nobody knows */
-    ssm2d_status status = set_model(&result, file, object, error);
+    ssm2d_status status = set_model(&result, file, object, error); /* refuses unknown keys */
     for (const cJSON *item = status ? NULL : object->child; item && !status; item = item->next) {
         void *config = &result;
         const ssm2d_field *f = field_find_in(g.list, item->string, &config);
@@ -154,8 +153,7 @@ cJSON *train_settings_to_json(const train_settings *s)
             good = field_add_to_json(root, f, (const char *)s + one->offset);
     while (good && keys->child) {
         cJSON *item = cJSON_DetachItemViaPointer(keys, keys->child);
-        good = cJSON_AddItemToObject(root, item->string, item);
-        if (!good) cJSON_Delete(item);
+        good = json_add(root, item->string, item);
     }
     cJSON_Delete(keys);
     if (good) return root;

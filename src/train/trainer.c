@@ -257,8 +257,7 @@ ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_res
     s->step++;
     if (s->average) { /* a short average at first, so that the initial weights are soon forgotten */
         double early = (1 + (double)s->step) / (10 + (double)s->step);
-        average_update(t->context, early < o->ema ? early : o->ema, s->count, s->weights,
-                       s->average);
+        average_update(t->context, fmin(early, o->ema), s->count, s->weights, s->average);
     }
     return SSM2D_OK;
 }

@@ -1,5 +1,5 @@
-/* fuzz_data - any bytes as data.json of a run: refused with a line, or in bounds, and the same after
- * being written and read again. */
+/* fuzz_data - any bytes as data.json of a run: refused with a line, or in bounds, and the same
+ * after being written and read again. */
 #include "fuzz.h"
 
 #include "fuzz_files.h"

@@ -3,8 +3,8 @@
  * saved and loaded again.
  *
  * Input: two bytes (bit 0 of the first: the rest is the file; bit 1: a new head is allowed; bits 2
- * and 3: the grid that the caller gives; the second: which model), then the file; or a part with the
- * note about the grid, and changes to a good file, three bytes each: which array, what of it, and
+ * and 3: the grid that the caller gives; the second: which model), then the file; or a part with
+ * the note about the grid, and changes to a good file, three bytes each: which array, what of it, and
  * how. */
 #include "fuzz.h"
 
