@@ -1,6 +1,6 @@
 /* fuzz_settings - any bytes as train.json (or --config), as config.json of a model, and as
- * KEY=VALUE lines of --set. Settings that are taken are the same after being written and read again; made to
- * fit data, they are refused or give a model whose list of weights can be made.
+ * KEY=VALUE lines of --set. Settings that are taken are the same after being written and read
+ * again; made to fit data, they are refused or give a model whose list of weights can be made.
  *
  * Input: text; JSON when it begins with a brace. */
 #include "fuzz.h"

@@ -4,8 +4,8 @@
  *
  * Input: two bytes (bit 0 of the first: the rest is the file; bit 1: a new head is allowed; bits 2
  * and 3: the grid that the caller gives; the second: which model), then the file; or a part with
- * the note about the grid, and changes to a good file, three bytes each: which array, what of it, and
- * how. */
+ * the note about the grid, and changes to a good file, three bytes each: which array, what of it,
+ * and how. */
 #include "fuzz.h"
 
 #include "fuzz_files.h"
