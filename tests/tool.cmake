@@ -12,8 +12,8 @@ foreach(name tool_frame tool_layer tool_kernels tool_filter tool_train tool_extr
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
 
-# Campaigns: kills at random moments, and calls that fail one after another; more of both with LONG=1
-# in the environment, as in the long tier.
+# Campaigns: kills at random moments, and calls that fail one after another; more of both with
+# LONG=1 in the environment, as in the long tier.
 add_executable(make_small_data campaign/make_small_data.c)
 target_link_libraries(make_small_data PRIVATE ssm2d_objects)
 add_test(NAME campaign_kill COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/kill.sh
