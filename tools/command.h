@@ -76,6 +76,9 @@ typedef struct word_list {
 
 #define OPTION_UNSET LONG_MIN
 enum { COMMAND_VALUES = 512 }; /* bytes that a struct of values may have */
+enum { OPTION_KEY = 64 };      /* of the name of an option or setting */
+
+typedef struct help_page help_page; /* help.h */
 
 typedef struct command {
     const char *name;
@@ -91,8 +94,11 @@ typedef struct command {
     /* NULL, or a NULL-terminated list of commands named `NAME PART`: the word after NAME chooses
      * one, which has its own options and run */
     const struct command *const *parts;
-    /* prints further lines at the end of --help, with help_fields and help_entry; may be NULL */
-    void (*more_help)(FILE *out);
+    /* prints further lists at the end of --help, with the functions of help.h; may be NULL */
+    void (*more_help)(const help_page *page);
+    /* For a command that has --set: copies to key the setting that an unknown option --name means,
+     * sets *flag when that is true or false, and returns 1; 0 when there is none. May be NULL. */
+    int (*setting)(const char *name, char key[OPTION_KEY], int *flag);
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,
@@ -108,7 +114,6 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
 
 /* Copies the option's name as users write it to text and returns text: with dashes in place of the
  * underscores in the table, whose names may be those of a struct's fields. */
-enum { OPTION_KEY = 64 };
 const char *option_name(const option *o, char text[OPTION_KEY]);
 
 /* Splits key=value; name, the option's, is for messages. *value points into word. */

@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "help.h"
 #include "io/text.h"
+#include "setting_hint.h"
 #include "train/loop.h"
 #include "train_view.h"
 
@@ -258,14 +259,14 @@ static const char about[] =
     "out of it; these are different images in each epoch.";
 
 /* Data sets and augmentations, as their own files describe them. */
-static void more_help(FILE *out)
+static void more_help(const help_page *page)
 {
     const char *name, *help;
     const augmentation *a;
-    fputs("\nnames for --data:\n", out);
-    for (int i = 0; dataset_get(i, &name, &help); i++) help_entry(out, name, help);
-    fputs("\naugmentations, for --set and --config:\n", out);
-    for (int i = 0; (a = augmentation_at(i)); i++) help_fields(out, a->fields);
+    help_heading(page, "names for --data");
+    for (int i = 0; dataset_get(i, &name, &help); i++) help_entry(page, name, help);
+    help_heading(page, "augmentations, for --set and --config");
+    for (int i = 0; (a = augmentation_at(i)); i++) help_fields(page, a->fields);
 }
 
 const command command_train = {.name = "train",
@@ -274,4 +275,5 @@ const command command_train = {.name = "train",
                                .options = options,
                                .check = check_values,
                                .run = run,
-                               .more_help = more_help};
+                               .more_help = more_help,
+                               .setting = setting_of_run};
