@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "core/status.h"
+#include "generate.h"
 #include "help.h"
 #include "core/suggest.h"
 #include "io/text.h"
@@ -390,6 +391,15 @@ static int run_other(const command *const *commands, int argc, char **argv)
         if (argc > 1) return unexpected(argv[1], "version");
         printf("ssm2d %s\n", ssm2d_version());
         return EXIT_DONE;
+    }
+    if (!strcmp(first, "--generate")) { /* for the build */
+        ssm2d_error error;
+        if (argc == 3 && !generate(argv[1], argv[2], commands, &error)) return EXIT_DONE;
+        if (argc != 3)
+            fail(&error, SSM2D_ERROR_ARGUMENT,
+                 "--generate needs man, bash, zsh or fish, and a "
+                 "folder");
+        return complain(NULL, &error, argc == 3 ? EXIT_FAILED : EXIT_USAGE);
     }
     return unknown_command(commands, first);
 }

@@ -63,10 +63,14 @@ typedef struct option {
     const char *value;            /* name of the value in --help; NULL: N, X, TEXT or NAME */
     double low, high;             /* bounds of a number, both included */
     const char *(*choice)(int i); /* returns the i-th allowed name, NULL past the last */
-    char letter;                  /* for the short form -o, or 0 */
-    int positional;               /* an argument without a name, in the order of the table */
-    int optional; /* a positional argument that may be missing though it has no default */
-    int required; /* an option that must be given */
+    /* For completion in shells: returns the i-th name of a text that may have names; or the table
+     * of fields that has one of the option's name. Both may be NULL. */
+    const char *(*offers)(int i);
+    const ssm2d_field *fields;
+    char letter;    /* for the short form -o, or 0 */
+    int positional; /* an argument without a name, in the order of the table */
+    int optional;   /* a positional argument that may be missing though it has no default */
+    int required;   /* an option that must be given */
 } option;
 
 typedef struct word_list {

@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "help.h"
 #include "io/text.h"
+#include "model_names.h"
 #include "setting_hint.h"
 #include "train/loop.h"
 #include "train_view.h"
@@ -39,16 +40,21 @@ static const option options[] = {
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
      .help = "replace the run in --out, if there is one"},
     {"model", OPTION_STRING, offsetof(values, model),
-     "a model, see ssm2d models (default: vit-mini)", .value = "NAME"},
+     "a model, see ssm2d models (default: vit-mini)", .value = "NAME", .offers = model_name_at},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "the mixer inside a block: ssm2d or none (default: ssm2d)", .value = "NAME"},
+     "the mixer inside a block: ssm2d or none (default: ssm2d)", .value = "NAME",
+     .offers = mixer_name_at},
     {"config", OPTION_STRING, offsetof(values, config),
      "JSON file of settings, which the options replace", .value = "FILE"},
     {"set", OPTION_LIST, offsetof(values, set),
      "any setting, such as mixer.directions=2; may be repeated", .value = "KEY=VALUE"},
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
-    {#field, OPTION_STRING, offsetof(values, text_##field), help " (default: " default_value ")",  \
-     .value = kind},
+    {#field,                                                                                       \
+     OPTION_STRING,                                                                                \
+     offsetof(values, text_##field),                                                               \
+     help " (default: " default_value ")",                                                         \
+     .value = kind,                                                                                \
+     .fields = train_fields},
 #include "train/options.def"
 #undef OPTION
     {0}};
