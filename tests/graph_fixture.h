@@ -34,11 +34,11 @@ static inline void counted_give(void *memory, void *user)
 
 static inline ssm2d_context *counting_context(counter *c)
 {
-    ssm2d_context_options o = {.size = sizeof o,
-                               .threads = 2,
-                               .allocate = counted_take,
-                               .release = counted_give,
-                               .user = c};
+    ssm2d_context_options o = ssm2d_context_options_default();
+    o.threads = 2;
+    o.allocate = counted_take;
+    o.release = counted_give;
+    o.user = c;
     ssm2d_context *context;
     ssm2d_error error;
     if (ssm2d_context_create(&o, &context, &error)) fail_msg("%s", error.line);

@@ -23,7 +23,7 @@ static char folder[] = "/tmp/ssm2d-extending-XXXXXX", path[64];
         if (call) fail_msg("%s", error.line);                                                      \
     } while (0)
 
-/* ---- a mixer: LayerNorm with its own weights, times a strength --------------------------------- */
+/* ---- a mixer: LayerNorm with its own weights, times a strength ------------------------------- */
 
 typedef struct norm_mixer {
     int taps;
@@ -184,7 +184,7 @@ static void test_mixer_in_a_model(void **state)
     }
 }
 
-/* ---- a family: patches in stages of growing width, and a table of relative positions ----------- */
+/* ---- a family: patches in stages of growing width, and a table of relative positions --------- */
 
 typedef struct stages_config {
     int patch;

@@ -1,5 +1,5 @@
-/* The memory of a graph: what is recomputed, shared, placed and cleared, and what happens when there
- * is none. In double. */
+/* The memory of a graph: what is recomputed, shared, placed and cleared, and what happens when
+ * there is none. In double. */
 #include "graph_fixture.h"
 #include "graph_helpers.h"
 

@@ -100,6 +100,21 @@ static void test_mixer(void **state)
     assert_ptr_equal(c.mixer.kind, &mixer_none);
 }
 
+/* A mixer asked for by its name has the model's own settings; an object that does not say `assign`
+ * means what it did before there was a choice. */
+static void test_assign(void **state)
+{
+    (void)state;
+    model_config c = parsed("{\"model\": \"vit\", \"mixer\": \"ssm2d\"}");
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.assign, SSM2D_ASSIGN_DISTINCT);
+    c = parsed("{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"n_ssm\": 3}}");
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.assign, SSM2D_ASSIGN_AUTHORS);
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.directions, 4);
+    c = parsed("{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", "
+               "\"assign\": \"distinct\"}}");
+    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.assign, SSM2D_ASSIGN_DISTINCT);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -264,8 +279,9 @@ static void test_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_presets), cmocka_unit_test(test_mixer),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_set),
-        cmocka_unit_test(test_keys),    cmocka_unit_test(test_round_trip)};
+        cmocka_unit_test(test_presets),   cmocka_unit_test(test_mixer),
+        cmocka_unit_test(test_assign),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_set),       cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_round_trip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

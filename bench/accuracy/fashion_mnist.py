@@ -17,24 +17,33 @@ import sys
 import threading
 
 NO_PE = ["--set", "pos_embed=false"]
-COMPLEX = ["--set", "mixer.complex=true"]
+COMPLEX = ["--set", "mixer.values=polar"]
 LAYER_NORM = ["--set", "mixer.layer_norm=true"]
-AUTHORS = ["--set", "mixer.init=authors"]
-# name of the run, mixer, position embedding, initial values, LayerNorm of the mixer, options
-ROWS = [("plain", "none", "yes", "", "", ["--mixer", "none"]),
-        ("ssm-ln", "2-D SSM, real", "yes", "identity", "yes", LAYER_NORM),
-        ("ssm-complexln", "2-D SSM, complex", "yes", "identity", "yes", COMPLEX + LAYER_NORM),
-        ("ssm", "2-D SSM, real", "yes", "identity", "no", []),
-        ("ssm-complex", "2-D SSM, complex", "yes", "identity", "no", COMPLEX),
-        ("plain-nope", "none", "no", "", "", ["--mixer", "none", *NO_PE]),
-        ("ssm-nope-ln", "2-D SSM, real", "no", "identity", "yes", NO_PE + LAYER_NORM),
-        ("ssm-nope-complexln", "2-D SSM, complex", "no", "identity", "yes",
-         NO_PE + COMPLEX + LAYER_NORM),
-        ("ssm-nope", "2-D SSM, real", "no", "identity", "no", NO_PE),
-        ("ssm-nope-complex", "2-D SSM, complex", "no", "identity", "no", NO_PE + COMPLEX),
-        ("ssm-nope-authors", "2-D SSM, real", "no", "authors", "no", NO_PE + AUTHORS),
-        ("ssm-nope-complexauthors", "2-D SSM, complex", "no", "authors", "no",
-         NO_PE + COMPLEX + AUTHORS)]
+INIT_AUTHORS = ["--set", "mixer.init=authors"]
+AUTHORS = ["--set", "mixer.assign=authors"]
+DISTINCT = ["--set", "mixer.assign=distinct"]
+# name of the run, mixer, position embedding, assignment of systems, initial values, LayerNorm of the
+# mixer, options
+REAL, POLAR = "2-D SSM, real", "2-D SSM, complex"
+ROWS = [("plain", "none", "yes", "", "", "", ["--mixer", "none"]),
+        ("ssm-ln", REAL, "yes", "authors", "identity", "yes", AUTHORS + LAYER_NORM),
+        ("ssm-complexln", POLAR, "yes", "authors", "identity", "yes",
+         AUTHORS + COMPLEX + LAYER_NORM),
+        ("ssm", REAL, "yes", "authors", "identity", "no", AUTHORS),
+        ("ssm-complex", POLAR, "yes", "authors", "identity", "no", AUTHORS + COMPLEX),
+        ("plain-nope", "none", "no", "", "", "", ["--mixer", "none", *NO_PE]),
+        ("ssm-nope-ln", REAL, "no", "authors", "identity", "yes", NO_PE + AUTHORS + LAYER_NORM),
+        ("ssm-nope-complexln", POLAR, "no", "authors", "identity", "yes",
+         NO_PE + AUTHORS + COMPLEX + LAYER_NORM),
+        ("ssm-nope", REAL, "no", "authors", "identity", "no", NO_PE + AUTHORS),
+        ("ssm-nope-complex", POLAR, "no", "authors", "identity", "no", NO_PE + AUTHORS + COMPLEX),
+        ("ssm-nope-distinct", REAL, "no", "distinct", "identity", "no", NO_PE + DISTINCT),
+        ("ssm-nope-complexdistinct", POLAR, "no", "distinct", "identity", "no",
+         NO_PE + DISTINCT + COMPLEX),
+        ("ssm-nope-authors", REAL, "no", "authors", "authors", "no",
+         NO_PE + AUTHORS + INIT_AUTHORS),
+        ("ssm-nope-complexauthors", POLAR, "no", "authors", "authors", "no",
+         NO_PE + AUTHORS + COMPLEX + INIT_AUTHORS)]
 
 
 def epochs_of(run: pathlib.Path) -> list:
@@ -64,17 +73,17 @@ def work(todo: list, lock: threading.Lock, a, failed: list) -> None:
 
 
 def print_table(a) -> None:
-    print("| mixer | position embedding | initial values | its LayerNorm "
+    print("| mixer | position embedding | assign | initial values | its LayerNorm "
           "| test accuracy, % | seeds | options |\n"
-          "|---|---|---|---|---|---|---|")
-    for name, mixer, embedding, values, norm, options in ROWS:
+          "|---|---|---|---|---|---|---|---|")
+    for name, mixer, embedding, assign, values, norm, options in ROWS:
         last = [100 * e[a.epochs - 1] for s in a.seeds
                 if len(e := epochs_of(a.out / f"{name}-{s}")) >= a.epochs]
         if not last:
             continue
         shown = f"`{' '.join(options)}`" if options else ""
         spread = f" ± {statistics.stdev(last):.2f}" if len(last) > 1 else ""
-        print(f"| {mixer} | {embedding} | {values} | {norm} "
+        print(f"| {mixer} | {embedding} | {assign} | {values} | {norm} "
               f"| {statistics.mean(last):.2f}{spread} | "
               f"{', '.join(f'{x:.2f}' for x in last)} | {shown} |")
 

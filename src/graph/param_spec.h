@@ -1,6 +1,6 @@
-/* param_spec - a parameter says, where it is declared, all that others need to know of it: its shape in
- * the graph and in files, how the optimiser treats it, its initial values, and what becomes of it
- * at another image size. Nobody has to guess any of that from its name or rank. */
+/* param_spec - a parameter says, where it is declared, all that others need to know of it: its
+ * shape in the graph and in files, how the optimiser treats it, its initial values, and what
+ * becomes of it at another image size. Nobody has to guess any of that from its name or rank. */
 #ifndef SSM2D_GRAPH_PARAM_SPEC_H
 #define SSM2D_GRAPH_PARAM_SPEC_H
 

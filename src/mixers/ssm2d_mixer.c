@@ -31,6 +31,9 @@ static ssm2d_config layer_of(const void *own, int channels)
     return layer;
 }
 
+/* Files that do not say `assign` are older than the choice, or of others. */
+static void from_file(void *own) { ((ssm2d_mixer *)own)->layer.assign = SSM2D_ASSIGN_AUTHORS; }
+
 static ssm2d_status read_old(field_source from, const cJSON *object, void *own, ssm2d_error *error)
 {
     return layer_config_read_old(from, object, &((ssm2d_mixer *)own)->layer, error);
@@ -144,6 +147,7 @@ const mixer mixer_ssm2d = {.name = "ssm2d",
                            .own_size = sizeof(ssm2d_mixer),
                            .fields = fields,
                            .headline = "values",
+                           .from_file = from_file,
                            .old_keys = layer_config_old_keys,
                            .read_old = read_old,
                            .check = check,

@@ -214,9 +214,12 @@ static tensor *build(graph *g, const model_config *c, tensor *images)
 extern const model_family family_vit;
 
 /* 4 directions with 2 systems each, so that there are as many parameters as the paper counts:
- * K*N = 128 in a layer of the small ViT, 32 of DeiT. */
-static const mixer_preset vit_mixers[] = {{"ssm2d", "directions=4 n_ssm=2 d_state=16"}, {0}};
-static const mixer_preset deit_mixers[] = {{"ssm2d", "directions=4 n_ssm=2 d_state=4"}, {0}};
+ * K*N = 128 in a layer of the small ViT, 32 of DeiT. The directions of a channel have systems of
+ * their own, which learns better where there is no position embedding (docs/RESULTS.md). */
+static const mixer_preset vit_mixers[] = {
+    {"ssm2d", "directions=4 n_ssm=2 d_state=16 assign=distinct"}, {0}};
+static const mixer_preset deit_mixers[] = {
+    {"ssm2d", "directions=4 n_ssm=2 d_state=4 assign=distinct"}, {0}};
 
 #define VIT(patches, dims, depths, head_count)                                                     \
     &(const vit_config)                                                                            \

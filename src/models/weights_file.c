@@ -34,7 +34,7 @@ static ssm2d_status check_finite(const loading *l, const param_array *a, ssm2d_e
     return SSM2D_OK;
 }
 
-/* ---- arrays that depend on the grid ----------------------------------------------------------- */
+/* ---- arrays that depend on the grid ---------------------------------------------------------- */
 
 /* The cells that an array has a row of numbers for, and the axis on which they are. */
 typedef struct grid_axis {
@@ -106,7 +106,7 @@ static ssm2d_status load_resized(loading *l, const param_array *a, const safeten
     return status;
 }
 
-/* ---- one array -------------------------------------------------------------------------------- */
+/* ---- one array ------------------------------------------------------------------------------- */
 
 static int same_shape(const param_array *a, const safetensors_array *found)
 {

@@ -382,7 +382,7 @@ static void fill_attributes(attention_attributes *a, const attention_options *o,
                                 .center = o->center,
                                 .mask = masked ? mask : NULL,
                                 .groups = masked ? (size_t)o->groups : 1};
-    if (a->scale == 0) a->scale = 1 / sqrt((double)a->width);
+    if (a->scale == 0) a->scale = (double)(1 / (real)sqrt((double)a->width));
     if (o->bias) a->bias_size = a->bias == BIAS_WHOLE ? T * T : o->bias->count / heads;
     for (size_t i = 0; i < masked; i++) mask[i] = (real)o->mask[i];
     if (o->bias) memcpy(position, o->position, T * sizeof *position);

@@ -108,11 +108,9 @@ static void test_settings(void **state)
     assert_string_equal(model_config_text(&m.settings.model, "init", value, sizeof value),
                         "xavier");
     mixer_keys = cJSON_GetObjectItemCaseSensitive(root, "mixer");
-    static const char *const expected[][2] = {{"values", "\"polar\""},
-                                              {"layer_norm", "true"},
-                                              {"d_state", "3"},
-                                              {"directions", "4"},
-                                              {"norm", "\"relaxed\""}};
+    static const char *const expected[][2] = {{"values", "\"polar\""}, {"layer_norm", "true"},
+                                              {"d_state", "3"},        {"directions", "4"},
+                                              {"norm", "\"relaxed\""}, {"assign", "\"authors\""}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         item = cJSON_GetObjectItemCaseSensitive(mixer_keys, expected[i][0]);
         char *text = cJSON_PrintUnformatted(item);
