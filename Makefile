@@ -7,7 +7,7 @@ help:
 	@echo 'make demo      install what is missing, build, train on real images, draw and classify (results in demo/)'
 	@echo 'make test      install what is missing, build in every way and run every test'
 	@echo '               (PYTHON=1: installs torch, too, for the tests of the Python package)'
-	@echo 'make build     the release build, in build/release'
+	@echo 'make build     the release build without tests, in build/release'
 	@echo 'make dev       the developers'"'"' build, warnings are errors, in build/dev; then its tests'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan      the threaded tests under the thread sanitizer'
@@ -19,12 +19,13 @@ help:
 deps:
 	@scripts/install-deps.sh
 
+# The cache keeps what was configured last, so that everybody says whether tests are wanted.
 build: deps
-	cmake --preset release
+	cmake --preset release -DSSM2D_TESTS=OFF
 	cmake --build --preset release
 
 demo: deps
-	cmake --preset release
+	cmake --preset release -DSSM2D_TESTS=OFF
 	cmake --build --preset release --target ssm2d_tool make_picture save_images
 	@examples/demo.sh build/release demo
 
@@ -54,7 +55,7 @@ bench: build
 
 # Not through `build`: installing is often done as root, by people who do not want packages installed on the way.
 install:
-	cmake --preset release
+	cmake --preset release -DSSM2D_TESTS=OFF
 	cmake --build --preset release
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
 

@@ -63,7 +63,7 @@ run() {
 plain_addresses=()
 if setarch -R true 2> /dev/null; then plain_addresses=(setarch -R); fi
 
-stage_release() { build release --preset release -DSSM2D_WERROR=ON && run release; }
+stage_release() { build release --preset release -DSSM2D_WERROR=ON -DSSM2D_TESTS=ON && run release; }
 # Its last line is `python: N tests, N passed, N failed, N skipped`, or says why there is nothing to run.
 stage_python()
 {
