@@ -373,6 +373,14 @@ static void test_kernels(void **state)
 {
     (void)state;
     train(in_folder("run"));
+    TOOL("curves", in_folder("run"), "-o", in_folder("c.svg"));
+    assert_done();
+    TOOL("curves", in_folder("run"), "-o", in_folder("c.pdf"), "--no-title");
+    assert_done();
+    TOOL("curves", in_folder("none"), "-o", in_folder("d.png"));
+    assert_refused(1, "curves", "none/train.json");
+    TOOL("curves", in_folder("run"), "-o", in_folder("d.gif"));
+    assert_refused(2, "curves", "must end in .png, .svg or .pdf");
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.svg"));
     assert_done();
     size_t size;
