@@ -1,17 +1,28 @@
-# A thin wrapper around CMake for people in a hurry; everything it does is a preset in CMakePresets.json or a script.
+# A thin wrapper around CMake for people in a hurry; everything it does is a preset in
+# CMakePresets.json or a script.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build dev asan tsan fuzz bench install clean deps
+stages := checks clang asan tsan aarch64 musl gcc11
+.PHONY: help demo test test-long build dev fuzz bench install clean deps $(stages)
 
 help:
-	@echo 'make demo      install what is missing, build, train on real images, draw and classify (results in demo/)'
-	@echo 'make test      install what is missing, build in every way and run every test'
+	@echo 'make demo      install what is missing, build, train on real images, draw and classify'
+	@echo '               (results in demo/)'
+	@echo 'make test      install what is missing, build in every way and run every test: about ten'
+	@echo '               minutes on two cores; tests/run-all.sh says what the stages are'
 	@echo '               (PYTHON=1: installs torch, too, for the tests of the Python package)'
+	@echo 'make test-long the same with every test repeated for every instruction set in every stage,'
+	@echo '               an older compiler, and longer fuzzing: about half an hour'
 	@echo 'make build     the release build without tests, in build/release'
 	@echo 'make dev       the developers'"'"' build, warnings are errors, in build/dev; then its tests'
+	@echo 'make checks    the rules of the source tree: columns, format, includes, names'
+	@echo 'make clang     the build with clang and its numeric tests'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan      the threaded tests under the thread sanitizer'
+	@echo 'make aarch64   the library for 64-bit ARM, its tests under qemu'
+	@echo 'make musl      the library with musl instead of glibc'
 	@echo 'make fuzz      the fuzz targets, a minute each (SECONDS=..)'
+	@echo '               (LONG=1 with one of these: as in test-long)'
 	@echo 'make bench     the benchmark of the layer, and FFTW on the same convolution'
 	@echo 'make install   installs the release build (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make clean     removes build/ and demo/'
@@ -19,7 +30,7 @@ help:
 deps:
 	@scripts/install-deps.sh
 
-# The cache keeps what was configured last, so that everybody says whether tests are wanted.
+# The cache keeps what was configured last, so everybody says whether tests are wanted.
 build: deps
 	cmake --preset release -DSSM2D_TESTS=OFF
 	cmake --build --preset release
@@ -29,20 +40,24 @@ demo: deps
 	cmake --build --preset release --target ssm2d_tool make_picture save_images
 	@examples/demo.sh build/release demo
 
-# PYTHON=1 also installs what the tests of the Python package need; without it they are run when that is there.
-export PYTHON
+# PYTHON=1 also installs what the tests of the Python package need; without it they are run when
+# that is there.
+export PYTHON LONG
 
-test: deps
+test:
+	@scripts/install-deps.sh checks aarch64 musl
 	@tests/run-all.sh
+
+test-long:
+	@scripts/install-deps.sh all
+	@tests/run-all.sh --long
+
+$(stages):
+	@scripts/install-deps.sh $@
+	@tests/run-all.sh $@
 
 dev: deps
 	@tests/run-all.sh dev
-
-asan: deps
-	@tests/run-all.sh asan
-
-tsan: deps
-	@tests/run-all.sh tsan
 
 fuzz: deps
 	@FUZZ_SECONDS=$(or $(SECONDS),60) tests/run-all.sh fuzz
@@ -53,7 +68,8 @@ bench: build
 	cmake --build --preset release --target fftw_peer
 	build/release/bench/fftw_peer
 
-# Not through `build`: installing is often done as root, by people who do not want packages installed on the way.
+# Not through `build`: installing is often done as root, by people who do not want packages
+# installed on the way.
 install:
 	cmake --preset release -DSSM2D_TESTS=OFF
 	cmake --build --preset release

@@ -1,4 +1,5 @@
-"""Builds the C library with CMake and puts it into the package; everything else is in pyproject.toml."""
+"""Builds the C library with CMake and puts it into the package; everything else is in
+pyproject.toml."""
 import os
 import pathlib
 import re
@@ -18,13 +19,16 @@ class BuildWithLibrary(build_py):
     def run(self):
         super().run()
         if not shutil.which("cmake"):
-            raise SystemExit("cmake was not found, and the C library is built with it: apt install cmake")
+            raise SystemExit("cmake was not found, and the C library is built with it: apt install "
+                             "cmake")
         build = ROOT / "build" / "python"
-        subprocess.check_call(["cmake", "-S", str(ROOT), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release",
+        subprocess.check_call(["cmake", "-S", str(ROOT), "-B", str(build),
+                               "-DCMAKE_BUILD_TYPE=Release",
                                "-DSSM2D_TOOL=OFF", "-DSSM2D_TESTS=OFF"])
         subprocess.check_call(["cmake", "--build", str(build), "--target", "ssm2d", "--parallel",
                                str(os.cpu_count() or 1)])
-        top = ROOT / "python" if getattr(self, "editable_mode", False) else pathlib.Path(self.build_lib)
+        editable = getattr(self, "editable_mode", False)
+        top = ROOT / "python" if editable else pathlib.Path(self.build_lib)
         self.copy_file(str((build / "src" / LIBRARY).resolve()), str(top / "ssm2d" / LIBRARY))
 
 
@@ -38,5 +42,7 @@ class WithLibrary(Distribution):
         return True  # so that it is installed as what it is: made for one platform
 
 
-version = re.search(r'#define SSM2D_VERSION "(.+)"', (ROOT / "include" / "ssm2d.h").read_text()).group(1)
-setup(version=version, distclass=WithLibrary, cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": Wheel})
+version = re.search(r'#define SSM2D_VERSION +"(.+)"',
+                    (ROOT / "include" / "ssm2d.h").read_text()).group(1)
+setup(version=version, distclass=WithLibrary,
+      cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": Wheel})

@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: the header, both libraries, the tool, how pkg-config and find_package find them, and documents.
-# Man pages and completions are in tools/CMakeLists.txt.
+# What `cmake --install` puts where: the header, both libraries, the tool, how pkg-config and
+# find_package find them, and documents. Man pages and completions: tools/CMakeLists.txt.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ssm2d ssm2d_static EXPORT ssm2dTargets
@@ -9,13 +9,19 @@ install(TARGETS ssm2d ssm2d_static EXPORT ssm2dTargets
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ssm2d)
 install(EXPORT ssm2dTargets NAMESPACE ssm2d:: DESTINATION ${package_dir})
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ssm2dConfig.cmake.in ${PROJECT_BINARY_DIR}/ssm2dConfig.cmake
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ssm2dConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/ssm2dConfig.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
-# Before 1.0 every minor version may change the interface.
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/ssm2dConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/ssm2dConfig.cmake ${PROJECT_BINARY_DIR}/ssm2dConfigVersion.cmake DESTINATION ${package_dir})
+# Before 1.0 every minor version may change the interface; the name of the shared library says the
+# same (src/CMakeLists.txt).
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ssm2dConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/ssm2dConfig.cmake ${PROJECT_BINARY_DIR}/ssm2dConfigVersion.cmake
+  DESTINATION ${package_dir})
 
-# Paths from the .pc file's own place, so that `cmake --install --prefix` and a tree that is moved stay right.
+# Paths from the .pc file's own place, so that `cmake --install --prefix` and a tree that is moved
+# stay right.
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})

@@ -1,25 +1,29 @@
-# How SIMD bodies are compiled (src/kernels, src/ops/simd).
+# How SIMD bodies are compiled (src/simd, src/ops/simd).
 
-# Register blocking needs unrolling in every build type, and no loads carried over in registers it has not got; instrumented by
-# a sanitizer, the unrolled bodies would take minutes to compile.
+# Register blocking needs unrolling in every build type, and no loads carried over in registers it
+# has not got; instrumented by a sanitizer, the unrolled bodies would take minutes to compile.
 function(ssm2d_simd_target name)
   if(SSM2D_SANITIZE)
     target_compile_options(${name} PRIVATE -O1)
   else()
-    target_compile_options(${name} PRIVATE -O3 $<$<C_COMPILER_ID:GNU>:-fno-predictive-commoning>)
+    target_compile_options(${name} PRIVATE
+      -O3 $<$<C_COMPILER_ID:GNU>:-fno-predictive-commoning>)
   endif()
 endfunction()
 
-# The files with the bodies of an instruction set that the compiler must be told of.
-function(ssm2d_simd_files avx2 avx512)
+# ssm2d_simd_files(RESULT BASELINE AVX2 AVX512): the files with the bodies of every instruction set
+# that the processor's architecture has; the compiler is told of those that it must be told of.
+function(ssm2d_simd_files result baseline avx2 avx512)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(${result} ${baseline} PARENT_SCOPE)
     return()
   endif()
+  set(${result} ${baseline} ${avx2} ${avx512} PARENT_SCOPE)
   set_source_files_properties(${avx2} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
   if(SSM2D_EMULATE_AVX512)
     set_source_files_properties(${avx512} PROPERTIES COMPILE_OPTIONS "-Wno-psabi")
   else()
-    set_source_files_properties(${avx512} PROPERTIES
-      COMPILE_OPTIONS "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512")
+    set(flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512)
+    set_source_files_properties(${avx512} PROPERTIES COMPILE_OPTIONS "${flags}")
   endif()
 endfunction()

@@ -1,6 +1,11 @@
 #!/bin/sh
-# Installs the Debian packages that building and testing need and that are not there yet; silent when all are.
-# This is the only list of them.
+# install-deps.sh [STAGE..] - installs the Debian packages that building and testing need and that
+# are not there yet; silent when all are. This is the only list of them.
+#
+# A STAGE of tests/run-all.sh adds what that stage needs besides; `all` means every stage but python
+# (the environment's PYTHON=1 adds it). What a stage needs may be impossible to get, on an old or
+# foreign distribution: this is said in a line, and the stage will say that it is skipped. Without
+# the other packages nothing can be built, so that this script fails.
 set -eu
 
 packages="
@@ -16,47 +21,89 @@ libfftw3-dev
 dataset-fashion-mnist
 "
 
-# PYTHON=1: also what the tests of the Python package need.
-if [ "${PYTHON:-}" = 1 ]; then
-    packages="$packages
-python3-numpy python3-torch python3-torchvision python3-matplotlib
-python3-pip python3-venv python3-setuptools python3-wheel
-"
-fi
+packages_of() {
+    case $1 in
+    checks) echo clang-format ;;
+    aarch64) [ "$(uname -m)" = aarch64 ] \
+        || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static ;;
+    musl) echo musl-tools ;;
+    gcc11) echo gcc-11 ;;
+    python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
+        python3-pip python3-venv python3-setuptools python3-wheel ;;
+    release | library | clang | asan | tsan | fuzz | dev) ;;
+    *)
+        say "install-deps.sh: there is no stage '$1'"
+        exit 2
+        ;;
+    esac
+}
 
 say() { printf '%s\n' "$*" >&2; }
 
+# missing PACKAGE..: those that are not installed
+missing() {
+    for package; do
+        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null || true)
+        [ "$status" = installed ] || printf '%s ' "$package"
+    done
+}
+
+apt() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" < /dev/null
+}
+
+# install PACKAGE..: fetches the package lists when they are missing altogether (containers), or too
+# old for what they name to be there still
+install() {
+    if apt-get install --simulate --no-install-recommends "$@" > /dev/null 2>&1 \
+        && apt install -y --no-install-recommends "$@"; then
+        return
+    fi
+    if [ -z "$fetched" ]; then
+        say "Fetching the package lists first."
+        fetched=1
+        apt update || return
+    fi
+    apt install -y --no-install-recommends "$@"
+}
+
+stages=$*
+[ "$stages" != all ] || stages="checks aarch64 musl gcc11"
+[ "${PYTHON:-}" != 1 ] || stages="$stages python"
+for stage in $stages; do packages_of "$stage" > /dev/null; done
+
 if ! command -v dpkg-query > /dev/null; then
     say "This is not a Debian system: nothing is installed. Needed, under Debian's names:" $packages
+    for stage in $stages; do say "For $stage:" $(packages_of "$stage"); done
     exit 0
 fi
-
-missing=
-for package in $packages; do
-    status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null || true)
-    [ "$status" = installed ] || missing="$missing $package"
-done
-[ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" = 0 ]; then
     as_root=env
 elif command -v sudo > /dev/null; then
     as_root=sudo
 else
-    say "These packages are missing, and installing them takes root or sudo, of which neither is here:"
-    say "   $missing"
-    say "As root: apt-get install$missing"
-    exit 1
+    as_root=
+fi
+fetched=
+
+needed=$(missing $packages)
+if [ -n "$needed" ]; then
+    if [ -z "$as_root" ]; then
+        say "These packages are missing, and installing them takes root or sudo, of which neither"
+        say "is here: $needed"
+        say "As root: apt-get install $needed"
+        exit 1
+    fi
+    say "Installing: $needed"
+    install $needed
 fi
 
-say "Installing:$missing"
-apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" < /dev/null; }
-install() { apt install -y --no-install-recommends $missing; }
-
-# Package lists may be missing altogether (containers), or be too old for what they name to be there still.
-if apt-get install --simulate --no-install-recommends $missing > /dev/null 2>&1 && install; then
-    exit 0
-fi
-say "Fetching the package lists first."
-apt update
-install
+for stage in $stages; do
+    needed=$(missing $(packages_of "$stage"))
+    [ -n "$needed" ] || continue
+    say "Installing for the stage $stage: $needed"
+    if [ -z "$as_root" ] || ! install $needed; then
+        say "These packages cannot be had, so that the stage $stage is skipped: $needed"
+    fi
+done

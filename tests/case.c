@@ -1,7 +1,6 @@
 #include "case.h"
 
-#include "io/json.h"
-#include "io/layer_config.h"
+#include "case_file.h"
 #include "io/npy.h"
 
 #include <dirent.h>
@@ -9,33 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GOLDEN is the folder, from the build. */
-static cJSON *read_json(const char *folder, char *path, size_t size)
-{
-    cJSON *root;
-    ssm2d_error error;
-    ssm2d_context *context = context_of(1);
-    snprintf(path, size, GOLDEN "/%s/case.json", folder);
-    ssm2d_status status = json_read(context, path, &root, &error);
-    ssm2d_context_destroy(context);
-    if (status) fail_msg("%s", error.line);
-    return root;
-}
-
 int each_case(const char *kind, void (*visit)(const char *folder, void *arg), void *arg)
 {
     struct dirent **list;
     int count = scandir(GOLDEN, &list, NULL, alphasort), visited = 0;
     for (int i = 0; i < count; i++) {
-        char path[512];
-        if (strchr(list[i]->d_name, '.') == NULL) { /* README.md, . and .. have one */
-            cJSON *root = read_json(list[i]->d_name, path, sizeof path);
-            const cJSON *is = cJSON_GetObjectItemCaseSensitive(root, "kind");
-            if (cJSON_IsString(is) && strcmp(is->valuestring, kind) == 0) {
-                visited++;
-                visit(list[i]->d_name, arg);
-            }
-            cJSON_Delete(root);
+        if (strchr(list[i]->d_name, '.') == NULL /* README.md, . and .. have one */
+            && strcmp(case_file_read(list[i]->d_name).kind, kind) == 0) {
+            visited++;
+            visit(list[i]->d_name, arg);
         }
         free(list[i]);
     }
@@ -77,21 +58,11 @@ static double *channel_last(ssm2d_context *context, const char *folder, const ch
 
 golden_case case_read(ssm2d_context *context, const char *folder)
 {
-    static const char *const others[] = {"kind", "name", "seed",   "batch",
-                                         "L1",   "L2",   "arrays", NULL};
-    char path[512];
-    cJSON *root = read_json(folder, path, sizeof path);
-    ssm2d_error error;
-    golden_case c = {.problem.config = ssm2d_config_default()};
+    const case_file file = case_file_read(folder);
+    golden_case c;
     problem *p = &c.problem;
-    int batch = 0, rows = 0, cols = 0;
-    if (layer_config_from_json(path, root, others, &p->config, &error)
-        || json_get_int(path, root, "batch", JSON_REQUIRED, 1, 1 << 20, &batch, &error)
-        || json_get_int(path, root, "L1", JSON_REQUIRED, 1, 1 << 20, &rows, &error)
-        || json_get_int(path, root, "L2", JSON_REQUIRED, 1, 1 << 20, &cols, &error))
-        fail_msg("%s", error.line);
     rng none = rng_seed(0);
-    *p = problem_make(p->config, (size_t)batch, (size_t)rows, (size_t)cols, &none);
+    *p = problem_make(file.config, (size_t)file.batch, (size_t)file.rows, (size_t)file.cols, &none);
     free(p->u);
     free(p->dy);
     p->u = channel_last(context, folder, "u", p);
@@ -117,11 +88,9 @@ golden_case case_read(ssm2d_context *context, const char *folder)
         free(x);
         free(dx);
     }
-    int stored = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "arrays"));
-    cJSON_Delete(root);
-    if (stored != used)
-        fail_msg("%s lists %d arrays, the layer's parameter table accounts for %d", path, stored,
-                 used);
+    if (file.arrays != used)
+        fail_msg("%s lists %d arrays, the layer's parameter table accounts for %d", folder,
+                 file.arrays, used);
     return c;
 }
 

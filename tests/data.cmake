@@ -2,7 +2,8 @@
 find_package(ZLIB REQUIRED)
 foreach(name resize dataset folder augment loader stages targets)
   add_executable(test_${name} test_${name}.c)
-  target_link_libraries(test_${name} PRIVATE ssm2d_data ssm2d_io ssm2d_objects PkgConfig::CMOCKA PkgConfig::JPEG ZLIB::ZLIB)
+  target_link_libraries(test_${name}
+    PRIVATE ssm2d_data ssm2d_io ssm2d_objects test_frame PkgConfig::JPEG ZLIB::ZLIB)
   add_test(NAME data_${name} COMMAND test_${name})
   set_tests_properties(data_${name} PROPERTIES LABELS "data" TIMEOUT 600)
 endforeach()

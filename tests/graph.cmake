@@ -1,14 +1,18 @@
-# The tests of operators and graph. Like those of the layer, each program runs once per instruction set.
+# The tests of operators and graph. Like those of the layer, each program runs once per instruction
+# set.
 
 # The examples in double are a library of their own with one name to the outside, as a program has
 # the operators either in float or in double.
 add_library(op_examples_double SHARED op_examples.c)
-target_link_libraries(op_examples_double PRIVATE ssm2d_nn_double ssm2d_objects PkgConfig::CMOCKA)
+target_link_libraries(op_examples_double PRIVATE ssm2d_nn_double ssm2d_objects test_frame)
 
-layer_test(test_ops graph op_examples.c)
+layer_test(test_ops "graph;threads" op_examples.c)
 target_link_libraries(test_ops PRIVATE ssm2d_nn op_examples_double)
 
-foreach(test test_graph test_graph_errors test_graph_memory test_op_references)
+layer_test(test_graph "graph;threads")
+target_link_libraries(test_graph PRIVATE ssm2d_nn_double)
+
+foreach(test test_graph_errors test_graph_memory test_op_references)
   layer_test(${test} graph)
   target_link_libraries(${test} PRIVATE ssm2d_nn_double)
 endforeach()

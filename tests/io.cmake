@@ -1,12 +1,13 @@
 # The tests of src/io, and the fuzz targets.
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 foreach(name file npy json image safetensors)
   add_executable(test_${name} test_${name}.c)
-  target_link_libraries(test_${name} PRIVATE ssm2d_io ssm2d_objects PkgConfig::CMOCKA PkgConfig::SPNG PkgConfig::JPEG)
+  target_link_libraries(test_${name}
+    PRIVATE ssm2d_io ssm2d_objects test_frame PkgConfig::SPNG PkgConfig::JPEG)
   add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES LABELS io TIMEOUT 600)
 endforeach()
-target_compile_definitions(test_safetensors PRIVATE GOLDEN_MODELS="${PROJECT_SOURCE_DIR}/../shared/golden-models")
+target_compile_definitions(test_safetensors
+  PRIVATE GOLDEN_MODELS="${CMAKE_CURRENT_SOURCE_DIR}/golden-models")
 if(SSM2D_FUZZ)
   add_subdirectory(fuzz)
 endif()

@@ -1,33 +1,43 @@
-# The tests of the layer. Each program runs once as the machine decides, and once per instruction set; what the machine
-# lacks is reported as skipped.
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+# The tests of the layer. Each program runs once as the machine decides, and once per instruction
+# set; what the machine lacks is reported as skipped.
+set(isas)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(isas baseline avx2 avx512)
+endif()
 
 add_library(layer_oracle OBJECT oracle.c problem.c)
-target_include_directories(layer_oracle PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(layer_oracle PRIVATE PkgConfig::CMOCKA)
+target_include_directories(layer_oracle
+  PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(layer_oracle PRIVATE test_frame)
 
-# layer_test(NAME LABELS [SOURCES..]): NAME.c and the sources as a program under ctest, named after the first label
+# layer_test(NAME LABELS [SOURCES..]): NAME.c and the sources as a program under ctest, named after
+# the first label
 function(layer_test name label)
   add_executable(${name} ${name}.c ${ARGN} $<TARGET_OBJECTS:layer_oracle>)
-  target_link_libraries(${name} PRIVATE PkgConfig::CMOCKA ssm2d_objects)
+  target_link_libraries(${name} PRIVATE test_frame ssm2d_objects)
   list(GET label 0 prefix)
   string(REGEX REPLACE "^test_" "${prefix}_" short ${name})
   add_test(NAME ${short} COMMAND ${name})
   set_tests_properties(${short} PROPERTIES LABELS "${label}" TIMEOUT 900 SKIP_RETURN_CODE 77)
-  foreach(isa baseline avx2 avx512)
+  foreach(isa ${isas})
     add_test(NAME ${short}_${isa} COMMAND ${name})
-    set_tests_properties(${short}_${isa} PROPERTIES LABELS "${label}" TIMEOUT 900 SKIP_RETURN_CODE 77
-      ENVIRONMENT "SSM2D_CPU=${isa}")
+    set_tests_properties(${short}_${isa} PROPERTIES LABELS "${label};isa" TIMEOUT 900
+      SKIP_RETURN_CODE 77 ENVIRONMENT "SSM2D_CPU=${isa}")
   endforeach()
 endfunction()
 
-layer_test(test_golden layer case.c)
+if(SSM2D_PLAIN_TESTS)
+  set(io ${PROJECT_SOURCE_DIR}/src/io)
+  layer_test(test_golden layer case.c plain/case_scan.c ${io}/npy.c ${io}/file.c ${io}/text.c)
+  target_include_directories(test_golden PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+else()
+  layer_test(test_golden layer case.c case_json.c)
+  target_link_libraries(test_golden PRIVATE ssm2d_io)
+endif()
 target_compile_definitions(test_golden PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
-target_link_libraries(test_golden PRIVATE ssm2d_io)
-layer_test(test_oracle layer)
+layer_test(test_oracle "layer;slow")
 layer_test(test_properties layer)
-layer_test(test_grids layer)
+layer_test(test_grids "layer;slow")
 layer_test(test_gradients layer)
 layer_test(test_stream layer)
 layer_test(test_api layer)
@@ -36,4 +46,5 @@ layer_test(test_random layer)
 layer_test(test_contracts layer)
 layer_test(test_threads "layer;threads")
 layer_test(test_allocation layer)
-target_link_options(test_allocation PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign)
+target_link_options(test_allocation PRIVATE
+  -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign)

@@ -1,19 +1,21 @@
-# The tests of models: whole graphs (once per instruction set), configurations, weights, and the commands run and models.
-layer_test(test_models models model_case.c)
+# The tests of models: whole graphs (once per instruction set), configurations, weights, and the
+# commands run and models.
+layer_test(test_models "models;threads" model_case.c)
 target_link_libraries(test_models PRIVATE ssm2d_nn_double)
 foreach(name model_config weights extending)
   add_executable(test_${name} test_${name}.c model_case.c)
-  target_link_libraries(test_${name} PRIVATE PkgConfig::CMOCKA ssm2d_nn ssm2d_objects)
+  target_link_libraries(test_${name} PRIVATE test_frame ssm2d_nn ssm2d_objects)
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS models TIMEOUT 900)
 endforeach()
 add_executable(test_tool_run tool/test_tool_run.c tool/tool_run.c model_case.c)
 target_include_directories(test_tool_run PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(test_tool_run PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_tool>")
-target_link_libraries(test_tool_run PRIVATE PkgConfig::CMOCKA ssm2d_nn ssm2d_objects)
+target_link_libraries(test_tool_run PRIVATE test_frame ssm2d_nn ssm2d_objects)
 add_dependencies(test_tool_run ssm2d_tool)
 add_test(NAME tool_run COMMAND test_tool_run)
 set_tests_properties(tool_run PROPERTIES LABELS tool TIMEOUT 900)
 foreach(name test_models test_model_config test_weights test_extending test_tool_run)
-  target_compile_definitions(${name} PRIVATE GOLDEN_MODELS="${CMAKE_CURRENT_SOURCE_DIR}/golden-models")
+  target_compile_definitions(${name}
+    PRIVATE GOLDEN_MODELS="${CMAKE_CURRENT_SOURCE_DIR}/golden-models")
 endforeach()

@@ -110,8 +110,9 @@ void skip_without_cpu(void)
     ssm2d_error error;
     ssm2d_status status = ssm2d_context_create(NULL, &context, &error);
     if (status) {
-        fprintf(stderr, "%s\n", error.line);
-        exit(status == SSM2D_ERROR_UNSUPPORTED ? SKIPPED : 1);
+        const int skipped = status == SSM2D_ERROR_UNSUPPORTED;
+        fprintf(stderr, "%s%s\n", skipped ? "SKIPPED: " : "", error.line);
+        exit(skipped ? SKIPPED : 1);
     }
     ssm2d_context_destroy(context);
 }

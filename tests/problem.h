@@ -48,7 +48,9 @@ typedef enum layout {
 extern const char *const type_names[2];
 
 double *doubles(size_t count); /* zeroed, never NULL */
-int below(rng *r, int n);      /* 0 .. n-1 */
+/* 0 .. n-1. Into variables, and never twice in the arguments of one call: in which order these are
+ * computed is up to the compiler, and every compiler shall test the same problems. */
+int below(rng *r, int n);
 ssm2d_config random_config(rng *r);
 problem problem_make(ssm2d_config config, size_t batch, size_t rows, size_t cols, rng *r);
 void problem_free(problem *p);

@@ -1,20 +1,39 @@
 #!/usr/bin/env bash
-# run-all.sh [STAGE..] - builds in every way and runs every test; the last line is `N passed, N failed`.
+# run-all.sh [--long] [STAGE..] - builds in every way and runs every test; the last line is
+# `N passed, N failed`.
 #
-#   release   the release build, all tests; gcc, warnings are errors
-#   python    the Python package, with the library of the release build; says so where NumPy or torch are not installed
-#   library   the library alone, for which a C compiler has to suffice; warnings are errors
-#   asan      address and undefined-behaviour sanitizers, all tests; gcc, warnings are errors
+#   checks    the rules of the source tree: columns, format, includes, names (tests/checks.sh)
+#   release   gcc, the release build, all tests
+#   python    the Python package, with the library of the release build
+#   library   the library alone, for which a C compiler has to suffice
+#   clang     clang builds everything; the tests of layer, graph and models
+#   asan      address and undefined-behaviour sanitizers, all tests
 #   tsan      thread sanitizer, the tests labelled `threads`
-#   fuzz      clang, warnings are errors; the fuzz targets, FUZZ_SECONDS each
+#   aarch64   cross build of library, graph and operators; their tests under qemu
+#   musl      the same with musl, natively; and a program that is linked statically
+#   fuzz      the fuzz targets, FUZZ_SECONDS each
+#   gcc11     the oldest compiler that is meant to work (only with --long)
 #   dev       the developers' build, all tests (not among the default stages)
-# A build that fails counts as one failed test. Each build leaves its log in build/STAGE.log.
+#
+# Warnings are errors in every build. A build that fails counts as one failed test; each leaves its
+# log in build/STAGE.log. What a stage needs is installed by `scripts/install-deps.sh STAGE`; where
+# that is not there, the stage says so and is skipped.
+#
+# --long (or LONG=1): every test of a stage, repeated for every instruction set (AVX-512 emulated
+# under asan), and fuzzing for FUZZ_SECONDS=120 rather than 10.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
+LONG=${LONG:-}
+if [ "${1:-}" = --long ]; then
+    LONG=1
+    shift
+fi
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
-FUZZ_SECONDS=${FUZZ_SECONDS:-10}
-passed=0 failed=0 skipped=0 failures=()
+FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "$LONG" ] && echo 120 || echo 10)}
+stages="checks release python library clang asan tsan aarch64 musl fuzz"
+more="gcc11 dev"
+passed=0 failed=0 skipped=0 failures=() skips=() seconds=()
 
 say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*"; }
 
@@ -24,28 +43,51 @@ fault() {
     say "FAILED: $1"
 }
 
+# omit STAGE WHY: the whole stage cannot be run here
+omit() {
+    skipped=$((skipped + 1))
+    skips+=("$1: SKIPPED: $2")
+    say "$1: SKIPPED: $2"
+}
+
+# needs STAGE COMMAND..: whether the commands are there; else says so
+needs() {
+    local stage=$1 command
+    shift
+    for command; do
+        command -v "$command" > /dev/null && continue
+        omit "$stage" "$command is not installed (scripts/install-deps.sh $stage installs it)"
+        return 1
+    done
+}
+
 # build STAGE CONFIGURE_ARGUMENT..
 build() {
     local stage=$1 log=build/$1.log
     shift
     mkdir -p build
     say "$stage: building"
-    if cmake "$@" > "$log" 2>&1 && cmake --build "build/$stage" --parallel "$(nproc)" >> "$log" 2>&1; then return 0; fi
+    if cmake "$@" > "$log" 2>&1 \
+        && cmake --build "build/$stage" --parallel "$(nproc)" >> "$log" 2>&1; then
+        return 0
+    fi
     grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Creating)' "$log" | tail -n 60
     fault "$stage: the build (see $log)"
     return 1
 }
 
 # attribute FILE NAME: a number from the first testsuite element of ctest's report
-attribute() { tr '\n' ' ' < "$1" | sed -n "s/.*<testsuite [^>]*[[:space:]]$2=\"\([0-9]*\)\".*/\1/p"; }
+attribute() {
+    tr '\n' ' ' < "$1" | sed -n "s/.*<testsuite [^>]*[[:space:]]$2=\"\([0-9]*\)\".*/\1/p"
+}
 
-# run STAGE [BEFORE..]: ctest with the preset of that name; BEFORE are words to put before the command
+# run STAGE PRESET [BEFORE..]: ctest with the preset; BEFORE are words to put before the command
 run() {
-    local stage=$1 report=$PWD/build/$1.xml code=0 tests bad idle
-    shift
+    local stage=$1 preset=$2 report=$PWD/build/$1.xml code=0 tests bad idle name line
+    shift 2
     say "$stage: testing"
     rm -f "$report"
-    "$@" ctest --preset "$stage" --no-tests=error --output-junit "$report" < /dev/null || code=$?
+    "$@" ctest --preset "$preset" --no-tests=error --output-junit "$report" < /dev/null || code=$?
     if [ ! -s "$report" ]; then
         fault "$stage: ctest gave no report (exit code $code)"
         return
@@ -55,56 +97,109 @@ run() {
     passed=$((passed + tests - bad - idle))
     failed=$((failed + bad))
     skipped=$((skipped + idle))
-    while read -r name; do failures+=("$stage: $name"); done < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$report")
-    if [ "$code" != 0 ] && [ "$bad" = 0 ]; then fault "$stage: ctest ended with exit code $code"; fi
+    while read -r name; do failures+=("$stage: $name"); done \
+        < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$report")
+    # A test that skips anything says why in a line of its own.
+    while read -r line; do skips+=("$stage: $line"); done \
+        < <(grep -o 'SKIPPED: .*' "$report" | sort | uniq -c | sed 's/^ *\([0-9]*\) /\1 x /')
+    if [ "$code" != 0 ] && [ "$bad" = 0 ]; then
+        fault "$stage: ctest ended with exit code $code"
+    fi
 }
 
-# The thread sanitizer of gcc 12 does not know the address layout of newer kernels, unless it is not randomised.
-plain_addresses=()
-if setarch -R true 2> /dev/null; then plain_addresses=(setarch -R); fi
+# both STAGE [BEFORE..]: builds and tests with the presets of that name, or those of the long tier
+both() {
+    local stage=$1
+    shift
+    build "$stage" --preset "$stage" && run "$stage" "$stage${LONG:+-long}" "$@"
+}
 
-stage_release() { build release --preset release -DSSM2D_WERROR=ON -DSSM2D_TESTS=ON && run release; }
-# Its last line is `python: N tests, N passed, N failed, N skipped`, or says why there is nothing to run.
-stage_python()
-{
-    local log=build/python.log code=0 counts
-    say "python: testing"
-    python/run-tests.sh build/release > "$log" 2>&1 < /dev/null || code=$?
-    counts=$(sed -n 's/^python: [0-9]* tests, \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
-    grep '^python:' "$log"
+# counted STAGE COMMAND..: a script whose last line is `STAGE: N tests, N passed, N failed, N
+# skipped`, or says why there is nothing to run
+counted() {
+    local stage=$1 log=build/$1.log code=0 counts line n='\([0-9]*\)'
+    shift
+    mkdir -p build
+    say "$stage: testing"
+    "$@" > "$log" 2>&1 < /dev/null || code=$?
+    grep "^$stage:" "$log"
+    counts=$(sed -n "s/^$stage: $n tests, $n passed, $n failed, $n skipped\$/\2 \3 \4/p" "$log" \
+        | tail -n 1)
     if [ -n "$counts" ]; then
         set -- $counts
         passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
-        [ "$2" = 0 ] || failures+=("python: $2 tests (see $log)")
+        [ "$2" = 0 ] || failures+=("$stage: $2 tests (see $log)")
     fi
+    while read -r line; do skips+=("$line"); done < <(grep -i "^$stage: skipped:" "$log")
     if [ "$code" != 0 ]; then
         tail -n 40 "$log"
-        [ -n "$counts" ] && [ "${2:-0}" != 0 ] || fault "python: run-tests.sh ended with exit code $code (see $log)"
+        [ -n "$counts" ] && [ "${2:-0}" != 0 ] \
+            || fault "$stage: ended with exit code $code (see $log)"
     fi
 }
 
-stage_dev() { build dev --preset dev && run dev; }
-stage_asan() { build asan --preset asan && run asan; }
-stage_tsan() { build tsan --preset tsan && run tsan "${plain_addresses[@]}"; }
-stage_fuzz() { build fuzz --preset fuzz -DSSM2D_FUZZ_SECONDS="$FUZZ_SECONDS" && run fuzz; }
+# The thread sanitizer of gcc 12 does not know the address layout of newer kernels, unless it is
+# not randomised.
+plain_addresses=()
+if setarch -R true 2> /dev/null; then plain_addresses=(setarch -R); fi
 
-# No package may be looked for, let alone be needed.
-stage_library()
+stage_checks() { counted checks tests/checks.sh; }
+# The tests are off after `make build`, which shares the folder.
+stage_release()
 {
-    build library -S . -B build/library -G Ninja -DCMAKE_BUILD_TYPE=Release -DSSM2D_WERROR=ON -DSSM2D_TOOL=OFF \
-        -DSSM2D_TESTS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON && passed=$((passed + 1))
+    build release --preset release -DSSM2D_WERROR=ON -DSSM2D_TESTS=ON && run release release
+}
+stage_python() { counted python python/run-tests.sh build/release; }
+stage_clang() { needs clang clang && both clang; }
+stage_dev() { build dev --preset dev && run dev dev; }
+stage_tsan() { both tsan "${plain_addresses[@]}"; }
+stage_musl() { needs musl musl-gcc && both musl; }
+stage_gcc11() { needs gcc11 gcc-11 && build gcc11 --preset gcc11 && run gcc11 gcc11; }
+
+stage_asan() {
+    build asan --preset asan -DSSM2D_EMULATE_AVX512="$([ -n "$LONG" ] && echo ON || echo OFF)" \
+        && run asan "asan${LONG:+-long}"
 }
 
-[ $# != 0 ] || set -- release python library asan tsan fuzz
+stage_aarch64() {
+    if [ "$(uname -m)" = aarch64 ]; then
+        omit aarch64 "this machine is one, so that the other stages test it"
+        return
+    fi
+    local qemu=qemu-aarch64-static
+    if command -v qemu-aarch64 > /dev/null; then qemu=qemu-aarch64; fi
+    needs aarch64 aarch64-linux-gnu-gcc $qemu && both aarch64
+}
+
+stage_fuzz() {
+    needs fuzz clang \
+        && build fuzz --preset fuzz -DSSM2D_FUZZ_SECONDS="$FUZZ_SECONDS" && run fuzz fuzz
+}
+
+# No package may be looked for, let alone be needed.
+stage_library() {
+    build library -S . -B build/library -G Ninja -DCMAKE_BUILD_TYPE=Release -DSSM2D_WERROR=ON \
+        -DSSM2D_TOOL=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON && passed=$((passed + 1))
+}
+
+if [ $# = 0 ]; then
+    set -- $stages
+    [ -z "$LONG" ] || set -- "$@" gcc11
+fi
 for stage; do
     if ! declare -F "stage_$stage" > /dev/null; then
-        echo "run-all.sh: there is no stage '$stage'; use release, python, library, asan, tsan, fuzz or dev" >&2
+        echo "run-all.sh: there is no stage '$stage'; use one of $stages $more" >&2
         exit 2
     fi
 done
-for stage; do "stage_$stage"; done
+for stage; do
+    begin=$SECONDS
+    "stage_$stage"
+    seconds+=("$stage $((SECONDS - begin))")
+done
 
-say "done in $SECONDS seconds"
+say "done in $SECONDS seconds: $(printf '%s, ' "${seconds[@]}" | sed 's/, $//')"
+if [ ${#skips[@]} != 0 ]; then printf '%s\n' "${skips[@]}"; fi
 if [ $skipped != 0 ]; then echo "$skipped skipped"; fi
 if [ ${#failures[@]} != 0 ]; then printf 'FAILED %s\n' "${failures[@]}"; fi
 echo "$passed passed, $failed failed"

@@ -164,6 +164,7 @@ static void fashion_mnist_is_what_it_should_be(void **state)
     if (access("/usr/share/datasets/fashion-mnist", F_OK)) {
         assert_int_equal(try_data("fashion-mnist", DATASET_TRAIN), SSM2D_ERROR_SYSTEM);
         assert_line("apt-get install dataset-fashion-mnist");
+        print_message("SKIPPED: the package dataset-fashion-mnist is not installed\n");
         skip();
     }
     dataset *d = open_data("fashion-mnist", DATASET_TRAIN);

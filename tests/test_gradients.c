@@ -88,8 +88,9 @@ static void gradients_are_differences(void **state)
         config.n_ssm = 1 + below(&r, 3);
         config.trunc_rows = below(&r, 4) ? 0 : 1 + below(&r, 4);
         config.trunc_cols = below(&r, 4) ? 0 : 1 + below(&r, 4);
-        problem p = problem_make(config, 1 + (size_t)below(&r, 2), 1 + (size_t)below(&r, 4),
-                                 1 + (size_t)below(&r, 4), &r);
+        const size_t cols = 1 + (size_t)below(&r, 4), rows = 1 + (size_t)below(&r, 4),
+                     batch = 1 + (size_t)below(&r, 2);
+        problem p = problem_make(config, batch, rows, cols, &r);
         wrong += check_gradients(context, &p);
         problem_free(&p);
     }
@@ -106,8 +107,9 @@ static void derivative_along_a_direction(void **state)
     int wrong = 0;
     for (int i = 0; i < 24; i++) {
         ssm2d_config config = random_config(&r);
-        problem p = problem_make(config, 1 + (size_t)below(&r, 2), 4 + (size_t)below(&r, 12),
-                                 4 + (size_t)below(&r, 12), &r);
+        const size_t cols = 4 + (size_t)below(&r, 12), rows = 4 + (size_t)below(&r, 12),
+                     batch = 1 + (size_t)below(&r, 2);
+        problem p = problem_make(config, batch, rows, cols, &r);
         double *kernel = doubles(p.taps), *scratch = doubles(p.cells), *du = doubles(p.cells),
                *dp = doubles(p.total);
         problem moved = p;

@@ -55,6 +55,7 @@ static tensor *random_model(graph *g, uint64_t seed)
         int a = below(&r, 2) ? count - 1 - below(&r, count < 3 ? count : 3) : below(&r, count),
             b = below(&r, count);
         int kind = most_adds && below(&r, 3) ? 0 : below(&r, 9);
+        const int one = below(&r, 3), two = below(&r, 3); /* parameters are shared at times */
         tensor *x = made[a], *y = made[b], *z;
         used[a] = 1;
         if (kind <= 2) used[b] = 1;
@@ -64,20 +65,21 @@ static tensor *random_model(graph *g, uint64_t seed)
         case 2: z = scale(g, gate(g, x, y), 0.3); break;
         case 3: z = scale(g, x, 0.6); break;
         case 4: z = gelu(g, x); break;
-        case 5:
-            z = layer_norm(g, x, graph_param(g, spec_of(1, shape + 1), "gamma%d", below(&r, 3)),
-                           graph_param(g, spec_of(1, shape + 1), "beta%d", below(&r, 3)), 0.1);
+        case 5: { /* one after the other: the order of a call's arguments is the compiler's */
+            tensor *beta = graph_param(g, spec_of(1, shape + 1), "beta%d", two);
+            tensor *gamma = graph_param(g, spec_of(1, shape + 1), "gamma%d", one);
+            z = layer_norm(g, x, gamma, beta, 0.1);
             break;
-        case 6:
-            z = linear(g, x,
-                       graph_param(g, spec_of(2, (size_t[]){COLS, COLS}), "w%d", below(&r, 3)),
-                       below(&r, 2) ? graph_param(g, spec_of(1, shape + 1), "b%d", i) : NULL);
+        }
+        case 6: {
+            tensor *bias = below(&r, 2) ? graph_param(g, spec_of(1, shape + 1), "b%d", i) : NULL;
+            z = linear(g, x, graph_param(g, spec_of(2, (size_t[]){COLS, COLS}), "w%d", one), bias);
             break;
+        }
         case 7: z = of_views(g, x, &r); break;
         default:
-            z = linear(g, columns(g, x, (size_t)below(&r, 3), 3),
-                       graph_param(g, spec_of(2, (size_t[]){COLS, 3}), "narrow%d", below(&r, 3)),
-                       NULL);
+            z = linear(g, columns(g, x, (size_t)one, 3),
+                       graph_param(g, spec_of(2, (size_t[]){COLS, 3}), "narrow%d", two), NULL);
         }
         made[count++] = z;
     }

@@ -3,8 +3,10 @@
 #include "core/context.h"
 #include "io/json.h"
 #include "mixers/ssm2d_mixer.h"
+#include "model_case.h"
 #include "models/vit.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -276,12 +278,44 @@ static void test_round_trip(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* No folder of tests/golden-models is forgotten: it is in the list that is run, or its mixer is
+ * refused as one that is not there yet. */
+static void test_golden_models_are_run_or_wait(void **state)
+{
+    (void)state;
+    ssm2d_context *context;
+    ssm2d_error error = {""};
+    int run = 0;
+    DIR *dir = opendir(GOLDEN_MODELS);
+    assert_non_null(dir);
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char path[512];
+        model_config c = {0};
+        int listed = 0;
+        if (strchr(entry->d_name, '.')) continue; /* README.md, . and .. */
+        for (int i = 0; i < MODEL_CASES; i++) listed |= !strcmp(model_cases[i], entry->d_name);
+        snprintf(path, sizeof path, GOLDEN_MODELS "/%.64s/config.json", entry->d_name);
+        ssm2d_status status = model_config_read(context, path, &c, &error);
+        run += listed;
+        if (listed && status) fail_msg("%s", error.line);
+        if (!listed && !status) fail_msg("%s can be run, and is not in model_cases", entry->d_name);
+        if (!listed && !strstr(error.line, "\"mixer.kind\" is")) fail_msg("%s", error.line);
+    }
+    assert_int_equal(run, MODEL_CASES);
+    closedir(dir);
+    ssm2d_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_presets),   cmocka_unit_test(test_mixer),
-        cmocka_unit_test(test_assign),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_set),       cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_round_trip)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden_models_are_run_or_wait),
+                                       cmocka_unit_test(test_presets),
+                                       cmocka_unit_test(test_mixer),
+                                       cmocka_unit_test(test_assign),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_set),
+                                       cmocka_unit_test(test_keys),
+                                       cmocka_unit_test(test_round_trip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

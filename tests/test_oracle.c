@@ -21,7 +21,8 @@ static void kernel_is_a_sum_over_paths(void **state)
         ssm2d_config config = random_config(&r);
         config.norm = (ssm2d_norm)(i % 4);
         config.values = (ssm2d_values)(i / 4 % 3);
-        problem p = problem_make(config, 1, 1 + (size_t)below(&r, 4), 1 + (size_t)below(&r, 5), &r);
+        const size_t cols = 1 + (size_t)below(&r, 5), rows = 1 + (size_t)below(&r, 4);
+        problem p = problem_make(config, 1, rows, cols, &r);
         double *paths = doubles(p.taps), *recursion = doubles(p.taps);
         oracle_kernel(&config, p.params, BY_PATHS, p.rows, p.cols, paths);
         oracle_kernel(&config, p.params, BY_RECURSION, p.rows, p.cols, recursion);
@@ -44,8 +45,8 @@ static void kernel_is_the_recursion(void **state)
     int wrong = 0;
     for (int i = 0; i < KERNEL_CASES; i++) {
         ssm2d_config config = random_config(&r);
-        problem p =
-            problem_make(config, 1, 1 + (size_t)below(&r, 24), 1 + (size_t)below(&r, 24), &r);
+        const size_t cols = 1 + (size_t)below(&r, 24), rows = 1 + (size_t)below(&r, 24);
+        problem p = problem_make(config, 1, rows, cols, &r);
         double *want = doubles(p.taps), *got = doubles(p.taps);
         oracle_kernel(&config, p.params, BY_RECURSION, p.rows, p.cols, want);
         const char *algorithm;
@@ -116,9 +117,11 @@ static void layer_is_the_plain_one(void **state)
     int wrong = 0;
     for (int i = 0; i < LAYER_CASES; i++) {
         ssm2d_config config = random_config(&r);
-        problem p = problem_make(config, batches[below(&r, 5)], 1 + (size_t)below(&r, 10),
-                                 1 + (size_t)below(&r, 10), &r);
-        wrong += check_layer(context, &p, (layout)below(&r, LAYOUTS), (layout)below(&r, LAYOUTS));
+        const size_t cols = 1 + (size_t)below(&r, 10), rows = 1 + (size_t)below(&r, 10),
+                     batch = batches[below(&r, 5)];
+        problem p = problem_make(config, batch, rows, cols, &r);
+        const layout out = (layout)below(&r, LAYOUTS), in = (layout)below(&r, LAYOUTS);
+        wrong += check_layer(context, &p, in, out);
         problem_free(&p);
     }
     ssm2d_context_destroy(context);

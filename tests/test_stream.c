@@ -83,8 +83,9 @@ static void recurrent_is_convolution(void **state)
         config.directions = 1 + i / 12 % 2;
         config.pair = SSM2D_PAIR_COLUMNS;
         config.trunc_rows = config.trunc_cols = 0;
-        problem p = problem_make(config, 1 + (size_t)below(&r, 3), 1 + (size_t)below(&r, 12),
-                                 1 + (size_t)below(&r, 12), &r);
+        const size_t cols = 1 + (size_t)below(&r, 12), rows = 1 + (size_t)below(&r, 12),
+                     batch = 1 + (size_t)below(&r, 3);
+        problem p = problem_make(config, batch, rows, cols, &r);
         wrong += check_stream(context, &p);
         problem_free(&p);
     }

@@ -55,8 +55,9 @@ static void thread_count_changes_nothing(void **state)
             config = ssm2d_config_default();
             config.channels = 77;
         }
-        problem p = problem_make(config, 1 + (size_t)below(&r, 6), 1 + (size_t)below(&r, 20),
-                                 1 + (size_t)below(&r, 20), &r);
+        const size_t cols = 1 + (size_t)below(&r, 20), rows = 1 + (size_t)below(&r, 20),
+                     batch = 1 + (size_t)below(&r, 6);
+        problem p = problem_make(config, batch, rows, cols, &r);
         for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
             for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 answer one = run(contexts[0], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
@@ -158,7 +159,10 @@ static void one_plan_many_threads(void **state)
 static void child_goes_on(void **state)
 {
     (void)state;
-    if (!FORK_IS_TESTED) skip();
+    if (!FORK_IS_TESTED) {
+        print_message("SKIPPED: the thread sanitizer does not follow threads of a forked child\n");
+        skip();
+    }
     const char *algorithm;
     for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
         problem p = middling();

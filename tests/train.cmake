@@ -1,12 +1,14 @@
 # The tests of src/train, and of the commands train, eval and predict.
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
 foreach(name adamw checkpoint metrics train_settings loop loop_interrupted loop_labels loop_trouble
     old_runs)
   add_executable(test_${name} train/test_${name}.c)
-  target_link_libraries(test_${name} PRIVATE ssm2d_train ssm2d_nn ssm2d_data ssm2d_draw ssm2d_io ssm2d_objects PkgConfig::CMOCKA)
+  target_link_libraries(test_${name} PRIVATE
+    ssm2d_train ssm2d_nn ssm2d_data ssm2d_draw ssm2d_io ssm2d_objects test_frame)
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS train TIMEOUT 900
-    ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp:print_suppressions=0")
+    ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
-target_compile_definitions(test_old_runs PRIVATE GOLDEN_RUNS="${CMAKE_CURRENT_SOURCE_DIR}/golden-runs")
+target_compile_definitions(test_old_runs
+  PRIVATE GOLDEN_RUNS="${CMAKE_CURRENT_SOURCE_DIR}/golden-runs")
+set_tests_properties(adamw loop loop_trouble PROPERTIES LABELS "train;threads")

@@ -22,8 +22,8 @@ LAYER_NORM = ["--set", "mixer.layer_norm=true"]
 INIT_AUTHORS = ["--set", "mixer.init=authors"]
 AUTHORS = ["--set", "mixer.assign=authors"]
 DISTINCT = ["--set", "mixer.assign=distinct"]
-# name of the run, mixer, position embedding, assignment of systems, initial values, LayerNorm of the
-# mixer, options
+# name of the run, mixer, position embedding, assignment of systems, initial values, LayerNorm of
+# the mixer, options
 REAL, POLAR = "2-D SSM, real", "2-D SSM, complex"
 ROWS = [("plain", "none", "yes", "", "", "", ["--mixer", "none"]),
         ("ssm-ln", REAL, "yes", "authors", "identity", "yes", AUTHORS + LAYER_NORM),

@@ -16,5 +16,5 @@ from .plot import plot_kernels
 from .safetensors import load_safetensors
 
 __version__ = _lib.ssm2d_version().decode()
-__all__ = ["Config", "Stream", "describe", "forward", "init_params", "kernel", "load_safetensors", "options",
-           "plot_kernels", "scan"]
+__all__ = ["Config", "Stream", "describe", "forward", "init_params", "kernel", "load_safetensors",
+           "options", "plot_kernels", "scan"]

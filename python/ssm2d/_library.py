@@ -1,4 +1,5 @@
-"""The C library, by ctypes: finding it, its structures (include/ssm2d.h), and objects that free what they hold."""
+"""The C library, by ctypes: finding it, its structures (include/ssm2d.h), and objects that free
+what they hold."""
 import ctypes
 import ctypes.util
 import os
@@ -20,14 +21,14 @@ class Sized(ctypes.Structure):
 
 
 class ContextOptions(Sized):
-    _fields_ = [("size", c_size_t), ("threads", c_int), ("cpu", c_char_p), ("allocate", c_void_p), ("release", c_void_p),
-                ("user", c_void_p)]
+    _fields_ = [("size", c_size_t), ("threads", c_int), ("cpu", c_char_p),
+                ("allocate", c_void_p), ("release", c_void_p), ("user", c_void_p)]
 
 
 class PlanOptions(Sized):
-    _fields_ = [("size", c_size_t), ("batch", c_size_t), ("rows", c_size_t), ("cols", c_size_t), ("type", c_int),
-                ("algorithm", c_char_p), ("measure", c_int), ("inference", c_int), ("max_bytes", c_size_t), ("input", Strides),
-                ("output", Strides)]
+    _fields_ = [("size", c_size_t), ("batch", c_size_t), ("rows", c_size_t), ("cols", c_size_t),
+                ("type", c_int), ("algorithm", c_char_p), ("measure", c_int), ("inference", c_int),
+                ("max_bytes", c_size_t), ("input", Strides), ("output", Strides)]
 
 
 class Field(ctypes.Structure):
@@ -39,7 +40,8 @@ class Field(ctypes.Structure):
 
 
 class Param(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("rank", c_int), ("shape", c_size_t * 4), ("offset", c_size_t), ("size", c_size_t),
+    _fields_ = [("name", c_char_p), ("rank", c_int), ("shape", c_size_t * 4), ("offset", c_size_t),
+                ("size", c_size_t),
                 ("decay", c_int), ("system", c_int)]
 
 
@@ -61,7 +63,8 @@ PROTOTYPES = {
     "ssm2d_param_total": (c_size_t, [c_void_p]),
     "ssm2d_params_init": (c_int, [c_void_p, c_int, c_uint64, c_int, c_void_p, POINTER(Error)]),
     "ssm2d_params_check": (c_int, [c_void_p, c_int, c_void_p, POINTER(Error)]),
-    "ssm2d_plan_create": (c_int, [c_void_p, c_void_p, POINTER(PlanOptions), POINTER(c_void_p), POINTER(Error)]),
+    "ssm2d_plan_create": (c_int, [c_void_p, c_void_p, POINTER(PlanOptions), POINTER(c_void_p),
+                                  POINTER(Error)]),
     "ssm2d_plan_destroy": (None, [c_void_p]),
     "ssm2d_plan_algorithm": (c_char_p, [c_void_p]),
     "ssm2d_plan_bytes": (c_size_t, [c_void_p]),
@@ -73,7 +76,8 @@ PROTOTYPES = {
     "ssm2d_apply": (None, [c_void_p] * 4),
     "ssm2d_backward": (None, [c_void_p] * 7),
     "ssm2d_kernel": (None, [c_void_p] * 4),
-    "ssm2d_stream_create": (c_int, [c_void_p, c_void_p, c_size_t, c_size_t, c_int, c_void_p, POINTER(c_void_p),
+    "ssm2d_stream_create": (c_int, [c_void_p, c_void_p, c_size_t, c_size_t, c_int, c_void_p,
+                                    POINTER(c_void_p),
                                     POINTER(Error)]),
     "ssm2d_stream_push": (None, [c_void_p] * 3),
     "ssm2d_stream_reset": (None, [c_void_p]),
@@ -82,18 +86,21 @@ PROTOTYPES = {
 
 HOW_TO_BUILD = """Build it in a clone of the project:
     cmake --preset release -DSSM2D_TOOL=OFF -DSSM2D_TESTS=OFF && cmake --build --preset release
-and set SSM2D_LIBRARY=<clone>/build/release/src/libssm2d.so, or install library and package together:
+and set SSM2D_LIBRARY=<clone>/build/release/src/libssm2d.so, or install library and package
+together:
     pip install <clone>"""
 
 
 def candidates() -> list:
-    """Where the library may be, in the order of preference: SSM2D_LIBRARY, this folder, the system."""
+    """Where the library may be, in the order of preference: SSM2D_LIBRARY, this folder, the
+    system."""
     given = os.environ.get("SSM2D_LIBRARY")
     if given:
         return [given]  # what was asked for, or nothing
     name = "libssm2d.dylib" if sys.platform == "darwin" else "libssm2d.so"
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
-    return [path for path in (own if os.path.exists(own) else None, ctypes.util.find_library("ssm2d"), name) if path]
+    return [path for path in (own if os.path.exists(own) else None,
+                              ctypes.util.find_library("ssm2d"), name) if path]
 
 
 def load() -> ctypes.CDLL:
@@ -105,17 +112,22 @@ def load() -> ctypes.CDLL:
         except OSError as error:
             reasons.append(f"  {path}: {error}")
     else:
-        source = "SSM2D_LIBRARY" if os.environ.get("SSM2D_LIBRARY") else "the package's folder and the system"
-        raise ImportError("\n".join([f"the ssm2d library was not found (looked at {source}):", *reasons, HOW_TO_BUILD]))
+        source = "the package's folder and the system"
+        if os.environ.get("SSM2D_LIBRARY"):
+            source = "SSM2D_LIBRARY"
+        raise ImportError("\n".join([f"the ssm2d library was not found (looked at {source}):",
+                                     *reasons, HOW_TO_BUILD]))
     try:
         for name, (result, arguments) in PROTOTYPES.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
     except AttributeError as error:
-        raise ImportError(f"{path} is not the ssm2d library of this package: {error}\n{HOW_TO_BUILD}") from None
+        raise ImportError(f"{path} is not the ssm2d library of this package: "
+                          f"{error}\n{HOW_TO_BUILD}") from None
     version = library.ssm2d_version().decode()
     if tuple(int(part) for part in version.split(".")[:2]) != API:
-        raise ImportError(f"{path} is ssm2d {version}, but this package is made for {API[0]}.{API[1]}.\n{HOW_TO_BUILD}")
+        raise ImportError(f"{path} is ssm2d {version}, but this package is made for "
+                          f"{API[0]}.{API[1]}.\n{HOW_TO_BUILD}")
     library.path = path
     return library
 
@@ -133,8 +145,9 @@ def check(function, *arguments) -> None:
 
 
 class Handle:
-    """An object of the library. It is destroyed when its owner and everything made from it have released it, in
-    whatever order that happens: the garbage collector finalises the members of a cycle in any order."""
+    """An object of the library. It is destroyed when its owner and everything made from it have
+    released it, in whatever order that happens: the garbage collector finalises the members of a
+    cycle in any order."""
     __slots__ = ("address", "destroy", "parent", "others")
 
     def __init__(self, destroy, parent, create, *arguments):
@@ -198,7 +211,8 @@ class Plan(Owner):
     __slots__ = ("free",)
 
     def __init__(self, context: Context, config, options: PlanOptions):
-        super().__init__(lib.ssm2d_plan_destroy, context.handle, lib.ssm2d_plan_create, context.address, config.address,
+        super().__init__(lib.ssm2d_plan_destroy, context.handle, lib.ssm2d_plan_create,
+                         context.address, config.address,
                          byref(options))
         self.free = []  # append and pop are atomic
 
@@ -222,5 +236,6 @@ class Workspace(Owner):
     __slots__ = ("owner",)
 
     def __init__(self, plan: Plan):
-        super().__init__(lib.ssm2d_workspace_destroy, plan.handle, lib.ssm2d_workspace_create, plan.address)
+        super().__init__(lib.ssm2d_workspace_destroy, plan.handle, lib.ssm2d_workspace_create,
+                         plan.address)
         self.owner = None

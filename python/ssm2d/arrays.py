@@ -30,13 +30,16 @@ def address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def plan(config: Config, batch: int, rows: int, cols: int, type: int, algorithm: str = "auto", inference: bool = True,
-         strides: tuple = (0, 0, 0, 0), out_strides: tuple = (0, 0, 0, 0), threads: int = 0, measure: bool = False,
+def plan(config: Config, batch: int, rows: int, cols: int, type: int, algorithm: str = "auto",
+         inference: bool = True,
+         strides: tuple = (0, 0, 0, 0), out_strides: tuple = (0, 0, 0, 0), threads: int = 0,
+         measure: bool = False,
          max_bytes: int = 0) -> _library.Plan:
     for name, value in (("batch", batch), ("rows", rows), ("cols", cols)):
         if value < 1:
             raise ValueError(f"{name}={value}: use 1 or more")
-    options = PlanOptions(batch=batch, rows=rows, cols=cols, type=type, algorithm=algorithm.encode(), measure=measure,
+    options = PlanOptions(batch=batch, rows=rows, cols=cols, type=type,
+                          algorithm=algorithm.encode(), measure=measure,
                           inference=inference, max_bytes=max_bytes, input=Strides(*strides),
                           output=Strides(*out_strides))
     return _library.Plan(_library.context(threads), config, options)
@@ -61,7 +64,8 @@ def flatten(config: Config, params: Params, dtype) -> np.ndarray:
         flat = np.empty(config.total, dtype)
         unknown = set(params) - {p.name for p in config.params}
         if unknown:
-            raise ValueError(f"params: {', '.join(sorted(unknown))} is not of this layer, which has "
+            raise ValueError(f"params: {', '.join(sorted(unknown))} is not of this layer, which "
+                             f"has "
                              f"{', '.join(p.name for p in config.params)}")
         for p in config.params:
             if p.name not in params:
@@ -73,7 +77,8 @@ def flatten(config: Config, params: Params, dtype) -> np.ndarray:
     else:
         flat = np.ascontiguousarray(params, dtype)
         if flat.shape != (config.total,):
-            raise ValueError(f"params: shape {flat.shape}, expected a mapping by name or {config.total} numbers")
+            raise ValueError(f"params: shape {flat.shape}, expected a mapping by name or "
+                             f"{config.total} numbers")
     check(lib.ssm2d_params_check, config.address, number_type(dtype, "params"), address(flat))
     return flat
 
@@ -87,11 +92,14 @@ def _channels_of(params: Params, options: dict) -> dict:
     return options
 
 
-def kernel(params: Params, rows: int, cols: int, *, dtype=None, threads: int = 0, **options) -> np.ndarray:
-    """The causal kernel of every direction and channel, [directions][channels][rows][cols], without D."""
+def kernel(params: Params, rows: int, cols: int, *, dtype=None, threads: int = 0,
+           **options) -> np.ndarray:
+    """The causal kernel of every direction and channel, [directions][channels][rows][cols], without
+    D."""
     config = Config(**_channels_of(params, options))
     if dtype is None:
-        dtype = np.asarray(next(iter(params.values())) if isinstance(params, Mapping) else params).dtype
+        dtype = np.asarray(next(iter(params.values())) if isinstance(params, Mapping)
+                           else params).dtype
     flat = flatten(config, params, dtype)
     p = plan(config, 1, rows, cols, number_type(dtype, "params"), threads=threads)
     out = np.empty((config.directions, config.channels, rows, cols), dtype)
@@ -100,9 +108,11 @@ def kernel(params: Params, rows: int, cols: int, *, dtype=None, threads: int = 0
     return out
 
 
-def forward(u: np.ndarray, params: Params, *, layout: str = "BHWC", algorithm: str = "auto", threads: int = 0,
+def forward(u: np.ndarray, params: Params, *, layout: str = "BHWC", algorithm: str = "auto",
+            threads: int = 0,
             **options) -> np.ndarray:
-    """The layer's output for u (batch, rows, columns, channels, or as `layout` says), in the same layout and dtype."""
+    """The layer's output for u (batch, rows, columns, channels, or as `layout` says), in the same
+    layout and dtype."""
     axes = order(layout)
     u = np.asarray(u)
     if u.ndim != 4:
@@ -110,42 +120,50 @@ def forward(u: np.ndarray, params: Params, *, layout: str = "BHWC", algorithm: s
     kind = number_type(u.dtype, "u")
     sizes = [u.shape[a] for a in axes]
     if "channels" in options and options["channels"] != sizes[3]:
-        raise ValueError(f"u: {sizes[3]} channels in layout {layout}, but channels={options['channels']}")
+        raise ValueError(f"u: {sizes[3]} channels in layout {layout}, but "
+                         f"channels={options['channels']}")
     config = Config(**dict(options, channels=sizes[3]))
     flat = flatten(config, params, u.dtype)
     if any(s % u.itemsize for s in u.strides) or 0 in u.strides or not u.flags.aligned:
         u = u.copy()
     y = np.empty(u.shape, u.dtype)
     strides = [[a.strides[axis] // a.itemsize for axis in axes] for a in (u, y)]
-    p = plan(config, *sizes[:3], kind, algorithm, strides=strides[0], out_strides=strides[1], threads=threads)
+    p = plan(config, *sizes[:3], kind, algorithm, strides=strides[0], out_strides=strides[1],
+             threads=threads)
     workspace = Workspace(p)
     lib.ssm2d_forward(p.address, workspace.address, address(flat), address(u), address(y))
     return y
 
 
-def scan(u: np.ndarray, params: Params, *, layout: str = "BHWC", threads: int = 0, **options) -> np.ndarray:
+def scan(u: np.ndarray, params: Params, *, layout: str = "BHWC", threads: int = 0,
+         **options) -> np.ndarray:
     """The same as `forward`, by the recurrence over rows instead of a convolution."""
     return forward(u, params, layout=layout, algorithm="scan", threads=threads, **options)
 
 
 class Stream:
-    """The layer as a recurrence that takes a row at a time and keeps one row of state, for directions that look up
+    """The layer as a recurrence that takes a row at a time and keeps one row of state, for
+    directions that look up
     only: `directions=1`, or `directions=2` with `pair="columns"`."""
 
-    def __init__(self, params: Params, batch: int, cols: int, *, dtype=np.float32, threads: int = 0, **options):
+    def __init__(self, params: Params, batch: int, cols: int, *, dtype=np.float32, threads: int = 0,
+                 **options):
         self.config = Config(**_channels_of(params, options))
         self.dtype = np.dtype(dtype)
         flat = flatten(self.config, params, self.dtype)
         context = _library.context(threads)
-        self.stream = _library.Owner(lib.ssm2d_stream_destroy, context.handle, lib.ssm2d_stream_create, context.address,
-                                     self.config.address, batch, cols, number_type(dtype, "dtype"), address(flat))
+        self.stream = _library.Owner(lib.ssm2d_stream_destroy, context.handle,
+                                     lib.ssm2d_stream_create, context.address,
+                                     self.config.address, batch, cols, number_type(dtype, "dtype"),
+                                     address(flat))
         self.shape = (batch, cols, self.config.channels)
 
     def push(self, u: np.ndarray) -> np.ndarray:
         """The output for the next row, (batch, columns, channels)."""
         u = np.ascontiguousarray(u, self.dtype)
         if u.shape != self.shape:
-            raise ValueError(f"u: shape {u.shape}, expected a row of {self.shape} (batch, columns, channels)")
+            raise ValueError(f"u: shape {u.shape}, expected a row of {self.shape} (batch, columns, "
+                             f"channels)")
         y = np.empty_like(u)
         lib.ssm2d_stream_push(self.stream.address, address(u), address(y))
         return y

@@ -1,4 +1,5 @@
-"""What a layer can be set to, and which parameters it then has. Both are the library's own tables, read from it."""
+"""What a layer can be set to, and which parameters it then has. Both are the library's own tables,
+read from it."""
 import ctypes
 from collections import namedtuple
 from types import MappingProxyType
@@ -66,7 +67,8 @@ def _number(option: Option, value) -> int:
     if option.choices:
         if value in option.choices:
             return option.choices.index(value) + option.minimum
-        raise ValueError(f"{option.name}={value!r}: use one of {', '.join(map(repr, option.choices))}")
+        raise ValueError(f"{option.name}={value!r}: use one of "
+                         f"{', '.join(map(repr, option.choices))}")
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{option.name}={value!r}: use a whole number")
     number = value.__index__()
@@ -76,8 +78,9 @@ def _number(option: Option, value) -> int:
 
 
 class Config:
-    """A layer's options. Besides the library's own (see `ssm2d.options`), two short forms: `complex` (False, True for
-    polar, "polar", "cartesian") for `values`, and `trunc` (n or (rows, columns)) for `trunc_rows` and `trunc_cols`."""
+    """A layer's options. Besides the library's own (see `ssm2d.options`), two short forms:
+    `complex` (False, True for polar, "polar", "cartesian") for `values`, and `trunc` (n or (rows,
+    columns)) for `trunc_rows` and `trunc_cols`."""
 
     def __init__(self, **given):
         if "complex" in given:
@@ -90,12 +93,14 @@ class Config:
         if "trunc" in given:
             short = given.pop("trunc")
             try:
-                given["trunc_rows"], given["trunc_cols"] = short if isinstance(short, (tuple, list)) else (short, short)
+                pair = short if isinstance(short, (tuple, list)) else (short, short)
+                given["trunc_rows"], given["trunc_cols"] = pair
             except ValueError:
                 raise ValueError(f"trunc={short!r}: use a number or (rows, columns)") from None
         for name in given:
             if name not in options:
-                raise TypeError(f"{name}={given[name]!r}: there is no such option; there are {', '.join(options)}")
+                raise TypeError(f"{name}={given[name]!r}: there is no such option; there are "
+                                f"{', '.join(options)}")
         if "channels" not in given:
             raise TypeError("channels: must be given")
         self._buffer = (ctypes.c_char * _size)()
@@ -135,7 +140,8 @@ class Config:
         return hash(self.key)
 
     def __repr__(self):
-        changed = [f"{n}={v!r}" for n, v in self.settings.items() if n == "channels" or v != options[n].default]
+        changed = [f"{n}={v!r}" for n, v in self.settings.items()
+                   if n == "channels" or v != options[n].default]
         return f"Config({', '.join(changed)})"
 
     @property
@@ -148,8 +154,8 @@ class Config:
 
     @property
     def first_systems(self) -> tuple:
-        """For each direction that has systems of its own (one when they share them): channel h uses system first + h,
-        modulo the number of systems."""
+        """For each direction that has systems of its own (one when they share them): channel h uses
+        system first + h, modulo the number of systems."""
         if self.share_directions:
             return (0,)
         step = self.n_ssm if self.assign == "distinct" else self.channels

@@ -15,9 +15,10 @@ def two_sided(kernel: np.ndarray, config) -> np.ndarray:
 
 
 def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
-    """Draws the kernels of an SSM2d, or of every SSM2d in a model: a line of pictures for each layer, one for each
-    channel (`channels`: how many, or a list of which). All directions are in one picture; no shift is in the middle;
-    red adds, blue subtracts. Returns the matplotlib figure, and writes it to `path` if given."""
+    """Draws the kernels of an SSM2d, or of every SSM2d in a model: a line of pictures for each
+    layer, one for each channel (`channels`: how many, or a list of which). All directions are in
+    one picture; no shift is in the middle; red adds, blue subtracts. Returns the matplotlib figure,
+    and writes it to `path` if given."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -29,13 +30,15 @@ def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
         raise ValueError(f"module={type(module).__name__}: there is no SSM2d in it")
     if isinstance(channels, int):
         channels = range(min(channels, min(m.channels for _, m in layers)))
-    figure = Figure(figsize=(1.1 * len(channels) + 0.6, 1.25 * len(layers) + 0.3), layout="constrained")
+    figure = Figure(figsize=(1.1 * len(channels) + 0.6, 1.25 * len(layers) + 0.3),
+                    layout="constrained")
     axes = figure.subplots(len(layers), len(channels), squeeze=False)
     for line, (name, layer) in zip(axes, layers):
         pictures = two_sided(layer.kernel(rows, cols).detach().cpu().numpy(), layer.config)
         for ax, channel in zip(line, channels):
             largest = np.abs(pictures[channel]).max() or 1
-            ax.imshow(pictures[channel], cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest",
+            ax.imshow(pictures[channel], cmap="RdBu_r", vmin=-largest, vmax=largest,
+                      interpolation="nearest",
                       extent=(-cols + 0.5, cols - 0.5, rows - 0.5, -rows + 0.5))
             ax.set_xticks([])
             ax.set_yticks([])

@@ -1,11 +1,13 @@
-"""Reads safetensors files, which `ssm2d train` writes: a length, a JSON header, the arrays. Needs NumPy only."""
+"""Reads safetensors files, which `ssm2d train` writes: a length, a JSON header, the arrays. Needs
+NumPy only."""
 import json
 import os
 import struct
 
 import numpy as np
 
-TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1",
+TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4",
+         "I16": "<i2", "I8": "i1",
          "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?"}
 MAX_HEADER = 100_000_000
 MAX_RANK = 32
@@ -40,12 +42,14 @@ def _entry(name: str, entry, available: int) -> tuple:
     for side in shape:
         size *= side  # a Python number: cannot overflow
     if size != end - begin:
-        raise ValueError(f"{name}: {kind} of shape {shape} is {size} bytes, but data_offsets are {offsets}")
+        raise ValueError(f"{name}: {kind} of shape {shape} is {size} bytes, but data_offsets are "
+                         f"{offsets}")
     return begin, end, kind, shape
 
 
 def load_safetensors(path) -> dict:
-    """The arrays of a file by name; BF16 becomes float32. ValueError, naming the file, for one that is not sound."""
+    """The arrays of a file by name; BF16 becomes float32. ValueError, naming the file, for one that
+    is not sound."""
     path = os.fspath(path)
     with open(path, "rb") as file:
         length = os.fstat(file.fileno()).st_size

@@ -22,8 +22,8 @@ except ImportError:
 
 
 def options_of(case: dict) -> dict:
-    """Options of the layer from a golden case, or from the mixer of a model: those that are spelt as the library's, and
-    the golden cases' own keys."""
+    """Options of the layer from a golden case, or from the mixer of a model: those that are spelt
+    as the library's, and the golden cases' own keys."""
     options = {name: case[name] for name in ssm2d.options if name in case and name != "channels"}
     if "normalize" in case:
         options["layer_norm"] = case["normalize"]
@@ -35,7 +35,8 @@ def options_of(case: dict) -> dict:
 
 
 def golden_cases():
-    """(name, case, options, arrays by name) of every case of the layer; the skip weight is D, as in the library."""
+    """(name, case, options, arrays by name) of every case of the layer; the skip weight is D, as in
+    the library."""
     for folder in sorted(GOLDEN.iterdir()) if GOLDEN.is_dir() else []:
         if not (folder / "case.json").exists():
             continue

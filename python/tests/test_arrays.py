@@ -16,23 +16,27 @@ from tests.support import GOLDEN, ROOT, error, golden_cases
 
 class Library(unittest.TestCase):
     def run_python(self, code: str, **environment) -> subprocess.CompletedProcess:
-        return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True,
+        return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment},
+                              capture_output=True,
                               text=True)
 
     def test_missing_library_says_how_to_build_it(self):
         done = self.run_python("import ssm2d", SSM2D_LIBRARY="/nowhere/libssm2d.so")
         self.assertNotEqual(done.returncode, 0)
-        for part in ("ImportError", "/nowhere/libssm2d.so", "cmake --build", "pip install", "SSM2D_LIBRARY"):
+        for part in ("ImportError", "/nowhere/libssm2d.so", "cmake --build", "pip install",
+                     "SSM2D_LIBRARY"):
             self.assertIn(part, done.stderr)
 
     def test_another_library_is_refused(self):
         with tempfile.NamedTemporaryFile(suffix=".so") as file:
             file.write(b"not a library")
             file.flush()
-            self.assertIn("cmake --build", self.run_python("import ssm2d", SSM2D_LIBRARY=file.name).stderr)
+            self.assertIn("cmake --build", self.run_python("import ssm2d",
+                                                           SSM2D_LIBRARY=file.name).stderr)
         import ctypes.util
         libm = ctypes.util.find_library("m")
-        self.assertIn("is not the ssm2d library", self.run_python("import ssm2d", SSM2D_LIBRARY=libm).stderr)
+        self.assertIn("is not the ssm2d library",
+                      self.run_python("import ssm2d", SSM2D_LIBRARY=libm).stderr)
 
     def test_numpy_part_does_not_need_torch(self):
         code = "import sys; sys.modules['torch'] = None; import ssm2d; print(ssm2d.__version__)"
@@ -55,7 +59,8 @@ class Library(unittest.TestCase):
         destroyed = []
         for handle, name in zip(handles, ("context", "plan")):
             real = handle.destroy
-            handle.destroy = lambda address, real=real, name=name: (destroyed.append(name), real(address))
+            handle.destroy = lambda address, real=real, name=name: (destroyed.append(name),
+                                                                    real(address))
         context.__del__()
         plan.__del__()
         context.handle = plan.handle = None
@@ -78,13 +83,16 @@ class Options(unittest.TestCase):
 
     def test_errors_name_the_option_and_the_value(self):
         for wrong, kind, parts in (
-                (dict(d_state=0), ValueError, ("d_state=0", "1 to")), (dict(d_state=2.5), TypeError, ("d_state=2.5",)),
+                (dict(d_state=0), ValueError, ("d_state=0", "1 to")),
+                (dict(d_state=2.5), TypeError, ("d_state=2.5",)),
                 (dict(directions=3), ValueError, ("directions=3", "1, 2 or 4")),
                 (dict(norm="big"), ValueError, ("norm='big'", "relaxed")),
-                (dict(skip=1), TypeError, ("skip=1",)), (dict(complex="round"), ValueError, ("complex='round'",)),
+                (dict(skip=1), TypeError, ("skip=1",)),
+                (dict(complex="round"), ValueError, ("complex='round'",)),
                 (dict(complex=True, values="polar"), ValueError, ("complex",)),
                 (dict(trunc=(1, 2, 3)), ValueError, ("trunc",)),
-                (dict(states=4), TypeError, ("states=4", "d_state")), (dict(channels=0), ValueError, ("channels=0",))):
+                (dict(states=4), TypeError, ("states=4", "d_state")),
+                (dict(channels=0), ValueError, ("channels=0",))):
             with self.assertRaises(kind, msg=wrong) as caught:
                 ssm2d.Config(**{"channels": 4, **wrong})
             for part in parts:
@@ -104,7 +112,8 @@ class Options(unittest.TestCase):
         self.assertEqual(hash(again), hash(config))
         self.assertEqual((again.trunc_rows, again.trunc_cols, again.values), (2, 3, "polar"))
         self.assertNotEqual(config, ssm2d.Config(channels=6))
-        self.assertEqual(repr(ssm2d.Config(channels=2, norm="half")), "Config(channels=2, norm='half')")
+        self.assertEqual(repr(ssm2d.Config(channels=2, norm="half")),
+                         "Config(channels=2, norm='half')")
 
 
 class Arrays(unittest.TestCase):
@@ -130,7 +139,8 @@ class Arrays(unittest.TestCase):
         first = ssm2d.forward(self.u.transpose(0, 3, 1, 2), self.params, layout="BCHW")
         self.assertLess(error(first.transpose(0, 2, 3, 1), y), 1e-13)
         mirrored = ssm2d.forward(self.u[:, ::-1, ::-1], self.params)
-        self.assertLess(error(mirrored, ssm2d.forward(self.u[:, ::-1, ::-1].copy(), self.params)), 1e-14)
+        self.assertLess(error(mirrored, ssm2d.forward(self.u[:, ::-1, ::-1].copy(), self.params)),
+                        1e-14)
         same = np.broadcast_to(self.u[:1], self.u.shape)
         self.assertLess(error(ssm2d.forward(same, self.params)[1:], y[:1]), 1e-14)
         single = ssm2d.forward(self.u.astype(np.float32), self.params, threads=1)
@@ -144,14 +154,17 @@ class Arrays(unittest.TestCase):
         unit[0, 0, 0] = 1
         k = ssm2d.kernel(params, 5, 4, channels=6, **options)
         self.assertEqual(k.shape, (1, 6, 5, 4))
-        self.assertLess(error(ssm2d.forward(unit, params, **options)[0].transpose(2, 0, 1), k[0]), 1e-13)
+        self.assertLess(error(ssm2d.forward(unit, params, **options)[0].transpose(2, 0, 1), k[0]),
+                        1e-13)
 
     def test_flat_parameters(self):
         flat = np.concatenate([p.ravel() for p in self.params.values()])
-        np.testing.assert_array_equal(ssm2d.forward(self.u, flat), ssm2d.forward(self.u, self.params))
+        np.testing.assert_array_equal(ssm2d.forward(self.u, flat),
+                                      ssm2d.forward(self.u, self.params))
 
     def test_stream_equals_scan(self):
-        for options in (dict(directions=1), dict(directions=2, pair="columns", norm="half", complex=True)):
+        for options in (dict(directions=1), dict(directions=2, pair="columns", norm="half",
+                                                 complex=True)):
             params = ssm2d.init_params(channels=6, dtype=np.float64, **options)
             stream = ssm2d.Stream(params, 2, 4, dtype=np.float64, **options)
             want = ssm2d.scan(self.u, params, **options)
@@ -167,15 +180,21 @@ class Arrays(unittest.TestCase):
     def test_errors_name_the_argument(self):
         for call, kind, part in (
                 (lambda: ssm2d.forward(self.u[0], self.params), ValueError, "u: shape"),
-                (lambda: ssm2d.forward(self.u.astype(int), self.params), TypeError, "u: dtype int64"),
-                (lambda: ssm2d.forward(self.u, self.params, layout="HWC"), ValueError, "layout='HWC'"),
+                (lambda: ssm2d.forward(self.u.astype(int), self.params), TypeError,
+                 "u: dtype int64"),
+                (lambda: ssm2d.forward(self.u, self.params, layout="HWC"), ValueError,
+                 "layout='HWC'"),
                 (lambda: ssm2d.forward(self.u, self.params, channels=5), ValueError, "channels=5"),
                 (lambda: ssm2d.forward(self.u, {**self.params, "E": 1}), ValueError, "params: E"),
-                (lambda: ssm2d.forward(self.u, {"A": self.params["A"]}), ValueError, "params: B is missing"),
-                (lambda: ssm2d.forward(self.u, {**self.params, "D": np.ones(5)}), ValueError, "'D'"),
+                (lambda: ssm2d.forward(self.u, {"A": self.params["A"]}), ValueError,
+                 "params: B is missing"),
+                (lambda: ssm2d.forward(self.u, {**self.params, "D": np.ones(5)}), ValueError,
+                 "'D'"),
                 (lambda: ssm2d.forward(self.u, np.ones(7)), ValueError, "params: shape"),
-                (lambda: ssm2d.forward(self.u, {**self.params, "D": self.params["D"] * np.nan}), ValueError, "D[0]"),
-                (lambda: ssm2d.forward(self.u, self.params, algorithm="magic"), ValueError, "algorithm=magic"),
+                (lambda: ssm2d.forward(self.u, {**self.params, "D": self.params["D"] * np.nan}),
+                 ValueError, "D[0]"),
+                (lambda: ssm2d.forward(self.u, self.params, algorithm="magic"), ValueError,
+                 "algorithm=magic"),
                 (lambda: ssm2d.scan(self.u, self.params, trunc=2), ValueError, "trunc"),
                 (lambda: ssm2d.forward(self.u[:0], self.params), ValueError, "batch=0"),
                 (lambda: ssm2d.kernel(self.params, -1, 4), ValueError, "rows=-1")):
@@ -193,9 +212,11 @@ class Arrays(unittest.TestCase):
                     k = ssm2d.kernel(params, case["L1"], case["L2"], dtype=dtype, **options)
                     self.assertLess(error(k, arrays["K"]), most)
                     u = arrays["u"].astype(dtype)
-                    self.assertLess(error(ssm2d.forward(u, params, layout="BCHW", **options), arrays["y"]), most)
+                    self.assertLess(error(ssm2d.forward(u, params, layout="BCHW", **options),
+                                          arrays["y"]), most)
                     if not case["trunc"]:
-                        self.assertLess(error(ssm2d.scan(u, params, layout="BCHW", **options), arrays["y"]), most)
+                        self.assertLess(error(ssm2d.scan(u, params, layout="BCHW", **options),
+                                              arrays["y"]), most)
             count += 1
         self.assertGreater(count, 20)
 

@@ -1,4 +1,5 @@
-"""`pip install` of this clone into a fresh environment, without network; the package then brings its own library."""
+"""`pip install` of this clone into a fresh environment, without network; the package then brings
+its own library."""
 import importlib.util
 import os
 import pathlib
@@ -35,7 +36,8 @@ def have(*modules) -> bool:
 
 @unittest.skipIf(os.environ.get("SSM2D_SKIP_INSTALL"), "SSM2D_SKIP_INSTALL is set")
 @unittest.skipUnless(shutil.which("cmake") and have("venv", "pip", "setuptools", "wheel"),
-                     "cmake, python3-venv, python3-pip, python3-setuptools or python3-wheel is not installed")
+                     "cmake, python3-venv, python3-pip, python3-setuptools or python3-wheel is not "
+                     "installed")
 class Install(unittest.TestCase):
     def test_pip_install(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -47,13 +49,17 @@ class Install(unittest.TestCase):
                 shutil.copytree(ROOT / name, clone / name,
                                 ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info"))
             environment = pathlib.Path(folder) / "environment"
-            clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SSM2D_LIBRARY")}
+            clean = {k: v for k, v in os.environ.items()
+                     if k not in ("PYTHONPATH", "SSM2D_LIBRARY")}
             python = str(environment / "bin" / "python")
-            for command in ([sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", str(environment)],
-                            [python, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps",
+            for command in ([sys.executable, "-m", "venv", "--system-site-packages",
+                             "--without-pip", str(environment)],
+                            [python, "-m", "pip", "install", "--no-build-isolation", "--no-index",
+                             "--no-deps",
                              str(clone)],
                             [python, "-c", CHECK.format(environment=str(environment))]):
-                done = subprocess.run(command, env=clean, cwd=folder, capture_output=True, text=True)
+                done = subprocess.run(command, env=clean, cwd=folder, capture_output=True,
+                                      text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             header = (ROOT / "include" / "ssm2d.h").read_text()
             self.assertIn(f'#define SSM2D_VERSION "{done.stdout.strip()}"', header)

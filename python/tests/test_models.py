@@ -61,7 +61,8 @@ class Models(unittest.TestCase):
         self.assertEqual(count(model) - before, 12 * (8 * 8 * 16 + 768))
         self.assertEqual({n for n in model.state_dict() if ".mixer." not in n}, names)
         self.assertIn("encoder.layers.encoder_layer_11.mixer.A", model.state_dict())
-        nn.init.normal_(model.heads.head.weight)  # torchvision starts with zeros, and so with zero gradients
+        # torchvision starts with zeros, and so with zero gradients
+        nn.init.normal_(model.heads.head.weight)
         model(torch.randn(1, 3, 64, 64)).sum().backward()
         for name, p in model.named_parameters():
             if ".mixer." in name:
@@ -74,7 +75,8 @@ class Models(unittest.TestCase):
         add_mixers(model, directions=4, d_state=8, complex=True)
         widths = [96] * 2 + [192] * 2 + [384] * 6 + [768] * 2
         self.assertEqual(count(model) - before, sum(16 * 32 * 8 + w for w in widths))
-        self.assertEqual(sorted(m.channels for m in model.modules() if isinstance(m, SSM2d)), widths)
+        self.assertEqual(sorted(m.channels for m in model.modules() if isinstance(m, SSM2d)),
+                         widths)
         model(torch.randn(1, 3, 64, 96)).sum().backward()
         for name, p in model.named_parameters():
             if ".mixer." in name and "angle" not in name:
@@ -90,7 +92,8 @@ class Models(unittest.TestCase):
         block = next(m for m in model.modules() if isinstance(m, block_of))
         seen = []
         x = torch.randn(2, 17, 16)
-        plain = nn.functional.layer_norm(x, (16,), block.ln_1.weight, block.ln_1.bias, block.ln_1.eps)
+        plain = nn.functional.layer_norm(x, (16,), block.ln_1.weight, block.ln_1.bias,
+                                         block.ln_1.eps)
         mixed = block.ln_1(x)
         self.assertTrue(torch.equal(mixed[:, 0], plain[:, 0]))
         want = block.mixer(plain[:, 1:].reshape(2, 4, 4, 16).contiguous()).flatten(1, 2)
@@ -108,9 +111,10 @@ class Models(unittest.TestCase):
             first = model.blocks[0].norm1(x)[:, 2:].unflatten(1, (3, 5))
             bare = nn.functional.layer_norm(x, (8,))
         self.assertTrue(torch.equal(model.blocks[0].norm1(x)[:, :2], bare[:, :2]))
-        self.assertLess(error(first.numpy(), model.blocks[0].mixer(bare[:, 2:].unflatten(1, (3, 5))).detach().numpy()),
-                        1e-6)
-        self.assertEqual(model(torch.randn(2, 18, 8)).shape, (2, 18, 8))  # another resolution, a square
+        mixed = model.blocks[0].mixer(bare[:, 2:].unflatten(1, (3, 5)))
+        self.assertLess(error(first.numpy(), mixed.detach().numpy()), 1e-6)
+        # another resolution, a square
+        self.assertEqual(model(torch.randn(2, 18, 8)).shape, (2, 18, 8))
         with self.assertRaisesRegex(ValueError, "15 patch tokens|13 patch tokens"):
             model(torch.randn(2, 15, 8))
         swin = add_mixers(nn.Sequential(Block(8, (2, 6)), Block(16, (3, 3))))

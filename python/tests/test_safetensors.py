@@ -35,7 +35,8 @@ class Safetensors(unittest.TestCase):
         self.path = os.path.join(folder.name, "file.safetensors")
 
     def test_round_trip(self):
-        arrays = {"a.b": np.arange(6, dtype="f4").reshape(2, 3), "c": np.array(1.5), "empty": np.zeros((0, 4), "f4"),
+        arrays = {"a.b": np.arange(6, dtype="f4").reshape(2, 3), "c": np.array(1.5),
+                  "empty": np.zeros((0, 4), "f4"),
                   "n": np.arange(3)}
         write(self.path, *pack(arrays))
         found = ssm2d.load_safetensors(self.path)
@@ -48,16 +49,20 @@ class Safetensors(unittest.TestCase):
     def test_bfloat16(self):
         values = np.array([1, -2.5, 3e38], "f4")
         short = (values.view("u4") >> 16).astype("<u2")
-        write(self.path, {"x": {"dtype": "BF16", "shape": [3], "data_offsets": [0, 6]}}, short.tobytes())
+        write(self.path, {"x": {"dtype": "BF16", "shape": [3], "data_offsets": [0, 6]}},
+              short.tobytes())
         np.testing.assert_allclose(ssm2d.load_safetensors(self.path)["x"], values, rtol=1e-2)
 
     def test_hostile(self):
         good = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
         for what, header, data, length in (
-                ("header of", b"{}", b"", 1 << 62), ("header of", b"{}", b"", 3), ("not JSON", b"{", b"", None),
+                ("header of", b"{}", b"", 1 << 62), ("header of", b"{}", b"", 3),
+                ("not JSON", b"{", b"", None),
                 ("not JSON", b"\xff\xfe", b"", None), ("not JSON", b"[" * 100000, b"", None),
-                ("not a JSON object", b"[]", b"", None), ("comes twice", b'{"a": {}, "a": {}}', b"", None),
-                ("not an object", {"a": 3}, b"", None), ("dtype", {"a": {**good, "dtype": "F33"}}, bytes(8), None),
+                ("not a JSON object", b"[]", b"", None),
+                ("comes twice", b'{"a": {}, "a": {}}', b"", None),
+                ("not an object", {"a": 3}, b"", None),
+                ("dtype", {"a": {**good, "dtype": "F33"}}, bytes(8), None),
                 ("dtype", {"a": {**good, "dtype": ["F32"]}}, bytes(8), None),
                 ("shape", {"a": {**good, "shape": [-2]}}, bytes(8), None),
                 ("shape", {"a": {**good, "shape": 2}}, bytes(8), None),

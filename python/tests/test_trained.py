@@ -1,4 +1,5 @@
-"""What `ssm2d train` writes, in PyTorch: the same model, built around SSM2d, gives the logits of `ssm2d run`."""
+"""What `ssm2d train` writes, in PyTorch: the same model, built around SSM2d, gives the logits of
+`ssm2d run`."""
 import json
 import os
 import pathlib
@@ -23,13 +24,17 @@ TOOL = pathlib.Path(os.environ.get("SSM2D_LIBRARY", "")).resolve().parents[1] / 
 
 def write_idx(folder: pathlib.Path, split: str, count: int, rng) -> None:
     labels = np.arange(count, dtype=np.uint8) % 4
-    images = rng.integers(0, 130, (count, 8, 12), dtype=np.uint8) + (60 * (labels == 2)).astype(np.uint8)[:, None, None]
-    (folder / f"{split}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, *images.shape) + images.tobytes())
-    (folder / f"{split}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count) + labels.tobytes())
+    images = rng.integers(0, 130, (count, 8, 12),
+                          dtype=np.uint8) + (60 * (labels == 2)).astype(np.uint8)[:, None, None]
+    (folder / f"{split}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, *images.shape)
+                                                        + images.tobytes())
+    (folder / f"{split}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count)
+                                                        + labels.tobytes())
 
 
 def vit(x, w: dict, mixers: list, *, patch: int, heads: int, eps: float) -> "torch.Tensor":
-    """A vision transformer from arrays with timm's names; mixers stand after the first norm, on patch tokens."""
+    """A vision transformer from arrays with timm's names; mixers stand after the first norm, on
+    patch tokens."""
     x = F.conv2d(x, w["patch_embed.proj.weight"], w["patch_embed.proj.bias"], stride=patch)
     rows, cols = x.shape[2:]
     x = x.flatten(2).transpose(1, 2)
@@ -37,14 +42,16 @@ def vit(x, w: dict, mixers: list, *, patch: int, heads: int, eps: float) -> "tor
     x = torch.cat([w["cls_token"].expand(batch, 1, dim), x], 1) + w["pos_embed"]
     for i, mixer in enumerate(mixers):
         def norm(name, x):
-            return F.layer_norm(x, (dim,), w[f"blocks.{i}.{name}.weight"], w[f"blocks.{i}.{name}.bias"], eps)
+            return F.layer_norm(x, (dim,), w[f"blocks.{i}.{name}.weight"],
+                                w[f"blocks.{i}.{name}.bias"], eps)
 
         def linear(name, x):
             return F.linear(x, w[f"blocks.{i}.{name}.weight"], w.get(f"blocks.{i}.{name}.bias"))
 
         y = norm("norm1", x)
         grid = mixer(y[:, 1:].reshape(batch, rows, cols, dim)).reshape(batch, rows * cols, dim)
-        qkv = linear("attn.qkv", torch.cat([y[:, :1], grid], 1)).view(batch, -1, 3, heads, dim // heads)
+        qkv = linear("attn.qkv", torch.cat([y[:, :1], grid], 1)).view(batch, -1, 3, heads,
+                                                                      dim // heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
         y = (q @ k.transpose(-2, -1) * (dim // heads) ** -0.5).softmax(-1) @ v
         x = x + linear("attn.proj", y.transpose(1, 2).reshape(x.shape))
@@ -61,7 +68,8 @@ class Trained(unittest.TestCase):
         rng = np.random.default_rng(0)
         write_idx(data, "train", 64, rng)
         write_idx(data, "t10k", 16, rng)
-        self.tool("train", "--data", data, "--epochs", "2", "--batch", "16", "--lr", "0.01", "--set", "dim=24", "--set",
+        self.tool("train", "--data", data, "--epochs", "2", "--batch", "16", "--lr", "0.01",
+                  "--set", "dim=24", "--set",
                   "depth=2", "--set", "heads=3", *options, "--out", run)
         return run
 
@@ -70,7 +78,8 @@ class Trained(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_logits(self):
-        for options in ([], ["--set", "mixer.complex=true", "--set", "mixer.layer_norm=true"], ["--set", "mixer.directions=2"]):
+        for options in ([], ["--set", "mixer.complex=true", "--set", "mixer.layer_norm=true"],
+                        ["--set", "mixer.directions=2"]):
             with self.subTest(options=options), tempfile.TemporaryDirectory() as name:
                 run = self.train(pathlib.Path(name), *options)
                 config = json.loads((run / "config.json").read_text())
@@ -78,13 +87,16 @@ class Trained(unittest.TestCase):
                 mixers = [SSM2d(config["dim"], **options_of(config["mixer"]))
                           .load_mixer(run / "model.safetensors", f"blocks.{i}")
                           for i in range(config["depth"])]
-                x = np.random.default_rng(1).standard_normal((3, config["channels"], *config["image"])).astype(np.float32)
+                x = np.random.default_rng(1).standard_normal((3, config["channels"],
+                                                              *config["image"])).astype(np.float32)
                 np.save(run / "x.npy", x)
-                self.tool("run", "--config", run / "config.json", "--weights", run / "model.safetensors", "--input",
+                self.tool("run", "--config", run / "config.json", "--weights",
+                          run / "model.safetensors", "--input",
                           run / "x.npy", "--out", run / "logits.npy")
                 weights = {key: torch.from_numpy(value) for key, value in arrays.items()}
                 with torch.no_grad():
-                    logits = vit(torch.from_numpy(x), weights, mixers, patch=config["patch"], heads=config["heads"],
+                    logits = vit(torch.from_numpy(x), weights, mixers, patch=config["patch"],
+                                 heads=config["heads"],
                                  eps=config["norm_eps"])
                 self.assertLess(error(logits.numpy(), np.load(run / "logits.npy")), 1e-5)
 

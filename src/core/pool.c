@@ -10,6 +10,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define relax() _mm_pause()
+#elif defined(__aarch64__)
+#define relax() __asm__ volatile("yield" ::: "memory")
 #else
 #define relax() ((void)0)
 #endif

@@ -6,6 +6,12 @@
 
 #include <stdio.h>
 
+/* Said here once for all that goes through these functions: .npy, safetensors and so weights and
+ * checkpoints. Formats that are big-endian (IDX) are put together byte by byte. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "arrays are read and written as they lie in memory, which has to be little-endian"
+#endif
+
 /* Opens path for reading, in binary; the caller closes *stream. A folder is refused here rather
  * than by the first read. */
 ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error);

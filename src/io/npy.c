@@ -8,10 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "arrays are read and written as they lie in memory, which has to be little-endian"
-#endif
-
 static const char magic[] = "\x93NUMPY";
 enum { MAGIC = 6, MAX_HEADER = 1 << 16 };
 

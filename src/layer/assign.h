@@ -20,7 +20,7 @@ static inline int assign_first(const ssm2d_config *c, int r)
 /* The row of C of channel 0; channel h has the h-th after it, modulo the number of rows. */
 static inline int assign_first_c_row(const ssm2d_config *c, int r)
 {
-    if (!c->c_per_channel) return assign_first(c, r) % config_c_rows(c);
+    if (!c->c_per_channel) return assign_first(c, r);
     return c->share_directions ? 0 : r * c->channels;
 }
 
@@ -39,12 +39,19 @@ static inline int c_row_of(const ssm2d_config *c, int r, int h)
 static inline int channel_of_c_row(const ssm2d_config *c, int r, int row)
 {
     const int rows = config_c_rows(c);
-    return (row - assign_first_c_row(c, r) + rows) % rows;
+    return (row + rows - assign_first_c_row(c, r) % rows) % rows;
+}
+
+/* The same for system_of: the next channels are config_systems apart. */
+static inline int channel_of_system(const ssm2d_config *c, int r, int system)
+{
+    const int K = config_systems(c);
+    return (system + K - assign_first(c, r) % K) % K;
 }
 
 /* Rows of C that go with system k, in ascending order, are visited by
  *     for (size_t c = first_c_row(config, k); c < c_rows; c = next_c_row(config, k, c))
- * The row at or after `from`; config_c_rows when there is none. */
+ * c_row_from is the first one at or after `from`; past the last row there are none. */
 static inline size_t c_row_from(const ssm2d_config *c, size_t k, size_t from)
 {
     const size_t rows = (size_t)config_c_rows(c), K = (size_t)config_systems(c);
@@ -58,9 +65,17 @@ static inline size_t c_row_from(const ssm2d_config *c, size_t k, size_t from)
     return rows;
 }
 
-static inline size_t first_c_row(const ssm2d_config *c, size_t k) { return c_row_from(c, k, 0); }
+static inline size_t first_c_row(const ssm2d_config *c, size_t k)
+{
+    return c->c_per_channel ? c_row_from(c, k, 0) : k;
+}
+
 static inline size_t next_c_row(const ssm2d_config *c, size_t k, size_t row)
 {
+    if (!c->c_per_channel) return SIZE_MAX;
+    /* Where rows and systems are both counted by r*H + h, a system's rows are K apart. */
+    if (c->assign == SSM2D_ASSIGN_AUTHORS || c->share_directions)
+        return row + (size_t)config_systems(c);
     return c_row_from(c, k, row + 1);
 }
 

@@ -87,16 +87,6 @@ ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error)
     return config_read(&full, config, error);
 }
 
-int config_systems(const ssm2d_config *c)
-{
-    return c->share_directions ? c->n_ssm : c->directions * c->n_ssm;
-}
-
-int config_c_rows(const ssm2d_config *c)
-{
-    return (c->share_directions ? 1 : c->directions) * (c->c_per_channel ? c->channels : c->n_ssm);
-}
-
 flip config_flip(const ssm2d_config *c, int r)
 {
     static const flip four[] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};

@@ -12,8 +12,16 @@ extern const ssm2d_field layer_fields[];
  * if it is valid. */
 ssm2d_status config_read(ssm2d_config *full, const ssm2d_config *config, ssm2d_error *error);
 
-int config_systems(const ssm2d_config *config); /* K */
-int config_c_rows(const ssm2d_config *config);  /* rows of C */
+/* K, the number of systems */
+static inline int config_systems(const ssm2d_config *c)
+{
+    return c->share_directions ? c->n_ssm : c->directions * c->n_ssm;
+}
+
+static inline int config_c_rows(const ssm2d_config *c)
+{
+    return (c->share_directions ? 1 : c->directions) * (c->c_per_channel ? c->channels : c->n_ssm);
+}
 
 /* Whether direction r looks at the grid mirrored in rows, in columns. */
 typedef struct flip {

@@ -41,7 +41,7 @@ static void plan_regions(ssm2d_plan *p)
         p->at.norm = plan_reserve(p, 2 * H, size);
         p->at.z = plan_reserve(p, p->options.batch, cells * H * size);
         if (training) p->at.dz = plan_reserve(p, p->options.batch, cells * H * size);
-        if (training) p->at.norm_sums = plan_reserve(p, layer_norm_sums(p), size);
+        if (training) p->at.norm_sums = plan_reserve(p, output_norm_sums(p), size);
     }
 }
 
@@ -102,14 +102,14 @@ static void apply(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u, void 
         conv_apply(p->conv, REGION(void, ws, conv), u, out);
     else
         scan_apply(p, ws, u, out);
-    if (p->config.layer_norm) layer_norm_apply(p, ws, y);
+    if (p->config.layer_norm) output_norm_apply(p, ws, y);
 }
 
 static void backward(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, const void *u,
                      const void *dy, void *du, void *dparams)
 {
     if (p->config.layer_norm) {
-        layer_norm_backward(p, ws, dy, dparams);
+        output_norm_backward(p, ws, dy, dparams);
         dy = REGION(void, ws, dz);
     }
     if (p->conv)
@@ -190,7 +190,7 @@ static void stream_push(ssm2d_stream *s, const void *u, void *y)
     const ssm2d_plan *p = s->plan;
     scan_push(p, s->workspace, s->states, u,
               p->config.layer_norm ? REGION(void, s->workspace, z) : y);
-    if (p->config.layer_norm) layer_norm_apply(p, s->workspace, y);
+    if (p->config.layer_norm) output_norm_apply(p, s->workspace, y);
 }
 
 static size_t stream_numbers(const ssm2d_plan *p)

@@ -42,9 +42,9 @@ void directions_adjoint(const ssm2d_plan *plan, ssm2d_workspace *ws);
 kernel_fetch directions_fetch; /* reads the gradient in ktable */
 
 /* output_norm.c: y = LayerNorm(z), and z, dy -> dz; adds dgamma, dbeta to dparams unless NULL. */
-void layer_norm_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y);
-void layer_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy,
-                         real *dparams);
-size_t layer_norm_sums(const ssm2d_plan *plan);
+void output_norm_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y);
+void output_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy,
+                          real *dparams);
+size_t output_norm_sums(const ssm2d_plan *plan);
 
 #endif

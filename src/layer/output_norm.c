@@ -1,5 +1,6 @@
-/* layer_norm - y = (z - mean) / sqrt(variance + eps) * gamma + beta over the channels of each cell;
- * biased variance. */
+/* output_norm - the LayerNorm at the end of the layer:
+ *     y = (z - mean) / sqrt(variance + eps) * gamma + beta
+ * with the mean and the biased variance over the channels of each cell. */
 #include "layer/layer_internal.h"
 
 #include <math.h>
@@ -57,13 +58,16 @@ static void apply_part(void *arg, size_t part, int worker)
     }
 }
 
-void layer_norm_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y)
+void output_norm_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, real *y)
 {
     job t = {.plan = plan, .ws = ws, .y = y};
     pool_run(plan->context->pool, PARTS, apply_part, &t);
 }
 
-size_t layer_norm_sums(const ssm2d_plan *plan) { return PARTS * 2 * (size_t)plan->config.channels; }
+size_t output_norm_sums(const ssm2d_plan *plan)
+{
+    return PARTS * 2 * (size_t)plan->config.channels;
+}
 
 static void backward_part(void *arg, size_t part, int worker)
 {
@@ -97,7 +101,8 @@ static void backward_part(void *arg, size_t part, int worker)
     }
 }
 
-void layer_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy, real *dparams)
+void output_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const real *dy,
+                          real *dparams)
 {
     job t = {.plan = plan, .ws = ws, .dy = dy};
     const size_t H = (size_t)plan->config.channels;

@@ -1,5 +1,11 @@
-/* scan - the layer as a recurrence (SPEC 3): cost grows with cells x d_state, not with the size of
- * the kernel.
+/* scan - the layer as a recurrence with one row of state: cost grows with cells x d_state, not with
+ * the size of the kernel. For norm `relaxed`, with e_h = a1*b1 + a2*b2 and e_v = a3*b1 + a4*b2:
+ *     r[i,j] = a1*r[i,j-1] + e_h*u[i,j-1]                        from the kernel's first row
+ *     q[i,j] = a4*q[i-1,j] + e_v*u[i-1,j]                        from its first column
+ *     P[i,j] = (a1*P[i,j-1] + a2*(Q[i,j-1] + q[i,j-1])) / 2      inside, horizontal
+ *     Q[i,j] = (a3*(P[i-1,j] + r[i-1,j]) + a4*Q[i-1,j]) / 2      inside, vertical
+ *     y[i,j] = sqrt(1/N) * Re sum_n ((c1*b1 + c2*b2)*u[i,j] + c1*(r + P) + c2*(q + Q))
+ * The other norms have other factors (system.c).
  *
  * Vectorised over the coordinates of a state, parallel over images and channels. The adjoint runs
  * rows backwards; it keeps the states at the start of one row in every `block` and computes the
@@ -249,8 +255,8 @@ static void sum_task(void *arg, size_t k, int worker)
     }
     for (size_t chunk = 0; chunk < (size_t)p->scan.chunks; chunk++)
         for (size_t r = 0; r < R; r++)
-            for (size_t h = 0; h < H; h++) {
-                if ((size_t)system_of(&p->config, (int)r, (int)h) != k) continue;
+            for (size_t h = (size_t)channel_of_system(&p->config, (int)r, (int)k); h < H;
+                 h += (size_t)p->systems) {
                 const size_t c = (size_t)c_row_of(&p->config, (int)r, (int)h);
                 const real *from = SCAN_REGION(t->ws, sums) + ((chunk * R + r) * H + h) * numbers;
                 for (size_t i = 0; i < COEFS * W; i++) dcoef[i] += from[i];

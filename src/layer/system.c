@@ -1,5 +1,5 @@
-/* system - raw parameters to the coefficients of the recursions (SPEC 2 and 4), and the chain rule
- * back.
+/* system - raw parameters to the coefficients of the recursions (docs/layer.md, sections 1 and 2),
+ * and the chain rule back.
  *
  * This is a handful of numbers per layer, so it runs in double and in C's complex numbers whatever
  * the number type is. A gradient of a complex z is d/d(re) + i*d/d(im); through w = f(z) analytic
@@ -28,8 +28,8 @@ static double re_adjoint(number g, number slope)
     return creal(g) * creal(slope) + cimag(g) * cimag(slope);
 }
 
-/* The factors that the normalisation puts on steps and on the output (SPEC 2, the table of
- * norms). */
+/* The factors that the normalisation puts on steps and on the output (the table of norms in
+ * docs/layer.md). */
 typedef struct factors {
     double border, inside, output; /* g at the border, g inside, m at the border */
 } factors;

@@ -43,23 +43,32 @@ INLINE void correlate_block(const int A, const int C, real *acc, ptrdiff_t acc_a
     }
 
 /* clang-format off */
+
 CORRELATE(1, 1) CORRELATE(1, 2) CORRELATE(1, 3) CORRELATE(1, 4)
 CORRELATE(1, 5) CORRELATE(1, 6) CORRELATE(1, 7) CORRELATE(1, 8)
 CORRELATE(2, 1) CORRELATE(2, 2) CORRELATE(2, 3) CORRELATE(2, 4) CORRELATE(2, 5) CORRELATE(2, 6)
 CORRELATE(3, 1) CORRELATE(3, 2) CORRELATE(3, 3) CORRELATE(3, 4)
 #ifdef MANY_REGISTERS
-CORRELATE(4, 1) CORRELATE(4, 2) CORRELATE(4, 3) CORRELATE(4, 4) CORRELATE(4, 5) CORRELATE(4, 6)
-#define CORRELATE_ROW_4                                                                            \
+CORRELATE(4, 1) CORRELATE(4, 2) CORRELATE(4, 3) CORRELATE(4, 4) CORRELATE(4, 5)
+/* Without operands in memory, as on AArch64, the six taps of the widest block take registers too,
+ * and some of its 24 sums would not stay in theirs. */
+#if defined(__aarch64__)
+#define correlate_4_6 NULL
+#else
+CORRELATE(4, 6)
+#endif
+#define CORRELATE_TABLE_4 \
     {NULL, correlate_4_1, correlate_4_2, correlate_4_3, correlate_4_4, correlate_4_5, correlate_4_6}
 #else
-#define CORRELATE_ROW_4 {NULL}
+#define CORRELATE_TABLE_4 {NULL}
 #endif
 
-#define CORRELATE_TABLE {                                                                          \
-    {NULL},                                                                                        \
-    {NULL, correlate_1_1, correlate_1_2, correlate_1_3, correlate_1_4,                             \
-           correlate_1_5, correlate_1_6, correlate_1_7, correlate_1_8},                            \
-    {NULL, correlate_2_1, correlate_2_2, correlate_2_3, correlate_2_4,                             \
-           correlate_2_5, correlate_2_6},                                                          \
-    {NULL, correlate_3_1, correlate_3_2, correlate_3_3, correlate_3_4},                            \
-    CORRELATE_ROW_4}
+#define CORRELATE_TABLE { \
+    {NULL}, \
+    {NULL, correlate_1_1, correlate_1_2, correlate_1_3, correlate_1_4, \
+           correlate_1_5, correlate_1_6, correlate_1_7, correlate_1_8}, \
+    {NULL, correlate_2_1, correlate_2_2, correlate_2_3, correlate_2_4, correlate_2_5, \
+           correlate_2_6}, \
+    {NULL, correlate_3_1, correlate_3_2, correlate_3_3, correlate_3_4}, \
+    CORRELATE_TABLE_4, \
+}

@@ -303,11 +303,12 @@ static void fft_join(real *z, const real *a, const real *b, ptrdiff_t step, cons
     {                                                                                              \
         fft_first_back(dft##r, r, present, re, im, step, in, m, from, to, twiddles, add);          \
     }
+
 /* clang-format off */
+
 FIRST(1, 1)
 FIRST(4, 1) FIRST(4, 2) FIRST(4, 3) FIRST(4, 4)
 FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8, 6) FIRST(8, 7) FIRST(8, 8)
-/* clang-format on */
 
 #define MIDDLE(r)                                                                                  \
     static void fft_middle_##r(real *x, int blocks, int m, const real *twiddles)                   \
@@ -320,9 +321,7 @@ FIRST(8, 3) FIRST(8, 4) FIRST(8, 5) FIRST(8, 6) FIRST(8, 7) FIRST(8, 8)
     }                                                                                              \
     static void fft_last_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, -1); }          \
     static void fft_last_back_##r(real *x, int blocks) { fft_last(dft##r, r, x, blocks, 1); }
-    /* clang-format off */
 MIDDLE(2) MIDDLE(3) MIDDLE(4) MIDDLE(5) MIDDLE(7) MIDDLE(8)
-/* clang-format on */
 
 #define PRODUCT(r)                                                                                 \
     static void fft_convolve_##r(real *x, const real *k, int blocks)                               \
@@ -337,22 +336,21 @@ MIDDLE(2) MIDDLE(3) MIDDLE(4) MIDDLE(5) MIDDLE(7) MIDDLE(8)
     {                                                                                              \
         fft_correlate(dft##r, r, x, g, u, k, blocks);                                              \
     }
-    /* clang-format off */
 PRODUCT(1) PRODUCT(2) PRODUCT(3) PRODUCT(4) PRODUCT(5) PRODUCT(7) PRODUCT(8)
 
-#define FFT_FIRSTS(f) {                                                                            \
-    [1] = {[1] = f##1_1},                                                                          \
-    [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4},                                                  \
-    [8] = {[3] = f##8_3, f##8_4, f##8_5, f##8_6, f##8_7, f##8_8}}
-#define FFT_MIDDLES(f)                                                                             \
+#define FFT_FIRSTS(f) { \
+    [1] = {[1] = f##1_1}, \
+    [4] = {[1] = f##4_1, f##4_2, f##4_3, f##4_4}, \
+    [8] = {[3] = f##8_3, f##8_4, f##8_5, f##8_6, f##8_7, f##8_8}, \
+}
+#define FFT_MIDDLES(f) \
     {[2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
-#define FFT_PRODUCTS(f)                                                                            \
+#define FFT_PRODUCTS(f) \
     {[1] = f##1, [2] = f##2, [3] = f##3, [4] = f##4, [5] = f##5, [7] = f##7, [8] = f##8}
-#define FFT_TABLE {                                                                                \
-    .first = FFT_FIRSTS(fft_first_), .first_back = FFT_FIRSTS(fft_first_back_),                    \
-    .middle = FFT_MIDDLES(fft_middle_), .middle_back = FFT_MIDDLES(fft_middle_back_),              \
-    .last = FFT_MIDDLES(fft_last_), .last_back = FFT_MIDDLES(fft_last_back_),                      \
-    .convolve = {FFT_PRODUCTS(fft_convolve_), FFT_PRODUCTS(fft_convolve_conj_)},                   \
-    .correlate = FFT_PRODUCTS(fft_correlate_),                                                     \
-    .split = fft_split, .join = fft_join}
-    /* clang-format on */
+#define FFT_TABLE { \
+    .first = FFT_FIRSTS(fft_first_), .first_back = FFT_FIRSTS(fft_first_back_), \
+    .middle = FFT_MIDDLES(fft_middle_), .middle_back = FFT_MIDDLES(fft_middle_back_), \
+    .last = FFT_MIDDLES(fft_last_), .last_back = FFT_MIDDLES(fft_last_back_), \
+    .convolve = {FFT_PRODUCTS(fft_convolve_), FFT_PRODUCTS(fft_convolve_conj_)}, \
+    .correlate = FFT_PRODUCTS(fft_correlate_), .split = fft_split, .join = fft_join, \
+}

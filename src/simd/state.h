@@ -1,8 +1,8 @@
 /* state - the recursions of the layer, for real (COMPLEX 0) or complex (COMPLEX 1) systems.
  * Included once for each.
  *
- * With the normalisation folded into the coefficients (SPEC: g at the border and inside), for one
- * coordinate:
+ * With the normalisation folded into the coefficients (g of docs/layer.md, at the border and
+ * inside), for one coordinate:
  *     first row     r' = rho*r + e_h*u            first column   q' = chi*q + e_v*u
  *     inside        P' = sigma*P + tau*(Q + q)                   Q' = phi*(P + r) + psi*Q
  * r and P move to the right, q and Q down. The kernel is the response to one impulse: its first row

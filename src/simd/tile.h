@@ -27,6 +27,21 @@
 #define JOIN(a, b)  JOIN2(a, b)
 #define LANES_WORD  JOIN(LANES_OF_, LANE_BYTES)
 
+/* gcc has __builtin_shufflevector from version 12 on, and clang has no __builtin_shuffle. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#endif
+#endif
+#if !defined(SHUFFLE)
+#ifdef REAL_IS_DOUBLE
+typedef long long shuffle_mask __attribute__((vector_size(LANE_BYTES)));
+#else
+typedef int shuffle_mask __attribute__((vector_size(LANE_BYTES)));
+#endif
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (shuffle_mask){__VA_ARGS__})
+#endif
+
 /* Interleaving row i with row i + LANES/2 moves one bit of the row number into the column number;
  * after as many rounds as it has bits, rows are columns. */
 INLINE void transpose(vec row[LANES])
@@ -35,10 +50,9 @@ INLINE void transpose(vec row[LANES])
     for (int round = 1; round < LANES; round *= 2) {
 #pragma GCC unroll 16
         for (int i = 0; i < LANES / 2; i++) {
-            next[2 * i] = __builtin_shufflevector(row[i], row[i + LANES / 2],
-                                                  JOIN(FIRST_HALVES_, LANES_WORD));
-            next[2 * i + 1] = __builtin_shufflevector(row[i], row[i + LANES / 2],
-                                                      JOIN(SECOND_HALVES_, LANES_WORD));
+            const vec a = row[i], b = row[i + LANES / 2];
+            next[2 * i] = SHUFFLE(a, b, JOIN(FIRST_HALVES_, LANES_WORD));
+            next[2 * i + 1] = SHUFFLE(a, b, JOIN(SECOND_HALVES_, LANES_WORD));
         }
 #pragma GCC unroll 16
         for (int i = 0; i < LANES; i++) row[i] = next[i];

@@ -1,19 +1,26 @@
 #!/bin/sh
-# bench_model.sh SSM2D - `ssm2d bench train` and `bench infer` measure a small model and print what they promise; nothing is
-# timed here.
+# bench_model.sh SSM2D - `ssm2d bench train` and `bench infer` measure a small model and print what
+# they promise; nothing is timed here.
 set -eu
 ssm2d=$1
 small="--quick --model vit-mini --image 8 --batch 2 --threads 2 --set depth=2 --set dim=16"
-keys="model mixer batch threads images_per_s step_ms plain_step_ms ratio_to_plain sgemm_share peak_rss_mb ops"
+keys="model mixer batch threads images_per_s step_ms plain_step_ms ratio_to_plain sgemm_share
+    peak_rss_mb ops"
 
 check() { # part, options..: all keys are there, with values, and the operators in `wanted`
     json=$("$ssm2d" bench "$@")
     echo "$json"
     for key in $keys; do
-        echo "$json" | grep -q "\"$key\":[^n]" || { echo "bench $*: the key $key is missing or null"; exit 1; }
+        echo "$json" | grep -q "\"$key\":[^n]" || {
+            echo "bench $*: the key $key is missing or null"
+            exit 1
+        }
     done
     for op in $wanted; do
-        echo "$json" | grep -q "{\"op\":\"$op\",\"nodes\":[1-9]" || { echo "bench $*: the operator $op is missing"; exit 1; }
+        echo "$json" | grep -q "{\"op\":\"$op\",\"nodes\":[1-9]" || {
+            echo "bench $*: the operator $op is missing"
+            exit 1
+        }
     done
 }
 without() { # the operator is not in the last result

@@ -1,7 +1,8 @@
 #!/bin/sh
 # consumer.sh CMAKE BUILD_DIR EXAMPLE_DIR CC SANITIZERS
-# Installs the build into a temporary prefix, builds the example program there with pkg-config, with find_package, shared and
-# static, as C and as C++, and runs each.
+# Installs the build into a temporary prefix, builds the example program there with pkg-config, with
+# find_package, shared and static, as C and as C++, and runs each; and checks which versions the
+# installed one stands in for.
 set -eu
 cmake=$1 build=$2 example=$3 cc=$4 sanitize=$5
 case $cc in
@@ -19,14 +20,19 @@ libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
 export CC="$cc" CFLAGS="-O1 -Wall -Wextra -Werror ${sanitize:+-fsanitize=$sanitize}" LDFLAGS=
 
+# Until 1.0 programs are bound to a minor version.
+version=$(pkg-config --modversion ssm2d)
+major=$(echo "$version" | cut -d. -f1) minor=$(echo "$version" | cut -d. -f2)
+if [ "$major" = 0 ]; then soversion=0.$minor; else soversion=$major; fi
+
 # run NAME PROGRAM shared|static: the example says itself whether its result is right
 run() {
     echo "== $1"
     "$2" > "$work/out"
     cat "$work/out"
     grep -qx right "$work/out"
-    grep -q "^ssm2d $(pkg-config --modversion ssm2d)," "$work/out"
-    if [ "$3" = shared ]; then readelf -d "$2" | grep -q 'NEEDED.*libssm2d\.so'; fi
+    grep -q "^ssm2d $version," "$work/out"
+    if [ "$3" = shared ]; then readelf -d "$2" | grep -q "NEEDED.*\[libssm2d\.so\.$soversion\]"; fi
     if [ "$3" = static ] && readelf -d "$2" | grep -q 'NEEDED.*libssm2d'; then
         echo "$1 is linked with the shared library"
         exit 1
@@ -43,15 +49,31 @@ run "pkg-config, static" "$work/make/embed-static" static
 run "find_package, shared" "$work/cmake/embed" shared
 run "find_package, static" "$work/cmake/embed-static" static
 
-"$cxx" -x c++ -std=c++11 $CFLAGS $(pkg-config --cflags ssm2d) "$example/main.c" -o "$work/embed-c++" \
-    $(pkg-config --libs ssm2d)
+"$cxx" -x c++ -std=c++11 $CFLAGS $(pkg-config --cflags ssm2d) "$example/main.c" \
+    -o "$work/embed-c++" $(pkg-config --libs ssm2d)
 run "C++, shared" "$work/embed-c++" shared
+
+# find_package takes the version asked for only when it is of the same minor version.
+echo "== versions"
+mkdir "$work/asks"
+for asked in $major.$minor:yes $major.$((minor + 1)):no $major.$((minor - 1)):no \
+    $((major + 1)).0:no; do
+    cmake_asks="cmake_minimum_required(VERSION 3.20)
+project(asks LANGUAGES C)
+find_package(ssm2d ${asked%:*} QUIET CONFIG NO_DEFAULT_PATH PATHS \"$prefix\")
+message(STATUS \"found=\${ssm2d_FOUND}=\")"
+    echo "$cmake_asks" > "$work/asks/CMakeLists.txt"
+    found=no
+    if "$cmake" -S "$work/asks" -B "$work/asks/build" | grep -q 'found=1='; then found=yes; fi
+    echo "find_package(ssm2d ${asked%:*}): $found"
+    [ "$found" = "${asked#*:}" ]
+done
 
 # The header by itself, in the strictest C and C++.
 echo '#include <ssm2d.h>' > "$work/header.c"
-"$cc" -std=c99 -Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags ssm2d) -c "$work/header.c" -o "$work/header.o"
-"$cxx" -x c++ -std=c++98 -Wall -Wextra -Wpedantic -Wno-long-long -Werror $(pkg-config --cflags ssm2d) -c "$work/header.c" \
-    -o "$work/header.o"
+strict="-Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags ssm2d)"
+"$cc" -std=c99 $strict -c "$work/header.c" -o "$work/header.o"
+"$cxx" -x c++ -std=c++98 -Wno-long-long $strict -c "$work/header.c" -o "$work/header.o"
 
 for file in LICENSE README.md CHANGELOG.md CITATION.cff docs/layer.md docs/figure2.png; do
     [ -s "$prefix/share/doc/ssm2d/$file" ] || { echo "share/doc/ssm2d/$file is not installed"; exit 1; }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# symbols.sh NM LIBSSM2D.SO LIBSSM2D.A - no library defines a symbol for others to see that does not begin with ssm2d_.
+# symbols.sh NM LIBSSM2D.SO LIBSSM2D.A - no library defines a symbol for others to see that does not
+# begin with ssm2d_.
 set -eu
 nm=$1 shared=$2 static=$3
 bad=0

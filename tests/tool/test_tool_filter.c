@@ -64,8 +64,8 @@ static void test_config_streamed_as_in_memory(void **state)
     static const char *const configs[] = {
         "{\"directions\": 1}",
         "{\"directions\": 2, \"pair\": \"columns\", \"norm\": \"half\", \"seed\": 4}",
-        "{\"directions\": 2, \"pair\": \"columns\", \"values\": \"cartesian\", \"layer_norm\": "
-        "true, \"c_per_channel\": true}",
+        ("{\"directions\": 2, \"pair\": \"columns\", \"values\": \"cartesian\", "
+         "\"layer_norm\": true, \"c_per_channel\": true}"),
     };
     put_picture(in_folder("in.png"), 40, 33, 3);
     for (int i = 0; i < 3; i++) {

@@ -1,12 +1,13 @@
 """Weights of the paper's published PyTorch module in the terms of this library.
 
-The module holds, for K = directions * n_ssm systems, N coordinates and H channels: A.A_1 .. A.A_4 (K, N), or
-A_angle.A_1 .. and A_radius.A_1 .. when complex; B_1, B_2 (K, N), complex (K, N, 2); C_1, C_2 of directions * H rows, or
-in early versions K; omega (H); normalization.weight, .bias (H) when it normalises. A parameter kernel_raw, if there is
-one, is not used by it.
+The module holds, for K = directions * n_ssm systems, N coordinates and H channels: A.A_1 .. A.A_4
+(K, N), or A_angle.A_1 .. and A_radius.A_1 .. when complex; B_1, B_2 (K, N), complex (K, N, 2); C_1,
+C_2 of directions * H rows, or in early versions K; omega (H); normalization.weight, .bias (H) when
+it normalises. A parameter kernel_raw, if there is one, is not used by it.
 
-Early versions give direction r and channel h the system r * n_ssm + h mod n_ssm. That is another assignment than the
-final one, (r * H + h) mod K, so that each channel gets a copy of its system here: n_ssm = H."""
+Early versions give direction r and channel h the system r * n_ssm + h mod n_ssm. That is another
+assignment than the final one, (r * H + h) mod K, so that each channel gets a copy of its system
+here: n_ssm = H."""
 import torch
 
 NAMES = ("A_1", "A_2", "A_3", "A_4")
@@ -14,14 +15,16 @@ NAMES = ("A_1", "A_2", "A_3", "A_4")
 
 def convert(state_dict, prefix: str, directions, skip: bool) -> tuple:
     """(options of the layer, its state dict)"""
-    found = {name[len(prefix):]: value for name, value in state_dict.items() if name.startswith(prefix)}
+    found = {name[len(prefix):]: value for name, value in state_dict.items()
+             if name.startswith(prefix)}
 
     def take(name: str, shape: tuple) -> torch.Tensor:
         if name not in found:
             raise ValueError(f"state_dict: {prefix}{name} is missing")
         value = found.pop(name)
         if tuple(value.shape) != shape:
-            raise ValueError(f"state_dict: {prefix}{name} has shape {tuple(value.shape)}, expected {shape}")
+            raise ValueError(f"state_dict: {prefix}{name} has shape {tuple(value.shape)}, expected "
+                             f"{shape}")
         return value.detach()
 
     def stack(names, shape: tuple) -> torch.Tensor:
@@ -30,29 +33,36 @@ def convert(state_dict, prefix: str, directions, skip: bool) -> tuple:
     complex = "A_angle.A_1" in found
     first = found.get("A_angle.A_1" if complex else "A.A_1")
     rows, omega = found.get("C_1"), found.get("omega")
-    if any(value is None or value.dim() != rank for value, rank in ((first, 2), (rows, 2 + complex), (omega, 1))):
-        raise ValueError(f"state_dict: with prefix {prefix!r} there are no A.A_1 (or A_angle.A_1), C_1 and omega of a "
+    if any(value is None or value.dim() != rank
+           for value, rank in ((first, 2), (rows, 2 + complex), (omega, 1))):
+        raise ValueError(f"state_dict: with prefix {prefix!r} there are no A.A_1 (or A_angle.A_1), "
+                         f"C_1 and omega of a "
                          f"2-D SSM, but {', '.join(list(found)[:8]) or 'nothing'}")
     (systems, states), channels, rows = first.shape, omega.shape[0], rows.shape[0]
     early = rows == systems and rows != (directions or rows // channels) * channels
     if directions is None:
         if early or rows % channels:
-            raise ValueError(f"directions: must be given, for C_1 has {rows} rows, as many as there are systems")
+            raise ValueError(f"directions: must be given, for C_1 has {rows} rows, as many as "
+                             f"there are systems")
         directions = rows // channels
     if directions not in (1, 2, 4):
         raise ValueError(f"directions={directions}: use 1, 2 or 4")
     if systems % directions:
-        raise ValueError(f"directions={directions}: does not divide the {systems} systems of {prefix}A")
+        raise ValueError(f"directions={directions}: does not divide the {systems} systems of "
+                         f"{prefix}A")
     pair = (2,) if complex else ()
     if complex:
-        values = {a: stack([f"{a}.{name}" for name in NAMES], (systems, states)) for a in ("A_angle", "A_radius")}
+        values = {a: stack([f"{a}.{name}" for name in NAMES], (systems, states))
+                  for a in ("A_angle", "A_radius")}
     else:
         values = {"A": stack([f"A.{name}" for name in NAMES], (systems, states))}
     values["B"] = stack(("B_1", "B_2"), (systems, states, *pair))
-    values["C"] = stack(("C_1", "C_2"), (systems if early else directions * channels, states, *pair))
+    values["C"] = stack(("C_1", "C_2"), (systems if early else directions * channels, states,
+                                         *pair))
     n_ssm = systems // directions
     if early and directions > 1:
-        system = (torch.arange(directions)[:, None] * n_ssm + torch.arange(channels) % n_ssm).flatten()
+        system = (torch.arange(directions)[:, None] * n_ssm
+                  + torch.arange(channels) % n_ssm).flatten()
         values = {name: value[:, system] for name, value in values.items()}
         n_ssm = channels
     omega = take("omega", (channels,))
@@ -64,6 +74,8 @@ def convert(state_dict, prefix: str, directions, skip: bool) -> tuple:
         values["beta"] = take("normalization.bias", (channels,))
     found.pop("kernel_raw", None)
     if found and not prefix:
-        raise ValueError(f"state_dict: {', '.join(found)} is not of a 2-D SSM; is a prefix missing?")
-    return dict(channels=channels, d_state=states, n_ssm=n_ssm, directions=directions, skip=skip, layer_norm=layer_norm,
+        raise ValueError(f"state_dict: {', '.join(found)} is not of a 2-D SSM; "
+                         "is a prefix missing?")
+    return dict(channels=channels, d_state=states, n_ssm=n_ssm, directions=directions, skip=skip,
+                layer_norm=layer_norm,
                 complex="cartesian" if complex else False, c_per_channel=not early), values

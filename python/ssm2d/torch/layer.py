@@ -1,4 +1,5 @@
-"""SSM2d, the layer as a PyTorch module. CPU tensors go to the library as they are; others take recursion.py."""
+"""SSM2d, the layer as a PyTorch module. CPU tensors go to the library as they are; others take
+recursion.py."""
 import inspect
 import weakref
 from contextlib import nullcontext
@@ -25,9 +26,11 @@ _threads: Optional[int] = None
 
 
 def set_num_threads(threads: Optional[int]) -> None:
-    """How many threads the library uses from now on; None: as many as torch.get_num_threads() says at each call."""
+    """How many threads the library uses from now on; None: as many as torch.get_num_threads() says
+    at each call."""
     global _threads
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int)
+                                or threads < 1):
         raise ValueError(f"threads={threads!r}: use a whole number from 1, or None")
     _threads = threads
 
@@ -78,7 +81,8 @@ class Runner:
             made = self.make(u, grad, threads)
             while len(self.shapes) >= MAX_SHAPES:
                 try:
-                    del self.shapes[next(iter(self.shapes))]  # the oldest; whoever still uses it keeps it alive
+                    # the oldest; whoever still uses it keeps it alive
+                    del self.shapes[next(iter(self.shapes))]
                 except (KeyError, RuntimeError, StopIteration):
                     pass  # another thread was quicker
             found = self.shapes.setdefault(key, made)
@@ -97,8 +101,10 @@ class Runner:
         made.out_stride = torch.empty_like(u, device="meta").stride()
         made.dense = made.stride == made.out_stride
         sizes = [u.shape[a] for a in axes]
-        made.plan = arrays.plan(self.config, *sizes[:3], TYPES[u.dtype], self.algorithm, inference=not grad,
-                                strides=[made.stride[a] for a in axes], out_strides=[made.out_stride[a] for a in axes],
+        made.plan = arrays.plan(self.config, *sizes[:3], TYPES[u.dtype], self.algorithm,
+                                inference=not grad,
+                                strides=[made.stride[a] for a in axes],
+                                out_strides=[made.out_stride[a] for a in axes],
                                 threads=threads, measure=self.measure, max_bytes=self.max_bytes)
         made.address = made.plan.address
         return made
@@ -110,7 +116,8 @@ def check_input(u, layout: str, channels: int) -> tuple:
     if u.dim() != 4:
         raise ValueError(f"u: shape {tuple(u.shape)}, expected four dimensions ({layout})")
     if u.shape[axes[3]] != channels:
-        raise ValueError(f"u: {u.shape[axes[3]]} channels (shape {tuple(u.shape)}, layout {layout}), but the layer has "
+        raise ValueError(f"u: {u.shape[axes[3]]} channels (shape {tuple(u.shape)}, layout "
+                         f"{layout}), but the layer has "
                          f"channels={channels}")
     return axes
 
@@ -123,7 +130,8 @@ def runner(*key) -> Runner:
 
 
 class Lease:
-    """A workspace that a forward keeps for its backward; goes back to its pool after that, or with the graph."""
+    """A workspace that a forward keeps for its backward; goes back to its pool after that, or with
+    the graph."""
     __slots__ = ("pool", "held")
 
     def __init__(self, pool: list, workspace: Workspace):
@@ -140,23 +148,29 @@ def execute_backward(ctx, dy):
     shape, layer, lease, needs = ctx.shape, ctx.layer, ctx.lease, ctx.needs_input_grad
     if u.stride() != shape.stride:  # hooks on saved tensors may bring back another layout
         u = torch.empty_strided(u.shape, shape.stride, dtype=u.dtype).copy_(u)
-    if dy.stride() != shape.out_stride and not same_strides(dy.shape, dy.stride(), shape.out_stride):
+    if dy.stride() != shape.out_stride and not same_strides(dy.shape, dy.stride(),
+                                                            shape.out_stride):
         dy = torch.empty_strided(dy.shape, shape.out_stride, dtype=dy.dtype).copy_(dy)
     du = shape.zeros(u) if needs[0] else None
     dflat = torch.zeros_like(flat) if True in needs[4:] else None
     pool = lease.pool
     try:
         workspace = lease.held.pop()
-    except IndexError:  # a second backward through a retained graph: the workspace may have served others since
+    # a second backward through a retained graph: the workspace may have served others since
+    except IndexError:
         workspace, pool = shape.plan.take(), shape.plan.free
         y = torch.empty_strided(dy.shape, shape.out_stride, dtype=dy.dtype)
-        lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(), y.data_ptr())
-    lib.ssm2d_backward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(), dy.data_ptr(),
-                       None if du is None else du.data_ptr(), None if dflat is None else dflat.data_ptr())
+        lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
+                          y.data_ptr())
+    lib.ssm2d_backward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
+                       dy.data_ptr(),
+                       None if du is None else du.data_ptr(), None if dflat is None
+                       else dflat.data_ptr())
     pool.append(workspace)
     if dflat is None:
         return (du, None, None, None) + (None,) * len(layer.names)
-    parts = [dflat.as_strided(*place) if need else None for place, need in zip(layer.places, needs[4:])]
+    parts = [dflat.as_strided(*place) if need else None
+             for place, need in zip(layer.places, needs[4:])]
     return (du, None, None, None, *parts)
 
 
@@ -169,7 +183,8 @@ class Apply(torch.autograd.Function):
         if layer.training:
             pool = shape.plan.free
             workspace = shape.plan.take()
-            lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(), y.data_ptr())
+            lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
+                              y.data_ptr())
         else:
             pool, workspace = layer.prepared(shape, flat)
             lib.ssm2d_apply(shape.address, workspace.address, u.data_ptr(), y.data_ptr())
@@ -181,29 +196,37 @@ class Apply(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy):
-        # Only with create_graph is there a graph that the result must refuse to be differentiated in.
+        # Only with create_graph is there a graph that the result must refuse to be differentiated
+        # in.
         return Apply.once(ctx, dy) if torch.is_grad_enabled() else execute_backward(ctx, dy)
 
 
 class SSM2d(nn.Module):
-    """The 2-D state-space layer: a convolution over the image whose kernel comes from a few small state-space systems.
+    """The 2-D state-space layer: a convolution over the image whose kernel comes from a few small
+    state-space systems.
 
-    SSM2d(channels, d_state=16, n_ssm=8, directions=2, norm="relaxed", complex=False, ..., layout="BHWC")
+    SSM2d(channels, d_state=16, n_ssm=8, directions=2, norm="relaxed", complex=False, ...,
+          layout="BHWC")
 
-Input and output: (batch, rows, columns, channels), or (batch, channels, rows, columns) with layout="BCHW"; any number
-of rows and columns, the same parameters serve all. Options:
+Input and output: (batch, rows, columns, channels), or (batch, channels, rows, columns) with
+layout="BCHW"; any number of rows and columns, the same parameters serve all. Options:
 {options}
     complex: short for values: False, True (polar), "polar" or "cartesian"
     trunc: short for trunc_rows and trunc_cols: one number or a pair
     layout: "BHWC" or "BCHW"
     init: "identity" (the layer starts close to doing nothing) or "authors" (as published)
     seed: of the initial values; None: from PyTorch's generator
-    algorithm: "auto" or one of the library's; measure: auto times the candidates; max_bytes: bound of a workspace
-    backend: "auto" (the library for CPU tensors, PyTorch operations for others), "library", or "torch"
-Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_radius, ..), D, gamma, beta."""
+    algorithm: "auto" or one of the library's; measure: auto times the candidates; max_bytes: bound
+        of a workspace
+    backend: "auto" (the library for CPU tensors, PyTorch operations for others), "library", or
+        "torch"
+Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_radius, ..), D,
+gamma, beta."""
 
-    def __init__(self, channels: int, *, layout: str = "BHWC", init: str = "identity", seed: Optional[int] = None,
-                 algorithm: str = "auto", backend: str = "auto", measure: bool = False, max_bytes: int = 0, device=None,
+    def __init__(self, channels: int, *, layout: str = "BHWC", init: str = "identity",
+                 seed: Optional[int] = None,
+                 algorithm: str = "auto", backend: str = "auto", measure: bool = False,
+                 max_bytes: int = 0, device=None,
                  dtype=None, **options):
         super().__init__()
         self.config = Config(channels=channels, **options)
@@ -220,15 +243,18 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
         self.channels, self.layout, self.init, self.backend = channels, layout, init, backend
         self.algorithm, self.measure, self.max_bytes = algorithm, measure, max_bytes
         for p in self.config.params:
-            self.register_parameter(p.name, nn.Parameter(torch.empty(p.shape, device=device, dtype=dtype)))
+            self.register_parameter(p.name, nn.Parameter(torch.empty(p.shape, device=device,
+                                                                     dtype=dtype)))
         self._set_up()
         self.reset_parameters(seed)
 
     def _set_up(self) -> None:
         self.names = [p.name for p in self.config.params]
         self.shapes = [p.shape for p in self.config.params]
-        self._runner = runner(self.config, self.layout, self.algorithm, self.measure, self.max_bytes)
-        self.places = [(p.shape, torch.empty(p.shape, device="meta").stride(), p.offset) for p in self.config.params]
+        self._runner = runner(self.config, self.layout, self.algorithm, self.measure,
+                              self.max_bytes)
+        self.places = [(p.shape, torch.empty(p.shape, device="meta").stride(), p.offset)
+                       for p in self.config.params]
         self._views = None  # (addresses of the parameters, flat views of them)
         self._cache = None  # (flat parameters, {Shape: workspaces with their kernels})
 
@@ -242,7 +268,8 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
         self._set_up()
 
     def extra_repr(self) -> str:
-        changed = {n: v for n, v in self.config.settings.items() if v != options[n].default or n == "channels"}
+        changed = {n: v for n, v in self.config.settings.items() if v != options[n].default
+                   or n == "channels"}
         for name, usual in (("layout", "BHWC"), ("algorithm", "auto"), ("backend", "auto")):
             if getattr(self, name) != usual:
                 changed[name] = getattr(self, name)
@@ -252,7 +279,8 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
     def reset_parameters(self, seed: Optional[int] = None) -> None:
         if seed is None:
             seed = int(torch.randint(2**62, ()))
-        values = arrays.init_params(init=self.init, seed=seed, dtype=np.float64, **self.config.settings)
+        values = arrays.init_params(init=self.init, seed=seed, dtype=np.float64,
+                                    **self.config.settings)
         for name, value in values.items():
             getattr(self, name).copy_(torch.from_numpy(value))
 
@@ -264,7 +292,8 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
             params = [own[name] for name in self.names]
         except KeyError:  # parametrized or pruned: an attribute instead of a parameter
             params = [getattr(self, name) for name in self.names]
-        if u.dtype is not params[0].dtype and (torch.is_autocast_cpu_enabled() or torch.is_autocast_enabled()):
+        if u.dtype is not params[0].dtype and (torch.is_autocast_cpu_enabled()
+                                               or torch.is_autocast_enabled()):
             u = u.to(params[0].dtype)
         if self.backend == "torch" or u.device.type != "cpu" or params[0].device.type != "cpu":
             return self._forward_torch(u, params)
@@ -286,7 +315,8 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
             shape = self._runner.shape(u, grad)
         flat = self.gather(params)
         if flat.dtype is not u.dtype:
-            raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; convert one of them")
+            raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; "
+                            f"convert one of them")
         if grad:
             return Apply.apply(u, flat, shape, self, *params)
         pool, workspace = self.prepared(shape, flat)
@@ -296,25 +326,30 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
         return y
 
     def gather(self, params) -> torch.Tensor:
-        """The flat array of the library. A copy, so that backward has the values that forward had."""
+        """The flat array of the library. A copy, so that backward has the values that forward
+        had."""
         addresses = [p.data_ptr() for p in params]
         cached = self._views
-        if cached is not None and cached[0] == addresses:  # the views keep that memory, so it is the same
+        # the views keep that memory, so it is the same
+        if cached is not None and cached[0] == addresses:
             return torch.cat(cached[1])
         for name, size, p in zip(self.names, self.shapes, params):
             if p.shape != size:
                 raise ValueError(f"parameter {name}: shape {tuple(p.shape)}, expected {size}")
             if p.dtype is not params[0].dtype:
-                raise TypeError(f"parameter {name}: dtype {p.dtype}, but {self.names[0]} is {params[0].dtype}")
+                raise TypeError(f"parameter {name}: dtype {p.dtype}, but {self.names[0]} is "
+                                f"{params[0].dtype}")
         views = [p.detach().reshape(-1) for p in params]
         if all(p.is_contiguous() for p in params):
             self._views = addresses, views
         return torch.cat(views)
 
     def prepared(self, shape: Shape, flat: torch.Tensor) -> tuple:
-        """A workspace that holds the kernels of these parameters, and the pool that it goes back to."""
+        """A workspace that holds the kernels of these parameters, and the pool that it goes back
+        to."""
         cache = self._cache
-        # By value, not by version counters: those do not see what is written through .data or by another process.
+        # By value, not by version counters: those do not see what is written through .data or by
+        # another process.
         if (cache is None or len(cache[1]) > MAX_SHAPES or cache[0].dtype is not flat.dtype
                 or not torch.equal(cache[0], flat)):
             cache = self._cache = (flat, {})
@@ -330,33 +365,39 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
 
     def _forward_torch(self, u: torch.Tensor, params) -> torch.Tensor:
         if self.backend == "library":
-            raise ValueError(f"u: on {u.device}, parameters on {params[0].device}; backend='library' needs the CPU")
+            raise ValueError(f"u: on {u.device}, parameters on {params[0].device}; "
+                             f"backend='library' needs the CPU")
         axes = check_input(u, self.layout, self.channels)
         for name, p in zip(self.names, params):
             if p.device != u.device:
                 raise ValueError(f"u: on {u.device}, but parameter {name} is on {p.device}")
             if p.dtype is not u.dtype:
-                raise TypeError(f"u: dtype {u.dtype}, but parameter {name} is {p.dtype}; convert one of them")
+                raise TypeError(f"u: dtype {u.dtype}, but parameter {name} is {p.dtype}; convert "
+                                f"one of them")
         if u.numel() == 0:
             return u.clone()
         channels_last = axes[3] == 3
-        plain = torch.autocast(u.device.type, enabled=False) if u.device.type in ("cpu", "cuda") else nullcontext()
+        plain = nullcontext()
+        if u.device.type in ("cpu", "cuda"):
+            plain = torch.autocast(u.device.type, enabled=False)
         with plain:
-            y = recursion.forward(self.config, dict(zip(self.names, params)), u.movedim(3, 1) if channels_last else u)
+            y = recursion.forward(self.config, dict(zip(self.names, params)), u.movedim(3, 1)
+                                  if channels_last else u)
         return y.movedim(1, 3) if channels_last else y
 
     def kernel(self, rows: int, cols: int) -> torch.Tensor:
-        """The causal kernel of every direction and channel, [directions][channels][rows][cols], without D;
-        differentiable."""
+        """The causal kernel of every direction and channel, [directions][channels][rows][cols],
+        without D; differentiable."""
         for name, value in (("rows", rows), ("cols", cols)):
             if value < 1:
                 raise ValueError(f"{name}={value}: use 1 or more")
-        return recursion.kernel(self.config, {name: getattr(self, name) for name in self.names}, rows, cols)
+        return recursion.kernel(self.config, {name: getattr(self, name) for name in self.names},
+                                rows, cols)
 
     @torch.no_grad()
     def load_mixer(self, path, prefix: str) -> "SSM2d":
-        """Loads the parameters `<prefix>.mixer.<name>` (or `<prefix>.<name>`) of a safetensors file, such as
-        `ssm2d train` writes; prefix is a block, as "blocks.0"."""
+        """Loads the parameters `<prefix>.mixer.<name>` (or `<prefix>.<name>`) of a safetensors
+        file, such as `ssm2d train` writes; prefix is a block, as "blocks.0"."""
         found = load_safetensors(path)
         if any(f"{prefix}.mixer.{name}" in found for name in self.names):
             prefix += ".mixer"
@@ -365,21 +406,26 @@ Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_
                  prefix.endswith("mixer") and name.startswith(prefix + ".") and name not in wanted]
         missing = [name for name in wanted if name not in found]
         if missing or extra:
-            raise ValueError(f"{path}: prefix={prefix!r} does not fit this layer: missing {missing}, unknown {extra}")
+            raise ValueError(f"{path}: prefix={prefix!r} does not fit this layer: missing "
+                             f"{missing}, unknown {extra}")
         for full, name in wanted.items():
             own = getattr(self, name)
             if found[full].shape != tuple(own.shape):
-                raise ValueError(f"{path}: {full} has shape {found[full].shape}, but the layer's is {tuple(own.shape)}")
+                raise ValueError(f"{path}: {full} has shape {found[full].shape}, but the layer's "
+                                 f"is {tuple(own.shape)}")
             own.copy_(torch.from_numpy(found[full]))
         return self
 
     @classmethod
-    def from_authors_state_dict(cls, state_dict, prefix: str = "", *, directions: Optional[int] = None,
+    def from_authors_state_dict(cls, state_dict, prefix: str = "", *,
+                                directions: Optional[int] = None,
                                 skip: bool = True, **settings) -> "SSM2d":
-        """A layer with the weights of the paper's published PyTorch module (see docs/python.md for names and shapes).
+        """A layer with the weights of the paper's published PyTorch module (see docs/python.md for
+        names and shapes).
 
-        prefix: of the module in a model's state dict, as "transformer.layers.0.0.fn.move."; directions: needed for
-        early versions, which do not show it; skip: whether the residual inside the layer (omega) was in use."""
+        prefix: of the module in a model's state dict, as "transformer.layers.0.0.fn.move.";
+        directions: needed for early versions, which do not show it; skip: whether the residual
+        inside the layer (omega) was in use."""
         config, values = convert(state_dict, prefix, directions, skip)
         layer = cls(**config, **settings)
         layer.load_state_dict(values)
@@ -392,7 +438,9 @@ def _signature() -> inspect.Signature:
     fields = [inspect.Parameter(o.name, keyword, default=o.default) for o in options.values()
               if o.name not in ("channels", "values")]
     fields.append(inspect.Parameter("complex", keyword, default=False))
-    return inspect.Signature([inspect.Parameter("channels", inspect.Parameter.POSITIONAL_OR_KEYWORD), *fields, *own])
+    return inspect.Signature([inspect.Parameter("channels",
+                                                inspect.Parameter.POSITIONAL_OR_KEYWORD), *fields,
+                                                *own])
 
 
 SSM2d.__doc__ = SSM2d.__doc__.replace("{options}", describe())
@@ -400,10 +448,13 @@ SSM2d.__signature__ = _signature()
 
 
 def decay_groups(model: nn.Module, weight_decay: float) -> list:
-    """Two groups of parameters for an optimizer: without weight decay are A, B, C of the layers, biases and norms."""
-    systems = {id(getattr(m, p.name)) for m in model.modules() if isinstance(m, SSM2d) for p in m.config.params
+    """Two groups of parameters for an optimizer: without weight decay are A, B, C of the layers,
+    biases and norms."""
+    systems = {id(getattr(m, p.name)) for m in model.modules() if isinstance(m, SSM2d)
+               for p in m.config.params
                if not p.decay}
     params = [p for p in model.parameters() if p.requires_grad]
     kept = [p for p in params if id(p) in systems or p.dim() < 2]
     decayed = [p for p in params if id(p) not in systems and p.dim() >= 2]
-    return [{"params": decayed, "weight_decay": weight_decay}, {"params": kept, "weight_decay": 0.0}]
+    return [{"params": decayed, "weight_decay": weight_decay},
+            {"params": kept, "weight_decay": 0.0}]

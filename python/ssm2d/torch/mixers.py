@@ -1,4 +1,5 @@
-"""Puts the layer into the blocks of vision transformers: on patch tokens, after a block's first norm."""
+"""Puts the layer into the blocks of vision transformers: on patch tokens, after a block's first
+norm."""
 import math
 from typing import Optional
 
@@ -9,7 +10,8 @@ from .layer import SSM2d
 
 
 class Mix:
-    """Forward hook of a block's first norm: mixes what comes out of it. Tokens that are not of the image pass by."""
+    """Forward hook of a block's first norm: mixes what comes out of it. Tokens that are not of the
+    image pass by."""
 
     def __init__(self, mixer: SSM2d, grid, others: int):
         self.mixer, self.grid, self.others = mixer, grid, others
@@ -26,7 +28,8 @@ class Mix:
             return self.grid
         side = math.isqrt(max(tokens, 0))
         if side * side != tokens or not side:
-            raise ValueError(f"{tokens} patch tokens are neither a square nor the model's grid {self.grid}; give "
+            raise ValueError(f"{tokens} patch tokens are neither a square nor the model's grid "
+                             f"{self.grid}; give "
                              "add_mixers the grid=(rows, columns)")
         return side, side
 
@@ -39,7 +42,8 @@ def _grid(model: nn.Module) -> Optional[tuple]:
     patches = getattr(model, "patch_embed", None)  # timm
     if getattr(patches, "grid_size", None) is not None:
         return _pair(patches.grid_size)
-    image, patch = getattr(model, "image_size", None), getattr(model, "patch_size", None)  # torchvision
+    # torchvision
+    image, patch = getattr(model, "image_size", None), getattr(model, "patch_size", None)
     if image is not None and patch is not None:
         return tuple(i // p for i, p in zip(_pair(image), _pair(patch)))
     return None
@@ -54,38 +58,48 @@ def _others(model: nn.Module) -> int:
 
 def _first_norm(block: nn.Module) -> Optional[nn.Module]:
     for norm, attention in (("ln_1", "self_attention"), ("norm1", "attn")):
-        if isinstance(getattr(block, norm, None), nn.Module) and isinstance(getattr(block, attention, None), nn.Module):
+        if isinstance(getattr(block, norm, None),
+                      nn.Module) and isinstance(getattr(block, attention, None), nn.Module):
             if hasattr(getattr(block, attention), "logit_scale"):
-                raise ValueError(f"model: the blocks, {type(block).__name__}, norm after the attention (Swin "
+                raise ValueError(f"model: the blocks, {type(block).__name__}, norm after the "
+                                 f"attention (Swin "
                                  "V2), which is not supported")
             return getattr(block, norm)
     return None
 
 
-def add_mixers(model: nn.Module, *, grid: Optional[tuple] = None, class_tokens: Optional[int] = None,
+def add_mixers(model: nn.Module, *, grid: Optional[tuple] = None,
+               class_tokens: Optional[int] = None,
                **options) -> nn.Module:
-    """Puts an SSM2d as `mixer` into every block of a torchvision vit_* or swin_* model, or one of timm's built like
-    them: what the block's first norm gives is mixed, then goes to the attention. Changes the model, and returns it. Its
-    own parameters keep their names; those of the layers are `<block>.mixer.<name>`.
+    """Puts an SSM2d as `mixer` into every block of a torchvision vit_* or swin_* model, or one of
+    timm's built like
+    them: what the block's first norm gives is mixed, then goes to the attention. Changes the model,
+    and returns it. Its own parameters keep their names; those of the layers are
+    `<block>.mixer.<name>`.
 
-    grid: (rows, columns) of patch tokens, when the model does not say; class_tokens: how many tokens at the front are
-    not of the image (they pass by), when the model does not say; options: of SSM2d, but channels and layout."""
+    grid: (rows, columns) of patch tokens, when the model does not say; class_tokens: how many
+    tokens at the front are not of the image (they pass by), when the model does not say; options:
+    of SSM2d, but channels and layout."""
     for name in ("channels", "layout"):
         if name in options:
             raise TypeError(f"{name}={options[name]!r}: is taken from the model")
     blocks = [(b, _first_norm(b)) for b in model.modules() if _first_norm(b) is not None]
     if not blocks:
-        raise ValueError(f"model={type(model).__name__}: no blocks with ln_1 and self_attention, or norm1 and attn")
+        raise ValueError(f"model={type(model).__name__}: no blocks with ln_1 and self_attention, "
+                         f"or norm1 and attn")
     if any(hasattr(b, "mixer") for b, _ in blocks):
         raise ValueError(f"model={type(model).__name__}: its blocks have a mixer already")
     grid = _pair(grid) if grid is not None else _grid(model)
     others = _others(model) if class_tokens is None else class_tokens
     for block, norm in blocks:
         if len(getattr(norm, "normalized_shape", ())) != 1:
-            raise ValueError(f"model: {type(norm).__name__} of {type(block).__name__} is not a LayerNorm over channels")
+            raise ValueError(f"model: {type(norm).__name__} of {type(block).__name__} is not a "
+                             f"LayerNorm over channels")
         weight = next(block.parameters())
-        block.mixer = SSM2d(norm.normalized_shape[0], **{"device": weight.device, "dtype": weight.dtype, **options})
+        block.mixer = SSM2d(norm.normalized_shape[0],
+                            **{"device": weight.device, "dtype": weight.dtype, **options})
         block.mixer.train(block.training)
         stage = getattr(block, "input_resolution", None)  # of timm's swin blocks, which norm tokens
-        norm.register_forward_hook(Mix(block.mixer, _pair(stage) if stage is not None else grid, others))
+        norm.register_forward_hook(Mix(block.mixer, _pair(stage) if stage is not None else grid,
+                                       others))
     return model

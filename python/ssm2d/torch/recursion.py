@@ -1,7 +1,10 @@
-"""The layer in plain PyTorch operations, for any device: the kernel by its recursion, the convolution by one FFT.
+"""The layer in plain PyTorch operations, for any device: the kernel by its recursion, the
+convolution by one FFT.
 
-A cell of the recursion needs its left and its upper neighbour, so all cells of an anti-diagonal can be computed at
-once: the loop is over rows + columns - 1 diagonals, each for all systems, coordinates and rows together."""
+A cell of the recursion needs its left and its upper neighbour, so all cells of an anti-diagonal can
+be computed at
+once: the loop is over rows + columns - 1 diagonals, each for all systems, coordinates and rows
+together."""
 import math
 
 import torch
@@ -19,23 +22,27 @@ def system(config, raw: dict) -> tuple:
     A = polar("A", torch.sigmoid(raw["A_radius"]))
     if config.values == "polar":
         return A, polar("B", torch.sigmoid(raw["B_radius"])), polar("C", raw["C_radius"])
-    return A, torch.view_as_complex(torch.sigmoid(raw["B"]).contiguous()), torch.view_as_complex(raw["C"].contiguous())
+    B = torch.view_as_complex(torch.sigmoid(raw["B"]).contiguous())
+    return A, B, torch.view_as_complex(raw["C"].contiguous())
 
 
 def states(config, A, B, rows: int, cols: int) -> tuple:
     """h and v, each [rows][cols][systems][N]."""
     a1, a2, a3, a4 = A
     b1, b2 = B
-    half = {"none": (1.0, 1.0), "half": (0.5, 0.5)}.get(config.norm, (0.5, 1.0))  # inside, on the border
+    # inside, on the border
+    half = {"none": (1.0, 1.0), "half": (0.5, 0.5)}.get(config.norm, (0.5, 1.0))
     outside = torch.zeros_like(b1).expand(rows, *b1.shape)[1:]
     h = torch.cat([b1[None], outside])  # on diagonal d: [row][system][N], cell (row, d - row)
     v = torch.cat([b2[None], outside])
     diagonals = [(h, v)]
     row = torch.arange(rows, device=b1.device)
-    for d in range(1, max(2, rows + cols - 1)):  # at minimum once, so that A has a gradient on a grid of one cell, too
+    # at minimum once, so that A has a gradient on a grid of one cell, too
+    for d in range(1, max(2, rows + cols - 1)):
         border = (row == 0) | (row == d)
         g = torch.where(border, half[1], half[0]).to(a1.real.dtype)[:, None, None]
-        down = F.pad((a3 * h + a4 * v)[:-1].movedim(0, -1), (1, 0)).movedim(-1, 0)  # from the row above
+        # from the row above
+        down = F.pad((a3 * h + a4 * v)[:-1].movedim(0, -1), (1, 0)).movedim(-1, 0)
         h, v = g * (a1 * h + a2 * v), g * down
         diagonals.append((h, v))
     i = row[:, None]
@@ -44,20 +51,23 @@ def states(config, A, B, rows: int, cols: int) -> tuple:
 
 
 def causal(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
-    """kernel[directions][channels][rows][cols]; what the configuration cuts off is left out, not zero."""
+    """kernel[directions][channels][rows][cols]; what the configuration cuts off is left out, not
+    zero."""
     rows = min(rows, config.trunc_rows or rows)
     cols = min(cols, config.trunc_cols or cols)
     A, B, C = system(config, raw)
     h, v = states(config, A, B, rows, cols)
     systems = A.shape[1]
     if config.c_per_channel:
-        # C of a direction as [turn][system], filled up in front to its first system and at the end to whole turns
+        # C of a direction as [turn][system], filled up in front to its first system and at the end
+        # to whole turns
         parts = []
         for first, own in zip(config.first_systems, C.split(config.channels, 1)):
             first %= systems
             filled = F.pad(own.movedim(1, -1), (first, -(first + config.channels) % systems))
             turns = filled.movedim(-1, 1).unflatten(1, (-1, systems))
-            k = torch.einsum("ijkn,tkn->tkij", h, turns[0]) + torch.einsum("ijkn,tkn->tkij", v, turns[1])
+            k = torch.einsum("ijkn,tkn->tkij", h, turns[0]) + torch.einsum("ijkn,tkn->tkij", v,
+                                                                           turns[1])
             parts.append(k.flatten(0, 1)[first:first + config.channels])
         k = torch.cat(parts)
     else:
@@ -68,7 +78,8 @@ def causal(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
         k = k.real
     k = k * math.sqrt(1 / config.d_state)
     if config.norm == "paper":
-        border = (torch.arange(rows, device=k.device) == 0)[:, None] | (torch.arange(cols, device=k.device) == 0)
+        top = torch.arange(rows, device=k.device) == 0
+        border = top[:, None] | (torch.arange(cols, device=k.device) == 0)
         k = torch.where(border, 2 * k, k)
     return k.unflatten(0, (-1, config.channels)).expand(config.directions, -1, -1, -1)
 
@@ -117,5 +128,6 @@ def forward(config, raw: dict, u: torch.Tensor) -> torch.Tensor:
     if config.skip:
         y = y + raw["D"][:, None, None] * u
     if config.layer_norm:
-        y = F.layer_norm(y.movedim(1, -1), (config.channels,), raw["gamma"], raw["beta"], 1e-5).movedim(-1, 1)
+        y = F.layer_norm(y.movedim(1, -1), (config.channels,), raw["gamma"], raw["beta"],
+                         1e-5).movedim(-1, 1)
     return y

@@ -1,4 +1,4 @@
-/* run - makes the planned visits; before each, the node is told where its memory is. */
+/* graph_run - makes the planned visits; before each, the node is told where its memory is. */
 #include "graph/memory.h"
 
 #include <math.h>
