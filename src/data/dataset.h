@@ -39,6 +39,9 @@ typedef struct dataset dataset;
 ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
                           dataset **out, ssm2d_error *error);
 void dataset_close(dataset *d);
+/* Image files of more pixels are refused when they are fetched; IMAGE_MAX_PIXELS before. Only
+ * before other threads fetch. */
+void dataset_limit_pixels(dataset *d, size_t max_pixels);
 const dataset_info *dataset_about(const dataset *d);
 
 /* Image i in the size and channels of `to`, into pixels[rows][cols][channels]. */

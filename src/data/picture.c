@@ -2,12 +2,13 @@
 
 #include "io/image.h"
 
-ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out,
-                          ssm2d_error *error)
+ssm2d_status picture_read(const ssm2d_context *context, const char *path, size_t max_pixels,
+                          resize *to, uint8_t *out, ssm2d_error *error)
 {
+    const image_read_options options = {.max_pixels = max_pixels};
     image_reader *reader;
     image_info info;
-    ssm2d_status status = image_open(context, path, &reader, &info, error);
+    ssm2d_status status = image_open_with(context, path, &options, &reader, &info, error);
     if (status) return status;
     status = resize_start(to, path, info.rows, info.cols, info.channels, out, error);
     for (size_t i = 0; i < info.rows && !status; i++) {

@@ -4,8 +4,9 @@
 
 #include "data/resize.h"
 
-/* Decodes a PNG or JPEG file and resizes it into out[rows][cols][channels], the sizes of `to`. */
-ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out,
-                          ssm2d_error *error);
+/* Decodes a PNG or JPEG file and resizes it into out[rows][cols][channels], the sizes of `to`.
+ * Refuses a file of more than max_pixels pixels before decoding it. */
+ssm2d_status picture_read(const ssm2d_context *context, const char *path, size_t max_pixels,
+                          resize *to, uint8_t *out, ssm2d_error *error);
 
 #endif

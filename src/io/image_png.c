@@ -1,8 +1,8 @@
 /* image_png - reading PNGs with libspng.
  *
  * Every kind of PNG is decoded to RGBA of 8 or 16 bits; that is blended over white and reduced to
- * grey or RGB of 8 bits, or kept as it is. libspng's own memory is limited, but comes from malloc: its allocator has
- * no place for a context. */
+ * grey or RGB of 8 bits, or kept as it is. libspng's own memory is limited, but comes from malloc:
+ * its allocator has no place for a context. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/image_format.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# manual.sh SSM2D - the man pages and completions that the tool writes: groff accepts the pages, and shells complete with the
-# scripts. What is not installed (groff, zsh, fish) is left out, and said so.
+# manual.sh SSM2D - the man pages and completions that the tool writes: groff accepts the pages,
+# and shells complete with the scripts. What is not installed (groff, zsh, fish) is left out, and
+# said so.
 set -eu
 ssm2d=$1
 work=$(mktemp -d)
@@ -20,7 +21,8 @@ done
 # One page for every command and part that the tool lists.
 list() { "$ssm2d" "$@" --help | sed -n '/^\(commands\|parts\):$/,/^$/s/^  \([a-z0-9]*\) .*/\1/p'; }
 pages="ssm2d $(list | sed 's/^/ssm2d-/') $(list bench | sed 's/^/ssm2d-bench-/')"
-[ "$(echo $pages | wc -w)" = "$(ls "$work/man" | wc -l)" ] || complain "pages: $(ls "$work/man") instead of $pages"
+[ "$(echo $pages | wc -w)" = "$(ls "$work/man" | wc -l)" ] \
+    || complain "pages: $(ls "$work/man") instead of $pages"
 for page in $pages; do
     [ -s "$work/man/$page.1" ] || complain "$page.1 is missing"
 done
@@ -29,9 +31,10 @@ if command -v groff > /dev/null; then
         warnings=$(groff -man -ww -Tutf8 "$page" 2>&1 > "$work/page")
         [ -z "$warnings" ] || complain "$warnings"
     done
-    groff -man -Tascii -rLL=100n "$work/man/ssm2d-train.1" 2> /dev/null | sed 's/\x1b\[[0-9;]*m//g; s/.\x08//g' > "$work/page"
-    for words in 'ssm2d train \[options\]' 'o, --out RUN' 'AUGMENTATIONS, FOR --SET AND --CONFIG' '  crop_padding' \
-        'default: false'; do
+    groff -man -Tascii -rLL=100n "$work/man/ssm2d-train.1" 2> /dev/null \
+        | sed 's/\x1b\[[0-9;]*m//g; s/.\x08//g' > "$work/page"
+    for words in 'ssm2d train \[options\]' 'o, --out RUN' '  crop_padding' 'default: false' \
+        'AUGMENTATIONS, FOR --SET AND --CONFIG'; do
         grep -q -- "$words" "$work/page" || complain "ssm2d-train.1 does not show: $words"
     done
 else
@@ -66,7 +69,8 @@ offers bash "" "$(reply ssm2d predict run im)"
 if command -v fish > /dev/null; then
     # ask LINE: what fish offers, without the descriptions
     ask() {
-        HOME=$work fish --no-config -c "source $work/fish/ssm2d.fish; complete -C '$1'" | cut -f 1 | tr '\n' ' ' | sed 's/ $//'
+        HOME=$work fish --no-config -c "source $work/fish/ssm2d.fish; complete -C '$1'" \
+            | cut -f 1 | tr '\n' ' ' | sed 's/ $//'
     }
     offers fish "predict" "$(ask 'ssm2d pre')"
     offers fish "--algo" "$(ask 'ssm2d layer --al')"
@@ -82,14 +86,22 @@ if command -v zsh > /dev/null; then
     zsh -n "$work/zsh/_ssm2d" || complain "zsh cannot read its completion"
     # ask LINE: what the script tells zsh's own functions
     ask() {
-        zsh -f -c '_arguments() { print -r -- ${(F)@}; }; _describe() { print -r -- ${(PF)5-${(P)4}}; }; compdef() { :; }
+        zsh -f -c '
+            _arguments() { print -r -- ${(F)@}; }
+            _describe() { print -r -- ${(PF)5-${(P)4}}; }
+            compdef() { :; }
             source $1; words=(${(z)2}); CURRENT=$#words; _ssm2d' zsh "$work/zsh/_ssm2d" "$1"
     }
-    for pair in "ssm2d pre|predict:classify images with a trained model" "ssm2d layer --al|--algo=[algorithm]:algo:(auto" \
-        "ssm2d bench layer --al|--precision=[type of the numbers" "ssm2d help bench i|infer:inference of a model" \
+    for pair in "ssm2d pre|predict:classify images with a trained model" \
+        "ssm2d layer --al|--algo=[algorithm]:algo:(auto" \
+        "ssm2d bench layer --al|--precision=[type of the numbers" \
+        "ssm2d help bench i|infer:inference of a model" \
         "ssm2d filter -|(-o --output)-o[picture to write" "ssm2d predict x|*:IMAGE:_files"; do
         ask "${pair%%|*}" > "$work/zsh.out"
-        grep -qF -- "${pair#*|}" "$work/zsh.out" || { cat "$work/zsh.out"; complain "zsh: no ${pair#*|} for '${pair%%|*}'"; }
+        grep -qF -- "${pair#*|}" "$work/zsh.out" || {
+            cat "$work/zsh.out"
+            complain "zsh: no ${pair#*|} for '${pair%%|*}'"
+        }
     done
 else
     echo "zsh is not installed: its completion was not tried"

@@ -355,6 +355,10 @@ static void test_predict(void **state)
     assert_refused(1, "predict", "none.png");
     TOOL("predict", in_folder("run"));
     assert_refused(2, "predict", "IMAGE is missing");
+    TOOL("predict", in_folder("run"), files[0], "--max-pixels", "4095");
+    assert_refused(1, "predict", "has 64 x 64 pixels, more than the 4095 that max-pixels allows");
+    TOOL("predict", in_folder("run"), files[0], "--max-pixels=4096");
+    assert_done();
     TOOL("predict", in_folder("run"), files[1], "--image-size", "16");
     assert_done();
     TOOL("predict", in_folder("run"), files[1], "--image-size", "8x16");
