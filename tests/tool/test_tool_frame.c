@@ -183,9 +183,9 @@ static void test_bad_values(void **state)
     TOOL("layer", "x", "--check", "--threads=99999999999999999999");
     assert_refused(2, "layer", "--threads=99999999999999999999: use a whole number");
     TOOL("filter", "x", "-o", "y.png", "--angle=nan");
-    assert_refused(2, "filter", "--angle=nan: use a number from 0 to 180");
-    TOOL("filter", "x", "-o", "y.png", "--angle", "181");
-    assert_refused(2, "filter", "--angle=181: use a number from 0 to 180");
+    assert_refused(2, "filter", "--angle=nan: use a number from 0 to 360");
+    TOOL("filter", "x", "-o", "y.png", "--angle", "361");
+    assert_refused(2, "filter", "--angle=361: use a number from 0 to 360");
     TOOL("kernels", "--figure2", "-o", "x.png", "--rows", "");
     assert_refused(2, "kernels", "--rows=: use a whole number");
     TOOL("layer", "", "--check");
