@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 stages := checks clang asan tsan aarch64 musl gcc11
-.PHONY: help demo test test-long build dev fuzz bench install clean deps $(stages)
+.PHONY: help demo test test-long build dev fuzz fuzz-nightly bench install clean deps $(stages)
 
 help:
 	@echo 'make demo      install what is missing, build, train on real images, draw and classify'
@@ -23,6 +23,8 @@ help:
 	@echo 'make musl      the library with musl instead of glibc'
 	@echo 'make fuzz      the fuzz targets, a minute each (SECONDS=..)'
 	@echo '               (LONG=1 with one of these: as in test-long)'
+	@echo 'make fuzz-nightly'
+	@echo '               the fuzz targets, ten minutes each, with a table of runs and coverage'
 	@echo 'make bench     the benchmark of the layer, and FFTW on the same convolution'
 	@echo 'make install   installs the release build (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make clean     removes build/ and demo/'
@@ -61,6 +63,9 @@ dev: deps
 
 fuzz: deps
 	@FUZZ_SECONDS=$(or $(SECONDS),60) tests/run-all.sh fuzz
+
+fuzz-nightly: deps
+	@SECONDS_EACH=$(or $(SECONDS),600) tests/fuzz/nightly.sh
 
 bench: build
 	build/release/tools/ssm2d bench layer

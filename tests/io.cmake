@@ -8,6 +8,4 @@ foreach(name file npy json image safetensors)
 endforeach()
 target_compile_definitions(test_safetensors
   PRIVATE GOLDEN_MODELS="${CMAKE_CURRENT_SOURCE_DIR}/golden-models")
-if(SSM2D_FUZZ)
-  add_subdirectory(fuzz)
-endif()
+add_subdirectory(fuzz)

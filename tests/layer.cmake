@@ -1,6 +1,10 @@
 # The tests of the layer. Each program runs once as the machine decides, and once per instruction
 # set; what the machine lacks is reported as skipped.
 set(isas)
+set(timeout 900)
+if(CMAKE_CROSSCOMPILING) # emulated
+  set(timeout 3600)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(isas baseline avx2 avx512)
 endif()
@@ -18,10 +22,10 @@ function(layer_test name label)
   list(GET label 0 prefix)
   string(REGEX REPLACE "^test_" "${prefix}_" short ${name})
   add_test(NAME ${short} COMMAND ${name})
-  set_tests_properties(${short} PROPERTIES LABELS "${label}" TIMEOUT 900 SKIP_RETURN_CODE 77)
+  set_tests_properties(${short} PROPERTIES LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
   foreach(isa ${isas})
     add_test(NAME ${short}_${isa} COMMAND ${name})
-    set_tests_properties(${short}_${isa} PROPERTIES LABELS "${label};isa" TIMEOUT 900
+    set_tests_properties(${short}_${isa} PROPERTIES LABELS "${label};isa" TIMEOUT ${timeout}
       SKIP_RETURN_CODE 77 ENVIRONMENT "SSM2D_CPU=${isa}")
   endforeach()
 endfunction()

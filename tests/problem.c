@@ -104,6 +104,8 @@ ssm2d_context *context_of(int threads)
     return context;
 }
 
+int short_tests(void) { return getenv("SSM2D_SHORT_TESTS") != NULL; }
+
 void skip_without_cpu(void)
 {
     ssm2d_context *context;

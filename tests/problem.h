@@ -57,6 +57,9 @@ void problem_free(problem *p);
 const char *problem_text(const problem *p); /* for messages; overwritten by the next call */
 
 ssm2d_context *context_of(int threads); /* fails the test when there is none */
+/* Whether SSM2D_SHORT_TESTS is set, as for an emulated processor: a test that takes minutes there
+ * checks fewer numbers, but the same cases. */
+int short_tests(void);
 /* Exits with SKIPPED when the machine lacks what SSM2D_CPU asks for: the first thing each main
  * does. */
 void skip_without_cpu(void);

@@ -77,12 +77,13 @@ static int gradient_wrong(const char *what, trial *t, const numbers *n, const do
     double *direction = doubles(t->param_count), *moved = doubles(t->param_count),
            *out = doubles(t->out_count);
     rng r = rng_seed(21);
+    const int checks = short_tests() ? 1 : CHECKS;
     int wrong = 0;
     for (int k = 0; k < t->tensors; k++)
-        for (int c = 0; c <= CHECKS; c++) {
+        for (int c = 0; c <= checks; c++) {
             memset(direction, 0, t->param_count * sizeof *direction);
             const size_t first = t->offset[k], count = t->count[k];
-            if (c < CHECKS) /* all numbers of a small array, some of a large one */
+            if (c < checks) /* all numbers of a small array, some of a large one */
                 direction[first
                           + (count <= CHECKS ? (size_t)c % count : (size_t)below(&r, (int)count))] =
                     1;

@@ -78,17 +78,34 @@ done:
     return status;
 }
 
-/* Reads one array of the case into out, as double. */
-static ssm2d_status read_into(const ssm2d_context *context, const layer_case *c, const char *name,
-                              int rank, const size_t *shape, double *out, ssm2d_error *error)
+enum { MAX_ARRAYS = 16 };
+
+/* Reads the parameters. As with u and dy, the arrays are read before anything is allocated for the
+ * sizes in case.json. */
+static ssm2d_status read_params(const ssm2d_context *context, layer_case *c, ssm2d_error *error)
 {
-    npy_array array;
-    ssm2d_status status =
-        layer_case_array(context, c->folder, "", name, rank, shape, &array, error);
-    if (status) return status;
-    npy_to_double(&array, out);
-    npy_free(context, &array);
-    return SSM2D_OK;
+    npy_array arrays[MAX_ARRAYS];
+    ssm2d_param param;
+    ssm2d_status status = SSM2D_OK;
+    int count = 0;
+    while (!status && count < MAX_ARRAYS && ssm2d_param_get(&c->config, count, &param)) {
+        status = layer_case_array(context, c->folder, "", layer_case_file(&param), param.rank,
+                                  param.shape, &arrays[count], error);
+        if (!status) count++;
+    }
+    if (!status) {
+        c->params_count = ssm2d_param_total(&c->config);
+        c->params = mem_alloc(context, c->params_count * sizeof *c->params);
+        if (!c->params)
+            status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
+                          text_path(c->folder), c->params_count);
+    }
+    for (int i = 0; i < count; i++) {
+        ssm2d_param_get(&c->config, i, &param);
+        if (!status) npy_to_double(&arrays[i], c->params + param.offset);
+        npy_free(context, &arrays[i]);
+    }
+    return status;
 }
 
 /* Reads u or dy. The array is read before anything is allocated for the sizes in case.json, so that
@@ -114,21 +131,11 @@ static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const
 ssm2d_status layer_case_read(const ssm2d_context *context, const char *folder, layer_case *c,
                              ssm2d_error *error)
 {
-    ssm2d_param param;
     ssm2d_status status;
     memset(c, 0, sizeof *c);
     c->folder = folder;
     if ((status = read_config(context, c, error))) return status;
-    c->params_count = ssm2d_param_total(&c->config);
-    c->params = mem_alloc(context, c->params_count * sizeof *c->params);
-    if (!c->params)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
-                    text_path(folder), c->params_count);
-    for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++) {
-        status = read_into(context, c, layer_case_file(&param), param.rank, param.shape,
-                           c->params + param.offset, error);
-        if (status) return status;
-    }
+    if ((status = read_params(context, c, error))) return status;
     if ((status = read_grid(context, c, "u", &c->u, error))) return status;
     return read_grid(context, c, "dy", &c->dy, error);
 }

@@ -127,8 +127,9 @@ static int numbers_of(const ssm2d_field *f, const char *text, int most, int *num
     const int brackets = *text == '[';
     char *end = (char *)text;
     for (text += brackets; count < most;) {
-        numbers[count++] = (int)number_at(f, text, &end);
+        const double number = number_at(f, text, &end);
         if (!end) return 0;
+        numbers[count++] = (int)number;
         end += strspn(end, " ");
         if (*end != ',' && (brackets || *end != 'x')) break;
         text = end + 1;

@@ -16,6 +16,12 @@
 
 static const char format_name[] = "ssm2d checkpoint 2";
 
+#ifdef SSM2D_FUZZING /* changed bytes are to reach what is behind the check sums */
+enum { COMPARE_SUMS = 0 };
+#else
+enum { COMPARE_SUMS = 1 };
+#endif
+
 enum { ARRAYS = 4, NUMBER_TEXT = 48 };
 
 struct checkpoint {
@@ -135,10 +141,11 @@ static ssm2d_status compare_sum(const checkpoint *c, const char *key, const char
                                 ssm2d_error *error)
 {
     const char *said;
+    char shown[20];
     ssm2d_status status = get_note(c, key, &said, error);
-    if (status || !strcmp(sum, said)) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its %s is %s, not %.16s: the file was changed",
-                text_path(c->path), key, sum, said);
+    if (status || !COMPARE_SUMS || !strcmp(sum, said)) return status;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its %s is %s, not %s: the file was changed",
+                text_path(c->path), key, sum, text_show(said, strlen(said), shown, sizeof shown));
 }
 
 static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)

@@ -377,14 +377,13 @@ static ssm2d_status check_data(const char *path, const trainer *t, const train_i
 static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error *error)
 {
     const train_state *s = &t->state;
-    const long first = s->epochs * t->epoch_steps;
-    if (s->epochs <= t->settings.options.epochs && s->step >= first
-        && s->step <= first + t->epoch_steps
-        && s->images == (s->step - first) * t->settings.options.batch)
-        return SSM2D_OK;
     if (s->epochs > t->settings.options.epochs)
         return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%d: the run has done %ld already",
                     t->settings.options.epochs, s->epochs);
+    const long first = s->epochs * t->epoch_steps;
+    if (s->step >= first && s->step <= first + t->epoch_steps
+        && s->images == (s->step - first) * t->settings.options.batch)
+        return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "%s: step %ld and epoch %ld contradict each other: the file was changed",
                 text_path(path), s->step, s->epochs);

@@ -28,7 +28,8 @@ static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
         const size_t capacity = m->capacity ? 2 * m->capacity : FIRST_CAPACITY;
         metric *larger = mem_alloc(m->context, capacity * sizeof *larger);
         if (!larger)
-            return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines of metrics", capacity);
+            return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
+                        text_path(m->path), capacity);
         if (m->count) memcpy(larger, m->lines, m->count * sizeof *larger);
         mem_free(m->context, m->lines);
         m->lines = larger;
@@ -46,6 +47,16 @@ static double number(const cJSON *line, const char *key)
     return cJSON_IsNumber(value) ? value->valuedouble : 0;
 }
 
+/* Whether the line has a whole number of steps, exact in a double. */
+static int get_step(const cJSON *line, long *step)
+{
+    const double max = 9007199254740992.; /* 2^53 */
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(line, "step");
+    if (!cJSON_IsNumber(value) || !(value->valuedouble >= 0 && value->valuedouble <= max)) return 0;
+    *step = (long)value->valuedouble;
+    return 1;
+}
+
 /* Parses one line. Returns 0 when it is not a line of metrics: a run that was killed may have left
  * half of one. */
 static int parse(const char *text, size_t size, metric *line)
@@ -53,11 +64,11 @@ static int parse(const char *text, size_t size, metric *line)
     cJSON *root = NULL;
     if (json_parse("", text, size, &root, NULL)) return 0;
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(root, "kind");
-    int known =
-        cJSON_IsString(kind) && cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(root, "step"));
+    long step = 0;
+    const int known = cJSON_IsString(kind) && get_step(root, &step);
     if (known)
         *line = (metric){.is_epoch = !strcmp(kind->valuestring, "epoch"),
-                         .step = (long)number(root, "step"),
+                         .step = step,
                          .epoch = number(root, "epoch"),
                          .loss = number(root, "loss"),
                          .lr = number(root, "lr"),

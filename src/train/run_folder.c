@@ -217,6 +217,9 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
         if (!(data->norm.std[i] > 0))
             status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"std\" has %g: use numbers above 0",
                           text_path(path), (double)data->norm.std[i]);
+    if (!status && data->channels == 2)
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"channels\" is 2: use 1 or 3", text_path(path));
     data->images = images;
     cJSON_Delete(root);
     if (status) run_data_free(context, data);

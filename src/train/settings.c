@@ -88,12 +88,14 @@ ssm2d_status train_settings_from_json(train_settings *s, const char *file, const
 {
     const setting_groups g = groups();
     const field_source from = {.where = text_path(file)};
-    ssm2d_status status = set_model(s, file, object, error); /* refuses unknown keys */
+    train_settings result = *s;
+    ssm2d_status status = set_model(&result, file, object, error); /* refuses unknown keys */
     for (const cJSON *item = status ? NULL : object->child; item && !status; item = item->next) {
-        void *config = s;
+        void *config = &result;
         const ssm2d_field *f = field_find_in(g.list, item->string, &config);
         if (f) status = field_from_json(from, f, item, config, error);
     }
+    if (!status) *s = result;
     return status;
 }
 

@@ -23,6 +23,7 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error);
  * model to that model's own values. */
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error);
+/* Keys given in the object replace those in *s; on failure *s is left as it is. */
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
                                       ssm2d_error *error);
 /* Reads settings from a JSON file. keep_model: ignore the file's key `model`. */

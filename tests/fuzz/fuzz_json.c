@@ -4,7 +4,7 @@
 #include "io/json.h"
 #include "io/layer_config.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void fuzz_one(const uint8_t *data, size_t size)
 {
     static const char *const others[] = {"kind", "name", "batch", "L1", "L2", "arrays", NULL};
     cJSON *root;
@@ -12,23 +12,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ssm2d_status status = json_parse("a.json", (const char *)data, size, &root, &error);
     if (status) {
         REQUIRE(!root);
-        fuzz_check_line(&error, "a.json: ");
-        return 0;
+        fuzz_check_refusal(status, &error, "a.json: ");
+        return;
     }
     ssm2d_config config = ssm2d_config_default();
     config.channels = 1;
     ssm2d_config before = config;
-    if (layer_config_from_json("a.json", root, others, &config, &error)) {
-        fuzz_check_line(&error, "a.json: ");
+    if ((status = layer_config_from_json("a.json", root, others, &config, &error))) {
+        fuzz_check_refusal(status, &error, "a.json: ");
         REQUIRE(!memcmp(&config, &before, sizeof config));
     } else
         REQUIRE(!ssm2d_config_check(&config, &error)); /* what is accepted is within the bounds */
     const char *text = NULL;
     int number = 0;
-    if (json_get_int("a.json", root, "batch", JSON_REQUIRED, 1, 1000, &number, &error))
-        fuzz_check_line(&error, "a.json: ");
-    if (json_get_string("a.json", root, "kind", JSON_OPTIONAL, &text, &error))
-        fuzz_check_line(&error, "a.json: ");
+    status = json_get_int("a.json", root, "batch", JSON_REQUIRED, 1, 1000, &number, &error);
+    if (status) fuzz_check_refusal(status, &error, "a.json: ");
+    status = json_get_string("a.json", root, "kind", JSON_OPTIONAL, &text, &error);
+    if (status) fuzz_check_refusal(status, &error, "a.json: ");
     cJSON_Delete(root);
-    return 0;
 }

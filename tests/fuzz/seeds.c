@@ -1,32 +1,46 @@
-/* seeds - makes small good files for the fuzz targets to start from: seeds FOLDER */
+/* seeds - makes small good inputs for the fuzz targets to start from: seeds FOLDER */
+#include "seeds.h"
+
+#include "core/context.h"
+#include "fuzz_input.h"
 #include "io/file.h"
-#include "io/image.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 
-#include <jpeglib.h>
-#include <spng.h>
 #include <stdlib.h>
 #include <string.h>
 
-static ssm2d_context *context;
-static ssm2d_error error;
+ssm2d_context *context;
+ssm2d_error error;
 static const char *base;
 
-static void check(int bad)
+void check(int bad)
 {
     if (!bad) return;
     fprintf(stderr, "seeds: %s\n", error.line);
     exit(1);
 }
 
-static const char *name(const char *kind, int number)
+const char *seed_path(const char *target, int number)
 {
     static char path[4096];
-    snprintf(path, sizeof path, "%s/%s", base, kind);
+    snprintf(path, sizeof path, "%s/%s", base, target);
     check(folder_make(path, &error) != SSM2D_OK);
-    snprintf(path, sizeof path, "%s/%s/%d", base, kind, number);
+    snprintf(path, sizeof path, "%s/%s/%d", base, target, number);
     return path;
+}
+
+void seed_put(const char *target, int number, const void *bytes, size_t size)
+{
+    atomic_file file;
+    check(atomic_open(context, seed_path(target, number), &file, &error) != SSM2D_OK);
+    check(atomic_write(&file, bytes, size, &error) != SSM2D_OK);
+    check(atomic_commit(&file, &error) != SSM2D_OK);
+}
+
+void seed_text(const char *target, int number, const char *text)
+{
+    seed_put(target, number, text, strlen(text));
 }
 
 static void seed_npy(void)
@@ -34,8 +48,8 @@ static void seed_npy(void)
     static const size_t shape[] = {2, 3, 1, 1, 1, 1, 1, 1};
     static const double data[6] = {1, 2, 3};
     for (npy_type type = NPY_FLOAT32; type <= NPY_UINT8; type++)
-        check(npy_write(context, name("npy", (int)type), type, type == NPY_UINT8 ? 8 : 2, shape,
-                        data, &error)
+        check(npy_write(context, seed_path("npy", (int)type), type, type == NPY_UINT8 ? 8 : 2,
+                        shape, data, &error)
               != SSM2D_OK);
 }
 
@@ -54,12 +68,7 @@ static void seed_json(void)
         " \"layer_norm\": true, \"trunc_rows\": 6, \"trunc_cols\": 7}",
         "[null, -1.5e3, \"\\u00e9\\n\", {}, [[]]]",
     };
-    for (int i = 0; i < 3; i++) {
-        atomic_file file;
-        check(atomic_open(context, name("json", i), &file, &error) != SSM2D_OK);
-        check(atomic_write(&file, texts[i], strlen(texts[i]), &error) != SSM2D_OK);
-        check(atomic_commit(&file, &error) != SSM2D_OK);
-    }
+    for (int i = 0; i < 3; i++) seed_text("json", i, texts[i]);
 }
 
 static void seed_safetensors(void)
@@ -74,61 +83,67 @@ static void seed_safetensors(void)
             (safetensors_item){names[i], (safetensors_type)i, i % 4, {2, 3, (size_t)(i % 3)}, data};
     }
     for (int i = 0; i <= SAFETENSORS_BOOL + 1; i++)
-        check(safetensors_write(context, name("safetensors", i), (size_t)i, items, i % 3, notes,
-                                &error)
+        check(safetensors_write(context, seed_path("safetensors", i), (size_t)i, items, i % 3,
+                                notes, &error)
               != SSM2D_OK);
 }
 
-static void seed_png(int number, int color, int depth, int samples, int interlaced)
+/* ---- fields and layer cases ------------------------------------------------------------------ */
+
+static void seed_field(void)
 {
-    uint8_t pixels[7 * 9 * 8] = {0};
-    size_t row_bytes = (size_t)(9 * samples * depth + 7) / 8;
-    struct spng_ihdr header = {9, 7, (uint8_t)depth, (uint8_t)color, 0, 0, (uint8_t)interlaced};
-    struct spng_plte palette = {.n_entries = 2, .entries = {{1, 2, 3, 0}, {250, 150, 50, 0}}};
-    struct spng_trns trns = {.n_type3_entries = 1, .type3_alpha = {100}};
-    for (size_t i = 0; i < 7 * row_bytes; i++)
-        pixels[i] = (uint8_t)(color == SPNG_COLOR_TYPE_INDEXED ? i % 2 : i * 37);
-    spng_ctx *png = spng_ctx_new(SPNG_CTX_ENCODER);
-    FILE *f = fopen(name("image", number), "wb");
-    int bad = !f || !png || spng_set_png_file(png, f) || spng_set_ihdr(png, &header);
-    if (!bad && color == SPNG_COLOR_TYPE_INDEXED) bad = spng_set_plte(png, &palette);
-    if (!bad && samples % 2) bad = spng_set_trns(png, &trns);
-    check(bad || spng_encode_image(png, pixels, 7 * row_bytes, SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE));
-    spng_ctx_free(png);
-    fclose(f);
+    static const char *const texts[] = {"12",    "3",   "-1.5e-3", "0x1p-2",    "true",
+                                        "three", "a/b", "2x3",     "[2, 6, 4]", "1,3,5"};
+    static const uint8_t kinds[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    for (int i = 0; i < 10; i++) {
+        uint8_t seed[64] = {kinds[i], (uint8_t)i};
+        memcpy(seed + 2, texts[i], strlen(texts[i]));
+        seed_put("field", i, seed, 2 + strlen(texts[i]));
+    }
 }
 
-static void seed_jpeg(int number, int channels, int progressive)
+static void seed_case(void)
 {
-    struct jpeg_compress_struct jpeg;
-    struct jpeg_error_mgr errors;
-    FILE *f = fopen(name("image", number), "wb");
-    check(!f);
-    jpeg.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&jpeg);
-    jpeg_stdio_dest(&jpeg, f);
-    jpeg.image_height = 17;
-    jpeg.image_width = 9;
-    jpeg.input_components = channels;
-    jpeg.in_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
-    jpeg_set_defaults(&jpeg);
-    if (progressive) jpeg_simple_progression(&jpeg);
-    jpeg_start_compress(&jpeg, TRUE);
-    for (int r = 0; r < 17; r++) {
-        uint8_t row[9 * 4];
-        JSAMPROW rows[] = {row};
-        for (int i = 0; i < 9 * channels; i++) row[i] = (uint8_t)(r * 12 + i);
-        jpeg_write_scanlines(&jpeg, rows, 1);
+    static const char *const texts[] = {
+        "{\"kind\": \"ssm2d\", \"batch\": 1, \"L1\": 2, \"L2\": 3, \"channels\": 2, "
+        "\"d_state\": 1, \"n_ssm\": 1, \"directions\": 1}",
+        "{\"kind\": \"ssm2d\", \"name\": \"a\", \"seed\": 1, \"batch\": 2, \"L1\": 1, \"L2\": 1, "
+        "\"channels\": 1, \"n_ssm\": 2, \"d_state\": 2, \"complex\": true, \"complex_form\": "
+        "\"cartesian\", \"normalize\": true, \"trunc\": [3, 4], \"arrays\": {}}",
+        "{\"kind\": \"ssm2d\", \"batch\": 1, \"L1\": 2, \"L2\": 2, \"channels\": 1, \"values\": "
+        "\"polar\", \"share_directions\": true, \"c_per_channel\": true, \"n_ssm\": 1}",
+    };
+    static const uint8_t changes[] = {0, 3, 2, 2, 9, 0};
+    for (int i = 0; i < 6; i++) {
+        uint8_t seed[1024] = {0};
+        size_t used = 1;
+        fuzz_add_part(seed, &used, texts[i % 3], strlen(texts[i % 3]));
+        if (i >= 3) memcpy(seed + used, changes, sizeof changes);
+        seed_put("case", i, seed, used + (i >= 3 ? sizeof changes : 0));
     }
-    jpeg_finish_compress(&jpeg);
-    jpeg_destroy_compress(&jpeg);
-    fclose(f);
+    /* arrays as they are in files: of the first case all have 12 numbers or fewer */
+    uint8_t seed[4096] = {1};
+    size_t used = 1;
+    fuzz_add_part(seed, &used, texts[0], strlen(texts[0]));
+    static const size_t shapes[][4] = {{1, 2, 2, 3}, {1, 2, 2, 3}, {2},
+                                       {4, 1, 1},    {2, 1, 1},    {2, 1, 1}};
+    static const int ranks[] = {4, 4, 1, 3, 3, 3};
+    static const double numbers[12] = {1, -2, 0.5};
+    for (int i = 0; i < 6; i++) {
+        char *bytes;
+        size_t size;
+        const char *path = seed_path("case", 7);
+        check(npy_write(context, path, NPY_FLOAT64, ranks[i], shapes[i], numbers, &error)
+              != SSM2D_OK);
+        check(file_read(context, path, 4096, &bytes, &size, &error) != SSM2D_OK);
+        fuzz_add_part(seed, &used, bytes, size);
+        mem_free(context, bytes);
+    }
+    seed_put("case", 7, seed, used);
 }
 
 int main(int count, char **arguments)
 {
-    static const int kinds[][3] = {{0, 1, 1}, {0, 8, 1}, {0, 16, 1}, {2, 8, 3}, {2, 16, 3},
-                                   {3, 4, 1}, {3, 8, 1}, {4, 8, 2},  {6, 8, 4}, {6, 16, 4}};
     if (count != 2) {
         fprintf(stderr, "usage: seeds FOLDER\n");
         return 2;
@@ -138,13 +153,11 @@ int main(int count, char **arguments)
     seed_npy();
     seed_json();
     seed_safetensors();
-    int number = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        for (int interlaced = 0; interlaced < 2; interlaced++)
-            seed_png(number++, kinds[i][0], kinds[i][1], kinds[i][2], interlaced);
-    for (int channels = 1; channels <= 4; channels++)
-        for (int progressive = 0; channels != 2 && progressive < 2; progressive++)
-            seed_jpeg(number++, channels, progressive);
+    seed_field();
+    seed_case();
+    seed_images();
+    seed_data();
+    seed_runs();
     ssm2d_context_destroy(context);
     return 0;
 }

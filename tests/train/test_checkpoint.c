@@ -157,6 +157,24 @@ static ssm2d_status attempt_read(void)
     return load(io_path("c"), &back, &identity);
 }
 
+/* A check sum that does not print is still refused with one line that does. */
+static void test_unprintable_sum(void **unused)
+{
+    (void)unused;
+    static const char key[] = "\"note_sum\":\"";
+    train_state s = filled(0), back = state_of(1, 0);
+    train_identity identity = {0};
+    size_t size, at = 0;
+    assert_int_equal(checkpoint_write(context, io_path("c"), &s, &who, &error), SSM2D_OK);
+    unsigned char *bytes = io_get(io_path("c"), &size);
+    while (at + sizeof key < size && memcmp(bytes + at, key, sizeof key - 1)) at++;
+    assert_true(at + sizeof key < size);
+    memcpy(bytes + at + sizeof key - 1, "\\n\\t\\r\\n", 8); /* as JSON escapes them */
+    assert_int_equal(load(io_put("bad", bytes, size), &back, &identity), SSM2D_ERROR_ARGUMENT);
+    for (const char *c = error.line; *c; c++) assert_true((unsigned char)*c >= 0x20);
+    free(bytes);
+}
+
 static void test_memory(void **unused)
 {
     (void)unused;
@@ -198,6 +216,7 @@ int main(void)
         cmocka_unit_test_setup(test_truncation, io_begin),
         cmocka_unit_test_setup(test_damage, io_begin),
         cmocka_unit_test_setup(test_refusals, io_begin),
+        cmocka_unit_test_setup(test_unprintable_sum, io_begin),
         cmocka_unit_test_setup(test_memory, io_begin),
         cmocka_unit_test_setup(test_full_disk, io_begin),
     };

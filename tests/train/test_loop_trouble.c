@@ -3,6 +3,9 @@
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
+#include "io/safetensors.h"
+
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -54,6 +57,52 @@ static void test_data(void **state)
     assert_line("not those the run began with");
     assert_true(small_data(path_of("data"), TRAIN, TEST));
     assert_int_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    ssm2d_context_destroy(context);
+}
+
+/* Rewrites a checkpoint, check sums and all, with other counters. */
+static void forge(ssm2d_context *context, const char *path, long epochs, long step)
+{
+    safetensors *file;
+    checkpoint *c;
+    train_identity who;
+    assert_int_equal(safetensors_open(context, path, &file, &error), SSM2D_OK);
+    train_state s = {.count = safetensors_find(file, "weights")->count};
+    float *numbers = calloc(4 * s.count, sizeof *numbers);
+    assert_non_null(numbers);
+    s.weights = numbers;
+    s.moment1 = numbers + s.count;
+    s.moment2 = numbers + 2 * s.count;
+    s.average = safetensors_find(file, "average") ? numbers + 3 * s.count : NULL;
+    safetensors_close(file);
+    assert_int_equal(checkpoint_open(context, path, &c, &who, &error), SSM2D_OK);
+    assert_int_equal(checkpoint_read(c, &s, &error), SSM2D_OK);
+    s.epochs = epochs;
+    s.step = step;
+    assert_int_equal(checkpoint_write(context, path, &s, &who, &error), SSM2D_OK);
+    checkpoint_close(c);
+    free(numbers);
+}
+
+/* Counters that no run can have are refused before anything is computed from them. */
+static void test_impossible_counters(void **state)
+{
+    (void)state;
+    ssm2d_context *context = make(1);
+    train_settings s = tiny();
+    train_result result;
+    stopper stop = {3, 0};
+    const train_hooks hooks = {.user = &stop, .stop = stop_at};
+    char path[RUN_PATH];
+    if (train_begin(context, path_of("run"), &s, &hooks, &result, &error))
+        fail_msg("%s", error.line);
+    snprintf(path, sizeof path, "%s", path_of("run/last.safetensors"));
+    forge(context, path, LONG_MAX, 3);
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("already");
+    forge(context, path, 0, LONG_MAX);
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("the file was changed");
     ssm2d_context_destroy(context);
 }
 
@@ -230,6 +279,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_not_finite, setup, teardown),
         cmocka_unit_test_setup_teardown(test_data, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_impossible_counters, setup, teardown),
         cmocka_unit_test(test_same_classes),
         cmocka_unit_test_setup_teardown(test_bad_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),

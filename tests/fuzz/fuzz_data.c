@@ -1,0 +1,48 @@
+/* fuzz_data - any bytes as data.json of a run: refused with a line, or in bounds, and the same
+ * after being written and read again. */
+#include "fuzz.h"
+
+#include "fuzz_files.h"
+#include "train/run_folder.h"
+
+#include <math.h>
+
+static void check_data(const run_data *data)
+{
+    REQUIRE(data->classes >= 1 && data->names && data->images >= 1);
+    REQUIRE(data->channels == 1 || data->channels == 3);
+    REQUIRE(data->labels == LABEL_CLASS || data->labels == LABEL_BINARY);
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(isfinite(data->norm.mean[i]) && isfinite(data->norm.std[i]));
+        REQUIRE(data->norm.std[i] > 0);
+    }
+}
+
+static void fuzz_one(const uint8_t *data, size_t size)
+{
+    run_data one, two;
+    ssm2d_error error = {{0}};
+    const char *path = fuzz_put("data.json", data, size);
+    ssm2d_status status = run_data_read(fuzz_context(), fuzz_folder(), &one, &error);
+    if (status) {
+        REQUIRE(!one.names && !one.classes);
+        fuzz_check_refusal(status, &error, path);
+        return;
+    }
+    check_data(&one);
+    fuzz_no_failure();
+    const dataset_info info = {.count = (size_t)one.images,
+                               .labels = one.labels,
+                               .classes = one.classes,
+                               .class_names = one.names,
+                               .channels = one.channels};
+    char *text = run_data_text(&info, &one.norm);
+    REQUIRE(text);
+    fuzz_put("data.json", text, strlen(text));
+    REQUIRE(!run_data_read(fuzz_context(), fuzz_folder(), &two, &error));
+    REQUIRE(!run_data_matches(&two, &info, &error));
+    REQUIRE(!memcmp(&one.norm, &two.norm, sizeof one.norm) && one.images == two.images);
+    cJSON_free(text);
+    run_data_free(fuzz_context(), &one);
+    run_data_free(fuzz_context(), &two);
+}

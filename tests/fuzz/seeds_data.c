@@ -1,0 +1,82 @@
+/* seeds_data - data sets: idx files, CIFAR's files, data.json. */
+#include "seeds.h"
+
+#include "fuzz_input.h"
+
+#include <zlib.h>
+
+/* An idx file of `count` images of 2 x 3, or labels; returns its size. */
+static size_t idx_file(uint8_t *out, int rank, int count)
+{
+    const uint8_t sizes[] = {(uint8_t)count, 2, 3};
+    size_t used = 4;
+    memset(out, 0, 64);
+    out[2] = 8;
+    out[3] = (uint8_t)rank;
+    for (int i = 0; i < rank; i++, used += 4) out[used + 3] = sizes[i];
+    for (int i = 0; i < count * (rank == 3 ? 6 : 1); i++) out[used++] = (uint8_t)(3 * i % 10);
+    return used;
+}
+
+static size_t gzipped(uint8_t *out, size_t room, const uint8_t *bytes, size_t size)
+{
+    z_stream z = {.next_in = (uint8_t *)bytes,
+                  .avail_in = (unsigned)size,
+                  .next_out = out,
+                  .avail_out = (unsigned)room};
+    check(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK);
+    check(deflate(&z, Z_FINISH) != Z_STREAM_END);
+    deflateEnd(&z);
+    return z.total_out;
+}
+
+/* As fuzz_idx.c describes them. */
+static void seed_idx(void)
+{
+    static const uint8_t flags[] = {0, 1, 2, 8, 11, 4, 20, 0x80};
+    for (int i = 0; i < 8; i++) {
+        uint8_t images[128], labels[128], packed[256], seed[1024] = {flags[i]};
+        const size_t images_size = idx_file(images, 3, 3), labels_size = idx_file(labels, 1, 3);
+        const size_t size = gzipped(packed, sizeof packed, images, images_size);
+        size_t used = 1;
+        if ((flags[i] >> 1 & 3) == 2)
+            fuzz_add_part(seed, &used, packed, size);
+        else
+            fuzz_add_part(seed, &used, images, images_size);
+        fuzz_add_part(seed, &used, labels, labels_size);
+        if (flags[i] & 1) fuzz_add_part(seed, &used, labels, labels_size);
+        seed_put("idx", i, seed, used);
+    }
+}
+
+/* As fuzz_cifar.c describes them. */
+static void seed_cifar(void)
+{
+    static const char ten[] = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
+    static const uint8_t labels[] = {0, 1, 2, 9, 3, 4, 5, 6, 7, 8};
+    for (int i = 0; i < 6; i++) {
+        uint8_t seed[1024] = {(uint8_t)i};
+        char names[201];
+        size_t used = 1, length = sizeof ten - 1;
+        memcpy(names, ten, sizeof ten);
+        if (i & 1) {
+            for (int k = 0; k < 200; k++) names[k] = k % 2 ? '\n' : 'x';
+            length = 200;
+        }
+        fuzz_add_part(seed, &used, names, i & 4 ? length : 0);
+        memcpy(seed + used, labels, sizeof labels);
+        seed_put("cifar", i, seed, used + sizeof labels);
+    }
+}
+
+void seed_data(void)
+{
+    seed_idx();
+    seed_cifar();
+    seed_text("data", 0,
+              "{\"classes\": [\"a\", \"b\\n\"], \"channels\": 1, \"images\": 12, \"mean\": [0.5, "
+              "0.5, 0.5], \"std\": [0.25, 1e-3, 2]}");
+    seed_text("data", 1,
+              "{\"classes\": [\"1\"], \"labels\": \"binary\", \"channels\": 3, \"images\": 1, "
+              "\"names\": \"00ff\", \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}");
+}
