@@ -20,11 +20,12 @@
 # that is not there, the stage says so and is skipped.
 #
 # --long (or LONG=1): every test of a stage, repeated for every instruction set (AVX-512 emulated
-# under asan), and fuzzing for FUZZ_SECONDS=120 rather than 10.
+# under asan), the campaigns of tests/campaign in full, and fuzzing for FUZZ_SECONDS=120 rather
+# than 10.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-LONG=${LONG:-}
+export LONG=${LONG:-}
 if [ "${1:-}" = --long ]; then
     LONG=1
     shift

@@ -1,6 +1,7 @@
 # The tests of the command-line tool, which they run as a user would, and of src/draw.
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
-foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool_train draw)
+foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool_train tool_extreme
+    tool_hazards draw)
   add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
@@ -13,3 +14,18 @@ foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool
 endforeach()
 # It knows what a run's folder holds.
 target_link_libraries(test_tool_filter_run PRIVATE ssm2d_train ssm2d_nn ssm2d_data)
+
+# Campaigns: kills at random moments, and calls that fail one after another; more of both with
+# LONG=1 in the environment, as in the long tier.
+add_executable(make_small_data campaign/make_small_data.c)
+target_link_libraries(make_small_data PRIVATE ssm2d_objects)
+add_test(NAME campaign_kill COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/kill.sh
+  $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)
+set_tests_properties(campaign_kill PROPERTIES LABELS tool TIMEOUT 1800)
+if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
+  add_library(failing_io MODULE campaign/failing_io.c)
+  target_link_libraries(failing_io PRIVATE ${CMAKE_DL_LIBS})
+  add_test(NAME campaign_failing_io COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/failing_io.sh
+    $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_io>)
+  set_tests_properties(campaign_failing_io PROPERTIES LABELS tool TIMEOUT 1800)
+endif()

@@ -1,6 +1,7 @@
 /* Parsing the command line and running a command; the texts of --help are in help.c. */
 #include "command.h"
 
+#include "core/processors.h"
 #include "core/status.h"
 #include "generate.h"
 #include "help.h"
@@ -269,6 +270,17 @@ static int complain(const char *command_name, const ssm2d_error *error, int code
     return code;
 }
 
+/* Some more threads than processors do little harm, and are used to test; many more are a mistake,
+ * but not one to fail for. */
+static void warn_of_threads(const command *c, long threads)
+{
+    const int processors = processors_available();
+    if (threads > 4L * processors)
+        fprintf(stderr, "ssm2d %s: --threads=%ld: there %s %d processor%s, so that this is slow\n",
+                c->name, threads, processors == 1 ? "is" : "are", processors,
+                processors == 1 ? "" : "s");
+}
+
 static int run_command(const command *c, int argc, char **argv)
 {
     _Alignas(max_align_t) char values[COMMAND_VALUES] = {0};
@@ -284,6 +296,7 @@ static int run_command(const command *c, int argc, char **argv)
         return EXIT_DONE;
     }
     context_options.threads = (int)threads;
+    warn_of_threads(c, threads);
     ssm2d_status status = ssm2d_context_create(&context_options, &context, &error);
     if (!status) status = c->run(context, values, &error);
     ssm2d_context_destroy(context);

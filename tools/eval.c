@@ -2,6 +2,7 @@
  * size. */
 #include "command.h"
 #include "core/status.h"
+#include "ignored.h"
 #include "progress.h"
 #include "run_weights.h"
 #include "train/evaluate.h"
@@ -67,11 +68,14 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         status = run_model_open(context, o->run, run_weights_file(o->weights), size, &m, error);
     if (status) return status;
     const model_config *config = &m.settings.model;
-    const char *where = o->data ? o->data : m.settings.options.data;
+    char found[SSM2D_TEXT];
+    run_find_data(o->run, m.settings.options.data, found);
+    const char *where = o->data ? o->data : found;
     const dataset_split split = strcmp(o->split, "train") ? DATASET_TEST : DATASET_TRAIN;
     if ((status = dataset_open(context, where, split, &data, error))) goto done;
     if ((status = run_data_matches(&m.data, dataset_about(data), error))) goto done;
     dataset_limit_pixels(data, (size_t)m.settings.options.max_pixels);
+    report_ignored("eval", dataset_about(data)->ignored, dataset_about(data)->first_ignored);
     loader_options lo = loader_options_default(data);
     lo.batch = (size_t)o->batch;
     lo.rows = (size_t)config->image[0];

@@ -13,7 +13,7 @@
 
 typedef struct values {
     const char *folder, *out, *algo, *precision;
-    int check;
+    int check, allow_nonfinite;
 } values;
 
 static const char *algorithm_at(int i) { return i ? ssm2d_algorithm_name(i - 1) : "auto"; }
@@ -35,6 +35,8 @@ static const option options[] = {
      .default_value = "double", .value = "TYPE", .choice = precision_at},
     {"check", OPTION_FLAG, offsetof(values, check),
      .help = "compare with the expected arrays in CASE_DIR"},
+    {"allow_nonfinite", OPTION_FLAG, offsetof(values, allow_nonfinite),
+     .help = "accept and write numbers that are infinite or not a number"},
     {0}};
 
 /* An array of results, of the job's type. */
@@ -90,6 +92,20 @@ static result *add_result(job *j, const char *prefix, const char *name, int rank
     return r;
 }
 
+/* Refuses an array that is not finite, unless that is asked for. Numbers that are finite in a file
+ * may be too large for a float. */
+static ssm2d_status check_finite(const job *j, const char *name, const void *data, size_t count,
+                                 ssm2d_error *error)
+{
+    if (j->options->allow_nonfinite) return SSM2D_OK;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(number_at(j, data, i)))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: %s[%zu] is %g: nothing was written; --allow-nonfinite writes it",
+                        text_path(j->options->folder), name, i, number_at(j, data, i));
+    return SSM2D_OK;
+}
+
 static ssm2d_status compute(job *j, ssm2d_error *error)
 {
     const layer_case *c = &j->input;
@@ -123,6 +139,8 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
         fail(error, status, "%s: %s", text_path(c->folder), why.line);
         goto done;
     }
+    if ((status = check_finite(j, "u", j->u, c->grid_count, error))) goto done;
+    if ((status = check_finite(j, "dy", j->dy, c->grid_count, error))) goto done;
     plan_options.batch = c->batch;
     plan_options.rows = c->rows;
     plan_options.cols = c->cols;
@@ -146,6 +164,9 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++)
         add_result(j, "d", layer_case_file(&param), param.rank, param.shape,
                    (char *)j->dparams + param.offset * j->number);
+    for (int i = 0; i < j->count && !status; i++)
+        status =
+            check_finite(j, j->results[i].name, j->results[i].data, j->results[i].count, error);
 done:
     mem_free(j->context, dkernel);
     ssm2d_workspace_destroy(workspace);
@@ -244,7 +265,10 @@ static const char about[] =
     "the gradients dK, du and d<name> for every parameter.\n"
     "\n"
     "--check prints one line per array, and fails when an array differs from the expected one "
-    "in CASE_DIR by more than 1e-11 (double) or 3e-5 (float) of its largest value.";
+    "in CASE_DIR by more than 1e-11 (double) or 3e-5 (float) of its largest value.\n"
+    "\n"
+    "Parameters must be finite. When an input or a result is infinite or not a number, nothing "
+    "is written and the command fails, unless --allow-nonfinite is given.";
 
 const command command_layer = {"layer",
                                "run the bare layer on arrays in files: results, gradients",

@@ -4,14 +4,17 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "data/augment.h"
-#include "io/json.h"
 #include "data/picture.h"
+#include "io/json.h"
+#include "io/text.h"
 #include "run_weights.h"
 #include "train/evaluate.h"
 #include "train/run_folder.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct values {
     const char *run, *weights, *image_size;
@@ -58,10 +61,13 @@ static int next_class(const job *j)
 
 static void print_text(const job *j, const char *path, int top)
 {
-    printf("%s\n", path);
+    text_print(stdout, path);
+    putchar('\n');
     for (int i = 0; i < top; i++) {
         int c = next_class(j);
-        printf("  %5.1f %%  %s\n", 100 * j->probabilities[c], j->m.data.names[c]);
+        printf("  %5.1f %%  ", 100 * j->probabilities[c]);
+        text_print(stdout, j->m.data.names[c]);
+        putchar('\n');
         j->probabilities[c] = -1;
     }
 }
@@ -85,6 +91,21 @@ static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_er
     return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a result");
 }
 
+/* Weights that are finite may still be so large that what the model computes is not. */
+static ssm2d_status check_logits(const job *j, const char *path, const float *logits,
+                                 ssm2d_error *error)
+{
+    char name[48];
+    for (int c = 0; c < j->m.data.classes; c++)
+        if (!isfinite(logits[c]))
+            return fail(
+                error, SSM2D_ERROR_ARGUMENT,
+                "%s: the model gives %g for class %s: it cannot classify this image",
+                text_path(path), (double)logits[c],
+                text_show(j->m.data.names[c], strlen(j->m.data.names[c]), name, sizeof name));
+    return SSM2D_OK;
+}
+
 static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
 {
     const int classes = j->m.data.classes, top = min_int((int)j->options->top, classes);
@@ -97,6 +118,8 @@ static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
     if (status) return status;
     augment_end(j->augment, j->image);
     const float *logits = evaluator_run(j->evaluator, j->image, 1);
+    status = check_logits(j, path, logits, error);
+    if (status) return status;
     class_probabilities((train_loss)j->m.settings.options.loss, logits, classes, j->probabilities);
     if (j->options->json) return print_json(j, path, top, error);
     print_text(j, path, top);
@@ -167,7 +190,7 @@ done:
 static const char about[] =
     "Classifies images with the model of a run: resizes each image to the model's image size, "
     "and prints the most likely classes with their probabilities. The data that the model was "
-    "trained on are not needed.";
+    "trained on are not needed. What is transparent in a PNG becomes white.";
 
 const command command_predict = {
     "predict", "classify images with a trained model", about, options, check_values, run, 0};

@@ -19,6 +19,7 @@ enum { MAX_BATCH = 64 }; /* images at a time, when there is no loss over all of 
 typedef struct values {
     const char *config, *weights, *input, *out, *labels, *grads;
     long seed;
+    int allow_nonfinite;
 } values;
 
 static const option options[] = {
@@ -37,6 +38,8 @@ static const option options[] = {
     {"seed", OPTION_INT, offsetof(values, seed),
      "random seed of mixers that the weights do not have", .low = 0, .high = 2147483647,
      .default_value = "0"},
+    {"allow_nonfinite", OPTION_FLAG, offsetof(values, allow_nonfinite),
+     .help = "write logits and gradients even when some are infinite or not a number"},
     {0}};
 
 typedef struct job {
@@ -138,12 +141,28 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
     if (!j->params) return no_memory(error, "weights");
     if ((status = weights_load(j->weights, j->options->weights, &with, j->params, &report, error)))
         return status;
-    if (report.new_mixer_arrays)
-        printf("%d arrays of mixers are not in %s: initialised from seed %ld\n",
-               report.new_mixer_arrays, j->options->weights, j->options->seed);
+    if (report.new_mixer_arrays) {
+        printf("%d arrays of mixers are not in ", report.new_mixer_arrays);
+        text_print(stdout, j->options->weights);
+        printf(": initialised from seed %ld\n", j->options->seed);
+    }
     if (report.resized)
         printf("position embedding interpolated from %d x %d to %d x %d patches\n",
                report.old_grid[0], report.old_grid[1], report.grid[0], report.grid[1]);
+    return SSM2D_OK;
+}
+
+/* Refuses results that are not finite, unless they are asked for. Finite weights may be so large
+ * that a result is not. */
+static ssm2d_status check_finite(const job *j, const char *what, const float *x, size_t count,
+                                 ssm2d_error *error)
+{
+    if (j->options->allow_nonfinite) return SSM2D_OK;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(x[i]))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: %s %zu is %g: nothing was written; --allow-nonfinite writes it",
+                        text_path(j->options->weights), what, i, (double)x[i]);
     return SSM2D_OK;
 }
 
@@ -164,7 +183,7 @@ static ssm2d_status infer(job *j, ssm2d_error *error)
         memcpy(j->logits + first * j->classes, logits->data,
                batch * j->classes * sizeof *j->logits);
     }
-    return SSM2D_OK;
+    return check_finite(j, "logit", j->logits, j->batch * j->classes, error);
 }
 
 /* Computes logits and loss of all images in one batch, and gradients when asked for. */
@@ -186,10 +205,17 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     graph_forward(j->graph);
     /* copied now, as backward reuses the memory */
     memcpy(j->logits, logits->data, j->batch * j->classes * sizeof *j->logits);
-    printf("loss %.9g\n", (double)loss->data[0]);
+    const float value = loss->data[0];
+    status = check_finite(j, "logit", j->logits, j->batch * j->classes, error);
+    if (!status) status = check_finite(j, "loss", &value, 1, error);
+    if (!status && j->options->grads) {
+        loss->grad[0] = 1;
+        graph_backward(j->graph);
+        status = check_finite(j, "gradient", j->grads, j->weights->total, error);
+    }
+    if (status) return status;
+    printf("loss %.9g\n", (double)value);
     if (!j->options->grads) return SSM2D_OK;
-    loss->grad[0] = 1;
-    graph_backward(j->graph);
     return weights_save(j->weights, j->options->grads, j->grads, error);
 }
 
@@ -249,7 +275,10 @@ static const char about[] =
     "a run has the mean and standard deviation of pixels from 0 to 1).\n"
     "\n"
     "With --labels, prints the mean cross-entropy; with --grads, writes its gradient with "
-    "respect to every parameter, under the names of the weights. Stochastic depth is off.";
+    "respect to every parameter, under the names of the weights. Stochastic depth is off.\n"
+    "\n"
+    "When a logit, the loss or a gradient is infinite or not a number, nothing is written and "
+    "the command fails, unless --allow-nonfinite is given.";
 
 const command command_run = {"run",
                              "run a model on arrays in files: logits, loss, gradients",

@@ -173,13 +173,16 @@ static int stop_requested(void *user)
     return signalled;
 }
 
-/* The first signal requests a stop; a second one ends the program at once. */
+/* The first signal requests a stop; a second one ends the program at once. What is ignored from the
+ * start stays ignored: SIGHUP under nohup, SIGINT of jobs in the background. */
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before,
+        action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* when nobody reads the progress any more, training continues */
     signal(SIGXFSZ, SIG_IGN); /* so that a limit on the file size is an error, as a full disk is */
 }
@@ -261,7 +264,9 @@ static const char about[] =
     "not given, it is the size of the data's images if all have the same size and it can be "
     "cut into patches, otherwise the model's own. Image folders have 3 channels unless "
     "channels=1 is given, and are normalised with ImageNet's mean and standard deviation; "
-    "other data with their own. Images that do not fill the last batch of an epoch are left "
+    "other data with their own. What is transparent in a PNG becomes white. Files in an image "
+    "folder that are no *.png, *.jpg or *.jpeg are counted and left out. Images that do not fill "
+    "the last batch of an epoch are left "
     "out of it; these are different images in each epoch.";
 
 /* Data sets and augmentations, as their own files describe them. */

@@ -1,6 +1,8 @@
 #include "train_view.h"
 
 #include "core/clock.h"
+#include "ignored.h"
+#include "io/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,13 +43,15 @@ void train_view_start(void *user, const train_start *start)
     const train_settings *s = start->settings;
     const model_config *m = &s->model;
     char mixed[128];
+    report_ignored("train", start->ignored, start->first_ignored);
     printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to test; %d "
            "thread%s\n",
            m->model->name, mixer_config_text(&m->mixer, mixed, sizeof mixed), start->parameters,
            m->image[0], m->image[1], m->channels, start->train_images, start->test_images,
            v->threads, v->threads == 1 ? "" : "s");
     if (start->read) {
-        printf("initial weights from %s", s->options.start);
+        printf("initial weights from ");
+        text_print(stdout, s->options.start);
         if (start->read->new_head) printf("; a new head for %d classes", m->classes);
         if (start->read->new_mixer_arrays)
             printf("; %d new arrays of mixers", start->read->new_mixer_arrays);
@@ -132,5 +136,9 @@ void train_view_end(train_view *v, const char *folder, const train_result *r)
     printf("test accuracy %.2f %% (best %.2f %%, epoch %ld) in %s, %.0f images/s\n",
            100 * r->test_accuracy, 100 * r->best_accuracy, r->best_epoch,
            clock_text(r->seconds, time, sizeof time), r->images_per_s);
-    printf("weights: %s/model.safetensors, curves: %s/curves.svg\n", folder, folder);
+    printf("weights: ");
+    text_print(stdout, folder);
+    printf("/model.safetensors, curves: ");
+    text_print(stdout, folder);
+    printf("/curves.svg\n");
 }

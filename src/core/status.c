@@ -1,5 +1,7 @@
 #include "core/status.h"
 
+#include "core/printable.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,6 +12,7 @@ ssm2d_status fail(ssm2d_error *error, ssm2d_status status, const char *format, .
         va_start(args, format);
         vsnprintf(error->line, sizeof error->line, format, args);
         va_end(args);
+        printable(error->line);
     }
     return status;
 }

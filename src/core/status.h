@@ -6,7 +6,7 @@
 #include "ssm2d.h"
 
 /* Writes the line (when error is not NULL) and returns status, so that a refusal is one `return
- * fail(...)`. */
+ * fail(...)`. Control characters, which names of files may have, become '?'. */
 ssm2d_status fail(ssm2d_error *error, ssm2d_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

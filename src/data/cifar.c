@@ -62,7 +62,7 @@ static ssm2d_status measure(const char *path, size_t record, size_t *count, ssm2
 static ssm2d_status read_records(const char *path, uint8_t *out, size_t size, ssm2d_error *error)
 {
     FILE *stream;
-    ssm2d_status status = file_open(path, &stream, error);
+    ssm2d_status status = file_open_regular(path, &stream, error);
     if (status) return status;
     size_t got = fread(out, 1, size, stream);
     if (got != size)
@@ -82,7 +82,7 @@ static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *er
     int count = 0;
     if (!dataset_path(path, sizeof path, folder, v->names) || access(path, F_OK))
         return dataset_name_classes(d, v->classes, v == &ten ? ten_names : NULL, error);
-    ssm2d_status status = file_read(d->context, path, MAX_NAMES, &text, &size, error);
+    ssm2d_status status = file_read_regular(d->context, path, MAX_NAMES, &text, &size, error);
     if (status) return status;
     for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
         if (count < v->classes) lines[count] = line;

@@ -128,6 +128,33 @@ static ssm2d_status choose(const char *where, const dataset_impl **chosen, const
     return refuse_folder(where, S_ISDIR(info.st_mode), error);
 }
 
+/* The folder in `where`; NULL for a name without one. */
+static const char *folder_in(const char *where)
+{
+    const size_t length = strcspn(where, ":");
+    if (!impl_named(where, length)) return where;
+    return where[length] && where[length + 1] ? where + length + 1 : NULL;
+}
+
+int dataset_rebase(const char *where, const char *base, char *out, size_t size)
+{
+    const char *folder = folder_in(where);
+    if (!folder || *folder == '/') return 0;
+    while (folder[0] == '.' && folder[1] == '/') folder += 2 + strspn(folder + 2, "/");
+    const size_t prefix = (size_t)(folder_in(where) - where), length = strlen(base);
+    if (prefix + length + 1 + strlen(folder) >= size) return 0;
+    snprintf(out, size, "%.*s%s%s%s", (int)prefix, where, base,
+             length && base[length - 1] == '/' ? "" : "/", folder);
+    return 1;
+}
+
+int dataset_present(const char *where)
+{
+    struct stat info;
+    const char *folder = folder_in(where);
+    return !folder || !stat(folder, &info);
+}
+
 ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
                           dataset **out, ssm2d_error *error)
 {

@@ -30,6 +30,10 @@ typedef struct dataset_info {
     /* Of image files a hash of their names in their order, which shows that a folder has changed;
      * else 0. */
     uint64_t names;
+    /* Files among the images that are passed over: with endings that are not known, and what is no
+     * regular file. The first of them, which lives as long as the data set; NULL: none. */
+    size_t ignored;
+    const char *first_ignored;
 } dataset_info;
 
 typedef struct dataset dataset;
@@ -42,6 +46,12 @@ void dataset_close(dataset *d);
 /* Image files of more pixels are refused when they are fetched; IMAGE_MAX_PIXELS before. Only
  * before other threads fetch. */
 void dataset_limit_pixels(dataset *d, size_t max_pixels);
+/* Writes `where` to out, with its folder below base when it is relative: idx:FOLDER becomes
+ * idx:BASE/FOLDER. Returns 0, and writes nothing, for a name without a folder, for a folder from
+ * the root, and when it does not fit. */
+int dataset_rebase(const char *where, const char *base, char *out, size_t size);
+/* Whether the folder of `where` exists; 1 for a name without a folder. */
+int dataset_present(const char *where);
 const dataset_info *dataset_about(const dataset *d);
 
 /* Image i in the size and channels of `to`, into pixels[rows][cols][channels]. */

@@ -3,7 +3,8 @@
  *
  * Classes are the folders below train in the order of their names (of bytes, whatever the locale);
  * images follow classes, and names within a class. Files are decoded when they are asked for. What
- * begins with a dot, and files with another ending, are passed over. */
+ * begins with a dot is passed over. Files with another ending, and pipes, sockets and devices, are
+ * passed over and counted. */
 #define _GNU_SOURCE /* qsort_r */
 #include "core/context.h"
 #include "core/hash.h"
@@ -38,6 +39,8 @@ typedef struct listing {
     const ssm2d_context *context;
     char *root; /* FOLDER/train or FOLDER/val */
     growing text, entries;
+    size_t ignored;      /* files of classes that are no images */
+    char *first_ignored; /* the path of one, or NULL */
 } listing;
 
 static ssm2d_status grow(const ssm2d_context *context, growing *g, size_t more, size_t item,
@@ -94,6 +97,33 @@ static int is_image(const char *name)
     return 0;
 }
 
+typedef enum found_kind { FOUND_FOLDER, FOUND_IMAGE, FOUND_OTHER } found_kind;
+
+/* A link is what it leads to; one that leads nowhere counts as an image by its name, so that
+ * reading it says what is wrong. */
+static found_kind kind_of(const char *path, const struct dirent *found)
+{
+    struct stat info;
+    mode_t mode = S_IFREG;
+    if (found->d_type != DT_REG && !stat(path, &info)) mode = info.st_mode;
+    if (S_ISDIR(mode)) return FOUND_FOLDER;
+    return S_ISREG(mode) && is_image(found->d_name) ? FOUND_IMAGE : FOUND_OTHER;
+}
+
+/* Counts a file that is no image, and keeps the path that comes first in the order of names, so
+ * that every listing names the same. */
+static ssm2d_status ignore(listing *l, const char *path, ssm2d_error *error)
+{
+    l->ignored++;
+    if (l->first_ignored && strcmp(l->first_ignored, path) <= 0) return SSM2D_OK;
+    char *copy = mem_alloc(l->context, strlen(path) + 1);
+    if (!copy) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory", text_path(path));
+    strcpy(copy, path);
+    mem_free(l->context, l->first_ignored);
+    l->first_ignored = copy;
+    return SSM2D_OK;
+}
+
 /* Appends what is in the folder, sorted: its folders when label is -1, else its images. */
 static ssm2d_status list_folder(listing *l, const char *path, int label, ssm2d_error *error)
 {
@@ -114,10 +144,16 @@ static ssm2d_status list_folder(listing *l, const char *path, int label, ssm2d_e
             break;
         }
         if (found->d_name[0] == '.') continue;
-        int wanted =
-            label >= 0 ? is_image(found->d_name) && found->d_type != DT_DIR
-                       : dataset_path(below, sizeof below, path, found->d_name) && is_folder(below);
-        if (wanted) status = append(l, found->d_name, label, error);
+        if (!dataset_path(below, sizeof below, path, found->d_name)) {
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long",
+                          text_path(path));
+            break;
+        }
+        const found_kind kind = kind_of(below, found);
+        if (kind == (label >= 0 ? FOUND_IMAGE : FOUND_FOLDER))
+            status = append(l, found->d_name, label, error);
+        else if (label >= 0 && kind == FOUND_OTHER)
+            status = ignore(l, below, error);
     }
     closedir(dir);
     if (!status && l->entries.count > first)
@@ -129,6 +165,7 @@ static ssm2d_status list_folder(listing *l, const char *path, int label, ssm2d_e
 static void listing_free(listing *l)
 {
     mem_free(l->context, l->root);
+    mem_free(l->context, l->first_ignored);
     mem_free(l->context, l->text.items);
     mem_free(l->context, l->entries.items);
 }
@@ -239,6 +276,8 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
     }
     d->info.count = l->entries.count;
     d->info.names = names_hash(l);
+    d->info.ignored = l->ignored;
+    d->info.first_ignored = l->first_ignored;
     d->info.channels = 3;
     d->info.norm = (normalisation){{.485f, .456f, .406f}, {.229f, .224f, .225f}};
     return status;
@@ -260,7 +299,7 @@ static ssm2d_status fetch(const dataset *d, size_t i, resize *to, uint8_t *pixel
     if (length < 0 || (size_t)length >= sizeof path)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long to be opened",
                     text_path(path));
-    return picture_read(d->context, path, d->max_pixels, to, pixels, error);
+    return picture_read_regular(d->context, path, d->max_pixels, to, pixels, error);
 }
 
 static void close_folder(dataset *d)

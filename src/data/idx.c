@@ -124,6 +124,8 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     struct stat info;
     size_t bytes = 1, held;
     *out = NULL;
+    if (!stat(path, &info) && !S_ISREG(info.st_mode)) /* opening a pipe would wait for a writer */
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
     errno = 0;
     gzFile file = gzopen(path, "rb");
     if (!file)

@@ -10,7 +10,11 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PIXELS_PER_POINT = 2, MAX_PIXELS = 30000 }; /* cairo's image surfaces end at 32767 */
+enum {
+    TEXT = 1024,
+    PIXELS_PER_POINT = 2,
+    MAX_PIXELS = 30000
+}; /* cairo's image surfaces end at 32767 */
 
 struct canvas {
     const ssm2d_context *context;
@@ -157,8 +161,10 @@ static void set_style(cairo_t *cr, text_style style)
 }
 
 void canvas_text(canvas *c, double x, double y, text_align align, text_style style,
-                 const char *text)
+                 const char *given)
 {
+    char text[TEXT];
+    text_valid(given, text, sizeof text); /* cairo draws nothing but UTF-8 */
     static const double part_before[] = {[TEXT_LEFT] = 0, [TEXT_CENTRE] = 0.5, [TEXT_RIGHT] = 1};
     cairo_text_extents_t box;
     set_style(c->cairo, style);
@@ -176,8 +182,10 @@ void canvas_text_upward(canvas *c, double x, double y, text_style style, const c
     cairo_restore(c->cairo);
 }
 
-double canvas_text_width(text_style style, const char *text)
+double canvas_text_width(text_style style, const char *given)
 {
+    char text[TEXT];
+    text_valid(given, text, sizeof text);
     cairo_text_extents_t box;
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
     cairo_t *cr = cairo_create(surface);

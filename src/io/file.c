@@ -6,43 +6,105 @@
 #include "core/status.h"
 #include "io/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { FIRST_BYTES = 1 << 16, NAME_TRIES = 100 };
 
+/* A temporary name is this and RANDOM_CHARS of these digits. */
+static const char prefix[] = ".ssm2d-", digits[] = "0123456789abcdefghijklmnopqrstuv";
+enum { PREFIX_LENGTH = sizeof prefix - 1, RANDOM_CHARS = 10 };
+
 static ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char *what)
 {
     return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what, strerror(errno));
 }
 
-static ssm2d_status open_to_read(const char *path, int *fd, struct stat *info, ssm2d_error *error)
+static ssm2d_status not_regular(ssm2d_error *error, const char *path)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
+}
+
+/* Files that had to be opened without waiting are read and written as all others. */
+static int wait_from_now_on(int fd)
+{
+    const int flags = fcntl(fd, F_GETFL);
+    return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
+typedef enum file_kind { FILE_ANY, FILE_REGULAR } file_kind;
+
+static ssm2d_status open_to_read(const char *path, file_kind kind, int *fd, struct stat *info,
+                                 ssm2d_error *error)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | (kind == FILE_REGULAR ? O_NONBLOCK | O_NOCTTY : 0));
+    if (*fd < 0 && errno == ENXIO && kind == FILE_REGULAR) return not_regular(error, path);
     if (*fd < 0) return fail_errno(error, path, "cannot be opened");
     ssm2d_status status = SSM2D_OK;
     if (fstat(*fd, info))
         status = fail_errno(error, path, "cannot be read");
     else if (S_ISDIR(info->st_mode))
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a folder: give a file", text_path(path));
+    else if (kind == FILE_REGULAR && !S_ISREG(info->st_mode))
+        status = not_regular(error, path);
+    else if (kind == FILE_REGULAR && wait_from_now_on(*fd))
+        status = fail_errno(error, path, "cannot be opened");
     if (status) close(*fd);
     return status;
 }
 
-ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
+/* Makes a stream of fd, which is closed on failure. */
+static ssm2d_status open_stream(const char *path, int fd, const char *mode, FILE **stream,
+                                ssm2d_error *error)
+{
+    *stream = fdopen(fd, mode);
+    if (*stream) return SSM2D_OK;
+    ssm2d_status status = fail_errno(error, path, "cannot be opened");
+    close(fd);
+    return status;
+}
+
+static ssm2d_status open_kind(const char *path, file_kind kind, FILE **stream, ssm2d_error *error)
 {
     int fd;
     struct stat info;
-    ssm2d_status status = open_to_read(path, &fd, &info, error);
-    if (status) return status;
-    *stream = fdopen(fd, "rb");
-    if (*stream) return SSM2D_OK;
-    status = fail_errno(error, path, "cannot be opened");
+    ssm2d_status status = open_to_read(path, kind, &fd, &info, error);
+    return status ? status : open_stream(path, fd, "rb", stream, error);
+}
+
+ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
+{
+    return open_kind(path, FILE_ANY, stream, error);
+}
+
+ssm2d_status file_open_regular(const char *path, FILE **stream, ssm2d_error *error)
+{
+    return open_kind(path, FILE_REGULAR, stream, error);
+}
+
+ssm2d_status file_append(const char *path, int empty, FILE **stream, ssm2d_error *error)
+{
+    struct stat info;
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    const int fd = open(path, flags | O_NOCTTY, 0666);
+    if (fd < 0 && (errno == ELOOP || errno == ENXIO)) return not_regular(error, path);
+    if (fd < 0) return fail_errno(error, path, "cannot be written");
+    ssm2d_status status = SSM2D_OK;
+    if (fstat(fd, &info))
+        status = fail_errno(error, path, "cannot be written");
+    else if (!S_ISREG(info.st_mode))
+        status = not_regular(error, path);
+    else if (wait_from_now_on(fd) || (empty && info.st_size && ftruncate(fd, 0)))
+        status = fail_errno(error, path, "cannot be written");
+    if (!status) return open_stream(path, fd, "ab", stream, error);
     close(fd);
     return status;
 }
@@ -62,14 +124,14 @@ static ssm2d_status grow(const ssm2d_context *context, const char *path, char **
     return SSM2D_OK;
 }
 
-ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t max_bytes,
-                       char **bytes, size_t *size, ssm2d_error *error)
+static ssm2d_status read_kind(const ssm2d_context *context, const char *path, file_kind kind,
+                              size_t max_bytes, char **bytes, size_t *size, ssm2d_error *error)
 {
     *bytes = NULL;
     *size = 0;
     int fd;
     struct stat info;
-    ssm2d_status status = open_to_read(path, &fd, &info, error);
+    ssm2d_status status = open_to_read(path, kind, &fd, &info, error);
     if (status) return status;
 
     /* 0: a pipe or a device, whose size is not known */
@@ -124,6 +186,18 @@ done:
     return status;
 }
 
+ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t max_bytes,
+                       char **bytes, size_t *size, ssm2d_error *error)
+{
+    return read_kind(context, path, FILE_ANY, max_bytes, bytes, size, error);
+}
+
+ssm2d_status file_read_regular(const ssm2d_context *context, const char *path, size_t max_bytes,
+                               char **bytes, size_t *size, ssm2d_error *error)
+{
+    return read_kind(context, path, FILE_REGULAR, max_bytes, bytes, size, error);
+}
+
 /* The length of path up to and including the last slash; 0 when there is none. */
 static size_t folder_length(const char *path)
 {
@@ -135,24 +209,26 @@ static size_t folder_length(const char *path)
  * which may already be as long as names can be. */
 static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *error)
 {
-    static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
-    unsigned char random[10];
+    unsigned char random[RANDOM_CHARS];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return fail_errno(error, path, "no random name for a temporary file");
     size_t length = folder_length(path);
     memcpy(out, path, length);
-    memcpy(out + length, ".ssm2d-", 7);
-    for (size_t i = 0; i < sizeof random; i++) out[length + 7 + i] = digits[random[i] % 32];
-    out[length + 7 + sizeof random] = 0;
+    memcpy(out + length, prefix, PREFIX_LENGTH);
+    length += PREFIX_LENGTH;
+    for (size_t i = 0; i < RANDOM_CHARS; i++) out[length + i] = digits[random[i] % 32];
+    out[length + RANDOM_CHARS] = 0;
     return SSM2D_OK;
 }
 
 /* Opens a file without a name in path's folder, or returns -1 where the system has no such thing.
  * It vanishes by itself when the process ends before the commit, however it ends. buffer: space
- * for the folder's name. */
+ * for the folder's name. Tests set SSM2D_TMPFILE=0 to have the names that other systems need. */
 static int open_nameless(const char *path, char *buffer)
 {
 #ifdef O_TMPFILE
+    const char *wanted = getenv("SSM2D_TMPFILE");
+    if (wanted && !strcmp(wanted, "0")) return -1;
     size_t length = folder_length(path);
     memcpy(buffer, length ? path : ".", length ? length : 1);
     buffer[length ? length : 1] = 0;
@@ -169,6 +245,10 @@ static int name_file(const atomic_file *file)
     snprintf(number, sizeof number, "/proc/self/fd/%d", fileno(file->stream));
     return linkat(AT_FDCWD, number, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
 }
+
+/* Locks a file for as long as it is open, which tells temporaries_remove that its process is
+ * alive. Returns 0 when that function was faster; systems without locks do without. */
+static int lock_file(int fd) { return !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK; }
 
 ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file,
                          ssm2d_error *error)
@@ -193,12 +273,20 @@ ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_
     memcpy(file->path, path, length);
     fd = open_nameless(path, file->temporary);
     file->nameless = fd >= 0;
-    if (file->nameless) status = name_temporary(path, file->temporary, error);
+    if (file->nameless) {
+        lock_file(fd);
+        status = name_temporary(path, file->temporary, error);
+    }
     for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
         status = name_temporary(path, file->temporary, error);
         if (status) goto done;
         fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) break;
+        if (fd >= 0 && !lock_file(fd)) {
+            close(fd);
+            fd = -1;
+            errno = EEXIST;
+        }
     }
     if (fd < 0) {
         status = fail_errno(error, path, "cannot be written");
@@ -245,6 +333,8 @@ static ssm2d_status sync_folder(atomic_file *file, ssm2d_error *error)
 ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
+    /* the lock is kept until the file has its name */
+    const int locked = fcntl(fileno(file->stream), F_DUPFD_CLOEXEC, 0);
     if (ferror(file->stream)) /* the errno of that write is lost */
         status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: an earlier write failed",
                       text_path(file->path));
@@ -259,6 +349,7 @@ ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
     file->stream = NULL;
     if (!status && rename(file->temporary, file->path))
         status = fail_errno(error, file->path, "cannot be put in place");
+    if (locked >= 0) close(locked);
     if (status && !file->nameless)
         unlink(file->temporary);
     else if (!status)
@@ -290,6 +381,30 @@ ssm2d_status file_write_text(const ssm2d_context *context, const char *path, con
     if (!status) return atomic_commit(&file, error);
     atomic_cancel(&file);
     return status;
+}
+
+static int is_temporary(const char *name)
+{
+    return !strncmp(name, prefix, PREFIX_LENGTH) && strlen(name) == PREFIX_LENGTH + RANDOM_CHARS
+           && strspn(name + PREFIX_LENGTH, digits) == RANDOM_CHARS;
+}
+
+void temporaries_remove(int folder)
+{
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = again >= 0 ? fdopendir(again) : NULL;
+    if (!dir && again >= 0) close(again);
+    for (struct dirent *found; dir && (found = readdir(dir));) {
+        struct stat info;
+        if (!is_temporary(found->d_name)) continue;
+        const int fd =
+            openat(folder, found->d_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (!fstat(fd, &info) && S_ISREG(info.st_mode) && lock_file(fd))
+            unlinkat(folder, found->d_name, 0);
+        close(fd);
+    }
+    if (dir) closedir(dir);
 }
 
 ssm2d_status folder_make(const char *path, ssm2d_error *error)

@@ -15,12 +15,22 @@
 /* Opens path for reading, in binary; the caller closes *stream. A folder is refused here rather
  * than by the first read. */
 ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error);
+/* The same for a regular file, or a link to one. Pipes, sockets and devices are refused without
+ * waiting for them. */
+ssm2d_status file_open_regular(const char *path, FILE **stream, ssm2d_error *error);
+/* Opens a regular file for adding to its end, and makes it when there is none; the caller closes
+ * *stream. empty: what is in it is removed first. Links are refused, so that nothing is written
+ * elsewhere, and pipes, sockets and devices are refused without waiting for them. */
+ssm2d_status file_append(const char *path, int empty, FILE **stream, ssm2d_error *error);
 
 /* Reads all of path into *bytes, which the caller frees with mem_free; a NUL byte follows the
  * contents and is not counted in *size. Refuses a file of more than max_bytes, and one that turns
  * out shorter than its size said. Reads from pipes and devices as well. */
 ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t max_bytes,
                        char **bytes, size_t *size, ssm2d_error *error);
+/* The same for a regular file, or a link to one, as file_open_regular. */
+ssm2d_status file_read_regular(const ssm2d_context *context, const char *path, size_t max_bytes,
+                               char **bytes, size_t *size, ssm2d_error *error);
 
 /* A file that is being written: without a name until it is complete, or (where the system cannot
  * do that) under a temporary name in the same folder. After a successful atomic_open the caller
@@ -45,6 +55,10 @@ void atomic_cancel(atomic_file *file);
 /* Writes text and a newline to path, which appears complete or not at all. */
 ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,
                              ssm2d_error *error);
+
+/* Removes the temporary files of killed processes from a folder that is open as fd. Those of
+ * processes that are alive are locked, and stay; so does everything with other names. */
+void temporaries_remove(int fd);
 
 /* Creates the folder, and those above it, unless they exist. */
 ssm2d_status folder_make(const char *path, ssm2d_error *error);

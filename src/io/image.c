@@ -63,7 +63,8 @@ ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
         if (options->stream)
             reader->stream = options->stream;
         else
-            status = file_open(path, &reader->stream, error);
+            status =
+                (options->regular ? file_open_regular : file_open)(path, &reader->stream, error);
     }
     if (!status) status = choose_format(reader, error);
     if (!status) status = reader->format->open(reader, error);

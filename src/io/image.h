@@ -27,6 +27,7 @@ typedef struct image_reader image_reader;
 typedef struct image_read_options {
     size_t max_pixels; /* refuse an image of more before decoding it; 0: no limit */
     int exact;         /* keep alpha and 16 bits; else alpha is blended over white, in 8 bits */
+    int regular;       /* refuse what is neither a regular file nor a link to one, unopened */
     FILE *stream;      /* read it instead of the file at path, and leave it open; or NULL */
 } image_read_options;
 

@@ -44,6 +44,27 @@ static ssm2d_status scan(const char *name, const char *text, size_t size, ssm2d_
     return SSM2D_OK;
 }
 
+static int is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/* The message for text that is not JSON from `at` on: what is there, and after what. */
+static ssm2d_status not_json(const char *name, const char *text, const char *at, const char *end,
+                             ssm2d_error *error)
+{
+    char found[24], after[8] = "";
+    while (at < end && is_space(*at)) at++;
+    const char *before = at;
+    while (before > text && is_space(before[-1])) before--;
+    if (before > text) text_show(before - 1, 1, after, sizeof after);
+    const int line = line_of(text, at);
+    if (at == end)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: the JSON is not complete",
+                    text_path(name), line);
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    text_show(at, (size_t)((stop ? stop : end) - at), found, sizeof found);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: not valid JSON: found %s%s%s",
+                text_path(name), line, found, *after ? " after " : "", after);
+}
+
 static int compare_keys(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -94,13 +115,12 @@ ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON *
     cJSON *tree = cJSON_ParseWithLengthOpts(text, size, &at, 0);
     if (at < text || at > end) at = end;
     if (tree)
-        while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
-    if (!tree && at == end)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: the JSON is not complete",
-                      text_path(name), line_of(text, at));
-    else if (!tree || at != end)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: %s at: %s", text_path(name),
-                      line_of(text, at), tree ? "something follows the JSON" : "not valid JSON",
+        while (at < end && is_space(*at)) at++;
+    if (!tree)
+        status = not_json(name, text, at, end, error);
+    else if (at != end)
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: something follows the JSON at: %s",
+                      text_path(name), line_of(text, at),
                       text_show(at, (size_t)(end - at), shown, sizeof shown));
     else
         status = check_tree(name, tree, error);

@@ -305,9 +305,9 @@ ssm2d_status safetensors_open(const ssm2d_context *context, const char *path, sa
     struct stat info;
     ssm2d_status status = create(context, path, file, error);
     if (status) return status;
-    status = file_open(path, &(*file)->stream, error);
-    if (!status && (fstat(fileno((*file)->stream), &info) || !S_ISREG(info.st_mode)))
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
+    status = file_open_regular(path, &(*file)->stream, error);
+    if (!status && fstat(fileno((*file)->stream), &info))
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read", text_path(path));
     if (!status) status = load(*file, (size_t)info.st_size, error);
     return finish(status, file);
 }

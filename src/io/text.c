@@ -1,5 +1,7 @@
 #include "io/text.h"
 
+#include "core/printable.h"
+
 #include <string.h>
 
 enum { PATH_SHOWN = 120 };
@@ -17,11 +19,47 @@ const char *text_show(const char *text, size_t length, char *out, size_t size)
 {
     int cut = length >= size;
     if (cut) length = size - 1;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        out[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-    }
+    for (size_t i = 0; i < length; i++) out[i] = text[i] ? text[i] : '?';
     out[length] = 0;
     if (cut && length >= 2) memcpy(out + length - 2, "..", 2);
+    return printable(out);
+}
+
+/* The number of bytes of the character in UTF-8 at text; 0: it is none. */
+static int utf8_length(const char *text)
+{
+    const unsigned char *t = (const unsigned char *)text;
+    const int n = t[0] < 0x80                    ? 1
+                  : t[0] >= 0xc2 && t[0] <= 0xdf ? 2
+                  : (t[0] & 0xf0) == 0xe0        ? 3
+                  : t[0] >= 0xf0 && t[0] <= 0xf4 ? 4
+                                                 : 0;
+    for (int i = 1; i < n; i++)
+        if ((t[i] & 0xc0) != 0x80) return 0;
+    if (n < 3) return n;
+    /* forms that are too long, surrogates, and what is beyond U+10FFFF */
+    const int bad = (t[0] == 0xe0 && t[1] < 0xa0) || (t[0] == 0xed && t[1] > 0x9f)
+                    || (t[0] == 0xf0 && t[1] < 0x90) || (t[0] == 0xf4 && t[1] > 0x8f);
+    return bad ? 0 : n;
+}
+
+const char *text_valid(const char *text, char *out, size_t size)
+{
+    text_show(text, strlen(text), out, size);
+    for (char *at = out; *at;) {
+        const int n = utf8_length(at);
+        if (!n) *at = '?';
+        at += n ? n : 1;
+    }
     return out;
+}
+
+void text_print(FILE *out, const char *text)
+{
+    while (*text) {
+        const int control = control_length(text);
+        for (int i = 0; i < control; i++) putc('?', out);
+        if (!control) putc(*text, out);
+        text += control ? control : 1;
+    }
 }

@@ -3,12 +3,20 @@
 #define SSM2D_IO_TEXT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
-/* Returns the end of path, short enough to leave space for the message that follows it. */
+/* Returns the end of path, short enough to leave space for the message that follows it. It is for
+ * `fail`, which replaces control characters; to print a path, use text_print. */
 const char *text_path(const char *path);
 
 /* Copies text from outside to out, as it may be shown in a message, and returns out: control
  * characters become '?', and text that is too long is cut and ends in "..". */
 const char *text_show(const char *text, size_t length, char *out, size_t size);
+
+/* As text_show of the whole text; bytes that are not UTF-8 become '?', too, as drawing needs. */
+const char *text_valid(const char *text, char *out, size_t size);
+
+/* Prints text from outside, of any length: control characters become '?'. */
+void text_print(FILE *out, const char *text);
 
 #endif

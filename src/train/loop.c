@@ -12,12 +12,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct training {
     trainer *t;
     metrics *metrics;
     const train_hooks *hooks;
     train_result *result;
+    const char *folder;
+    int lock; /* of the folder */
     char last[RUN_PATH], model[RUN_PATH], best[RUN_PATH], curves[RUN_PATH];
     long saved_step;
     double saved_at;                     /* seconds */
@@ -43,6 +46,12 @@ static double per_second(double count, double seconds) { return seconds > 0 ? co
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
+/* Refuses to write into another folder than the run's. */
+static ssm2d_status check_folder(const training *s, ssm2d_error *error)
+{
+    return run_still_there(s->folder, s->lock, error);
+}
+
 /* Writes a checkpoint. The metrics are synced first, so that what the checkpoint counts is on the
  * disk before it. */
 static ssm2d_status save(training *s, ssm2d_error *error)
@@ -53,7 +62,8 @@ static ssm2d_status save(training *s, ssm2d_error *error)
                     "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. "
                     "Start again with a lower lr, or with clip=1",
                     t->state.step, text_path(s->last), s->saved_step);
-    ssm2d_status status = metrics_sync(s->metrics, error);
+    ssm2d_status status = check_folder(s, error);
+    if (!status) status = metrics_sync(s->metrics, error);
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
     if (status) return status;
     s->saved_step = t->state.step;
@@ -156,6 +166,15 @@ static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error
     return SSM2D_OK;
 }
 
+/* Writes the last part of a path, or the name of a data set, to out and returns out. */
+static const char *short_name(const char *path, char out[SSM2D_TEXT])
+{
+    snprintf(out, SSM2D_TEXT, "%s", path);
+    for (size_t end = strlen(out); end > 1 && out[end - 1] == '/';) out[--end] = 0;
+    const char *slash = strrchr(out, '/');
+    return slash && slash[1] ? slash + 1 : out;
+}
+
 /* Ends an epoch after its evaluation: metrics, curves, weights, and last the checkpoint that counts
  * the epoch as done. */
 static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *error)
@@ -163,7 +182,7 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     trainer *t = s->t;
     train_state *state = &t->state;
     const train_options *o = &t->settings.options;
-    char title[SSM2D_TEXT + 64];
+    char data[SSM2D_TEXT], title[SSM2D_TEXT + 64];
     const double loss = state->loss_sum / (double)t->epoch_steps, accuracy = train_accuracy(s);
     const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
     state->epochs++;
@@ -186,9 +205,12 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .seconds = state->seconds};
     ssm2d_status status = metrics_add(s->metrics, &line, error);
     snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
-             t->settings.model.mixer.kind->name, o->data);
+             t->settings.model.mixer.kind->name, short_name(o->data, data));
+    if (!status) status = check_folder(s, error);
     if (!status) status = metrics_draw(s->metrics, s->curves, title, o->epochs, error);
+    if (!status) status = check_folder(s, error);
     if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
+    if (!status && best) status = check_folder(s, error);
     if (!status && best) status = weights_save(t->weights, s->best, trainer_weights(t), error);
     if (!status) status = save(s, error);
     if (status) return status;
@@ -231,27 +253,36 @@ static void report_start(const training *s, const start_info *how)
 {
     const trainer *t = s->t;
     if (!s->hooks->start) return;
+    const dataset_info *train = dataset_about(t->train_data), *test = dataset_about(t->test_data);
     train_start start = {.settings = &t->settings,
                          .parameters = t->state.count,
-                         .train_images = dataset_about(t->train_data)->count,
-                         .test_images = dataset_about(t->test_data)->count,
+                         .train_images = train->count,
+                         .test_images = test->count,
                          .step = t->state.step,
                          .steps = t->settings.options.epochs * t->epoch_steps,
                          .epoch_steps = t->epoch_steps,
                          .bytes = t->graph->bytes,
                          .read = how->read,
                          .loss_changed = t->loss_changed,
-                         .restored = how->restored};
+                         .restored = how->restored,
+                         .ignored = train->ignored + test->ignored,
+                         .first_ignored =
+                             train->ignored ? train->first_ignored : test->first_ignored};
     s->hooks->start(s->hooks->user, &start);
 }
 
-/* Trains from the trainer's state to the end of the run. A new run writes its files first. */
-static ssm2d_status run_training(trainer *t, const char *folder, const start_info *how,
+/* Trains from the trainer's state to the end of the run. A new run writes its files first, and of
+ * these train.json first: see run_exists. */
+static ssm2d_status run_training(trainer *t, const char *folder, int lock, const start_info *how,
                                  const train_hooks *hooks, train_result *result, ssm2d_error *error)
 {
     static const train_hooks none;
-    training s = {
-        .t = t, .hooks = hooks ? hooks : &none, .result = result, .saved_step = t->state.step};
+    training s = {.t = t,
+                  .hooks = hooks ? hooks : &none,
+                  .result = result,
+                  .folder = folder,
+                  .lock = lock,
+                  .saved_step = t->state.step};
     char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH];
     ssm2d_status status;
     *result = (train_result){0};
@@ -264,6 +295,8 @@ static ssm2d_status run_training(trainer *t, const char *folder, const start_inf
         || (status = run_path(folder, RUN_DATA, data, error))
         || (status = run_path(folder, RUN_TRAIN, train, error)))
         return status;
+    if (how->is_new && (status = file_write_text(t->context, train, t->settings_text, error)))
+        return status;
     if ((status =
              metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error)))
         return status;
@@ -271,8 +304,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, const start_inf
     if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
     if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
-    /* written last in a new run: a folder is a run once it has train.json */
-    if ((how->is_new || how->changed || how->restored) && !status)
+    if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);
     if (!status) status = trainer_seek(t, error);
     if (!status) report_start(&s, how);
@@ -286,21 +318,53 @@ static ssm2d_status run_training(trainer *t, const char *folder, const start_inf
     return status;
 }
 
+/* Makes the path of the data absolute, so that the run can be used from any folder. It is
+ * left as it is when there is no such folder, which may be a name with a mistake; when it becomes
+ * too long; and when the current folder has no name. */
+static void fix_data(char data[SSM2D_TEXT])
+{
+    char here[RUN_PATH], absolute[SSM2D_TEXT];
+    if (dataset_present(data) && getcwd(here, sizeof here) && *here == '/'
+        && dataset_rebase(data, here, absolute, sizeof absolute))
+        memcpy(data, absolute, sizeof absolute);
+}
+
+/* The same for the file of initial weights. */
+static void fix_start(char start[SSM2D_TEXT])
+{
+    char here[RUN_PATH], absolute[SSM2D_TEXT];
+    if (!strcmp(start, "random") || *start == '/' || !getcwd(here, sizeof here) || *here != '/')
+        return;
+    const int length = snprintf(absolute, sizeof absolute, "%s/%s", here, start);
+    if (length > 0 && length < (int)sizeof absolute) memcpy(start, absolute, sizeof absolute);
+}
+
 static ssm2d_status start_run(ssm2d_context *context, const char *folder, int replace,
-                              const train_settings *settings, const train_hooks *hooks,
+                              const train_settings *given, const train_hooks *hooks,
                               train_result *result, ssm2d_error *error)
 {
+    train_settings fixed = *given;
+    const train_settings *settings = &fixed;
+    fix_data(fixed.options.data);
+    fix_start(fixed.options.start);
     trainer t = {0};
     weights_report read;
     start_info how = {.is_new = 1};
     int lock = -1;
     ssm2d_status status = trainer_create(context, settings, &t, error);
     if (!status) status = trainer_start(&t, &read, error);
-    if (!status && replace) status = run_clear(folder, error);
     if (!status) status = folder_make(folder, error);
     if (!status) status = run_lock(folder, &lock, error);
+    if (!status) temporaries_remove(lock);
+    if (!status && replace) status = run_remove(context, folder, error);
+    /* under the lock: another process may have begun a run since the caller looked */
+    if (!status) status = run_check_new(folder, error);
     if (strcmp(settings->options.start, "random")) how.read = &read;
-    if (!status) status = run_training(&t, folder, &how, hooks, result, error);
+    if (!status) {
+        status = run_training(&t, folder, lock, &how, hooks, result, error);
+        if (status && run_not_begun(folder) && !run_still_there(folder, lock, NULL))
+            run_abandon(folder);
+    }
     run_unlock(lock);
     trainer_destroy(&t);
     return status;
@@ -389,15 +453,18 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
                 text_path(path), s->step, s->epochs);
 }
 
-static ssm2d_status apply_changes(const train_changes *c, train_options *o, start_info *how,
-                                  ssm2d_error *error)
+static ssm2d_status apply_changes(const char *folder, const train_changes *c, train_options *o,
+                                  start_info *how, ssm2d_error *error)
 {
-    char number[32];
+    char number[32], before[SSM2D_TEXT];
     ssm2d_status status = SSM2D_OK;
-    if (c->data && strcmp(c->data, o->data)) {
+    memcpy(before, o->data, sizeof before);
+    if (c->data)
         status = train_options_set(o, "data", c->data, error);
-        how->changed = 1;
-    }
+    else
+        how->changed |= run_find_data(folder, before, o->data);
+    if (c->data || how->changed) fix_data(o->data);
+    how->changed |= strcmp(before, o->data) != 0;
     if (c->epochs && c->epochs != o->epochs && !status) {
         snprintf(number, sizeof number, "%ld", c->epochs);
         status = train_options_set(o, "epochs", number, error);
@@ -416,6 +483,28 @@ static int settings_file_matches(const ssm2d_context *context, const char *folde
     if (run_path(folder, RUN_TRAIN, path, NULL) || train_settings_default(&found, NULL)) return 0;
     return !train_settings_read(context, path, 0, &found, NULL)
            && train_settings_same(&found, settings);
+}
+
+/* Starts a run again that was ended before its first checkpoint was written. */
+static ssm2d_status begin_again(ssm2d_context *context, const char *folder, int lock,
+                                const train_changes *changes, const train_hooks *hooks,
+                                train_result *result, ssm2d_error *error)
+{
+    trainer t = {0};
+    weights_report read;
+    start_info how = {.is_new = 1};
+    train_settings settings;
+    char path[RUN_PATH];
+    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
+    if (!status) status = train_settings_default(&settings, error);
+    if (!status) status = train_settings_read(context, path, 0, &settings, error);
+    if (!status) status = apply_changes(folder, changes, &settings.options, &how, error);
+    if (!status) status = trainer_create(context, &settings, &t, error);
+    if (!status) status = trainer_start(&t, &read, error);
+    if (!status && strcmp(settings.options.start, "random")) how.read = &read;
+    if (!status) status = run_training(&t, folder, lock, &how, hooks, result, error);
+    trainer_destroy(&t);
+    return status;
 }
 
 ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks,
@@ -441,10 +530,15 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
                     "%s: is not the folder of a run: it has no train.json", text_path(folder));
     if ((status = run_path(folder, RUN_LAST, path, error))) return status;
     if ((status = run_lock(folder, &lock, error))) goto done;
+    temporaries_remove(lock);
+    if (run_not_begun(folder)) {
+        status = begin_again(context, folder, lock, changes, hooks, result, error);
+        goto done;
+    }
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = read_settings(path, &identity, &settings, error))) goto done;
     how.restored = !settings_file_matches(context, folder, &settings);
-    if ((status = apply_changes(changes, &settings.options, &how, error))) goto done;
+    if ((status = apply_changes(folder, changes, &settings.options, &how, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
     if ((status = check_model(path, &t, &identity, error))) goto done;
     if ((status = check_data(path, &t, &identity, error))) goto done;
@@ -452,7 +546,7 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     if ((status = check_state(path, &t, error))) goto done;
     checkpoint_close(c);
     c = NULL;
-    status = run_training(&t, folder, &how, hooks, result, error);
+    status = run_training(&t, folder, lock, &how, hooks, result, error);
 done:
     checkpoint_close(c);
     run_unlock(lock);

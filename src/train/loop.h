@@ -15,7 +15,9 @@ typedef struct train_start { /* reported once, before the first step */
     size_t bytes;                  /* memory of a step */
     const weights_report *read;    /* of the file with initial weights, or NULL */
     int loss_changed;              /* to bce, because the labels are binary */
-    int restored; /* train.json differed from the checkpoint and is written again */
+    int restored;              /* train.json differed from the checkpoint and is written again */
+    size_t ignored;            /* files in the data folder that are no images; see dataset_info */
+    const char *first_ignored; /* one of them, or NULL */
 } train_start;
 
 typedef struct train_progress { /* reported after each step */

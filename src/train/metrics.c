@@ -89,7 +89,7 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
     size_t size;
     atomic_file file = {0};
     if (access(m->path, F_OK)) return SSM2D_OK; /* it was removed: continue without old lines */
-    ssm2d_status status = file_read(m->context, m->path, MAX_FILE, &text, &size, error);
+    ssm2d_status status = file_read_regular(m->context, m->path, MAX_FILE, &text, &size, error);
     if (!status) status = atomic_open(m->context, m->path, &file, error);
     for (size_t at = 0, length; !status && at < size; at += length + 1) {
         metric line;
@@ -148,9 +148,7 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
     ssm2d_status status = create(context, path, &m, error);
     if (status) return status;
     if (step) status = restore(m, step, epochs, error);
-    if (!status && !(m->stream = fopen(path, step ? "ab" : "wb")))
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path),
-                      strerror(errno));
+    if (!status) status = file_append(path, !step, &m->stream, error);
     if (status)
         metrics_close(m);
     else

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_CLASSES = 1 << 20 };
@@ -31,16 +32,34 @@ static const char *const file_names[RUN_FILES] = {
 
 ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], ssm2d_error *error)
 {
+    struct stat info;
     int length = snprintf(path, RUN_PATH, "%s/%s", folder, file_names[which]);
-    if (length > 0 && length < RUN_PATH) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
-                text_path(folder));
+    if (length <= 0 || length >= RUN_PATH)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
+                    text_path(folder));
+    if (!stat(path, &info) && !S_ISREG(info.st_mode)) /* a pipe would be waited for */
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
+    return SSM2D_OK;
 }
 
 int run_exists(const char *folder)
 {
     char path[RUN_PATH];
     return !run_path(folder, RUN_TRAIN, path, NULL) && !access(path, F_OK);
+}
+
+int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT])
+{
+    char beside[RUN_PATH];
+    snprintf(out, SSM2D_TEXT, "%s", data);
+    if (dataset_present(data)) return 0;
+    const int length = snprintf(beside, sizeof beside, "%s/..", folder);
+    if (length < 0 || length >= (int)sizeof beside
+        || !dataset_rebase(data, beside, out, SSM2D_TEXT))
+        return 0;
+    if (dataset_present(out)) return 1;
+    snprintf(out, SSM2D_TEXT, "%s", data);
+    return 0;
 }
 
 /* On a file system without locks this succeeds always: the lock guards against a mistake, and
@@ -51,7 +70,13 @@ ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
     if (*lock < 0)
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder),
                     strerror(errno));
-    if (!flock(*lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) return SSM2D_OK;
+    if (!flock(*lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) {
+        ssm2d_status status = run_still_there(folder, *lock, error);
+        if (!status) return SSM2D_OK;
+        run_unlock(*lock);
+        *lock = -1;
+        return status;
+    }
     run_unlock(*lock);
     *lock = -1;
     return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -64,22 +89,95 @@ void run_unlock(int lock)
     if (lock >= 0) close(lock);
 }
 
-/* train.json is removed first, as it is written last when a run starts: without it there is no
- * run. */
-ssm2d_status run_clear(const char *folder, ssm2d_error *error)
+ssm2d_status run_still_there(const char *folder, int lock, ssm2d_error *error)
+{
+    struct stat locked, named;
+    if (!fstat(lock, &locked) && !stat(folder, &named) && locked.st_dev == named.st_dev
+        && locked.st_ino == named.st_ino)
+        return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_SYSTEM,
+                "%s: is not the folder that this run trains in any more: that was moved or removed",
+                text_path(folder));
+}
+
+/* Whether something is there under the name of a run's file, be it a link that leads nowhere. */
+static int has_file(const char *folder, run_file which, struct stat *info)
 {
     char path[RUN_PATH];
-    int lock;
-    if (access(folder, F_OK) && errno == ENOENT) return SSM2D_OK;
-    ssm2d_status status = run_lock(folder, &lock, error);
-    for (int i = 0; i < RUN_FILES && !status; i++) {
+    return snprintf(path, sizeof path, "%s/%s", folder, file_names[which]) < RUN_PATH
+           && !lstat(path, info);
+}
+
+ssm2d_status run_check_new(const char *folder, ssm2d_error *error)
+{
+    struct stat info;
+    if (has_file(folder, RUN_TRAIN, &info))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has a run already: resume it, or give another folder", text_path(folder));
+    for (int i = 0; i < RUN_FILES; i++)
+        if (has_file(folder, (run_file)i, &info))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: has a file %s, but no train.json, so that it is not a run's: give "
+                        "another folder",
+                        text_path(folder), file_names[i]);
+    return SSM2D_OK;
+}
+
+int run_not_begun(const char *folder)
+{
+    struct stat info;
+    return run_exists(folder) && !has_file(folder, RUN_LAST, &info)
+           && !has_file(folder, RUN_MODEL, &info) && !has_file(folder, RUN_BEST, &info)
+           && !has_file(folder, RUN_CURVES, &info)
+           && (!has_file(folder, RUN_METRICS, &info) || !info.st_size);
+}
+
+/* Other programs have files named train.json, too. A run's has settings of which none is unknown;
+ * and where somebody spoiled it, there is still the checkpoint. */
+static int is_run(const ssm2d_context *context, const char *folder)
+{
+    char path[RUN_PATH];
+    train_settings settings;
+    train_identity identity;
+    checkpoint *c = NULL;
+    cJSON *root = NULL;
+    int good = !run_path(folder, RUN_TRAIN, path, NULL) && !json_read(context, path, &root, NULL)
+               && cJSON_GetObjectItemCaseSensitive(root, "model")
+               && cJSON_GetObjectItemCaseSensitive(root, "data")
+               && !train_settings_default(&settings, NULL)
+               && !train_settings_from_json(&settings, path, root, NULL);
+    cJSON_Delete(root);
+    if (!good)
+        good = !run_path(folder, RUN_LAST, path, NULL)
+               && !checkpoint_open(context, path, &c, &identity, NULL);
+    checkpoint_close(c);
+    return good;
+}
+
+ssm2d_status run_remove(const ssm2d_context *context, const char *folder, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    struct stat info;
+    ssm2d_status status = SSM2D_OK;
+    if (!has_file(folder, RUN_TRAIN, &info)) return run_check_new(folder, error);
+    if (!is_run(context, folder))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: its train.json is not a run's: give another folder", text_path(folder));
+    for (int i = RUN_FILES - 1; i >= 0 && !status; i--) { /* train.json is the last */
         status = run_path(folder, (run_file)i, path, error);
         if (!status && unlink(path) && errno != ENOENT)
             status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be removed: %s", text_path(path),
                           strerror(errno));
     }
-    run_unlock(lock);
     return status;
+}
+
+void run_abandon(const char *folder)
+{
+    static const run_file first[] = {RUN_METRICS, RUN_DATA, RUN_CONFIG, RUN_TRAIN};
+    char path[RUN_PATH];
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        if (!run_path(folder, first[i], path, NULL)) unlink(path);
 }
 
 uint64_t run_layout(const weights *w)

@@ -30,10 +30,17 @@ typedef enum run_file {
 
 enum { RUN_PATH = 4096 };
 
-/* The path of a file in a run's folder; refuses folders whose names are too long. */
+/* The path of a file in a run's folder; refuses folders whose names are too long, and what is there
+ * under that name but is no regular file. */
 ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], ssm2d_error *error);
-/* Whether the folder has a run: whether there is a train.json. */
+/* Whether the folder has a run: whether there is a train.json. It is the first file that a run
+ * writes, and the last that is removed with it: other files without it are somebody else's. */
 int run_exists(const char *folder);
+
+/* Where the data of a run are, written to out: as its settings say; but a folder that is relative
+ * and not here, as in runs of earlier versions, is looked for beside the run's folder. Returns
+ * whether it was found there. */
+int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT]);
 
 /* What data.json says: enough to classify an image without the data. */
 typedef struct run_data {
@@ -59,8 +66,18 @@ void run_data_free(const ssm2d_context *context, run_data *data);
  * however that ends. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error);
 void run_unlock(int lock); /* -1: there is none */
-/* Removes the files of an earlier run; refuses while a process trains there. */
-ssm2d_status run_clear(const char *folder, ssm2d_error *error);
+/* Refuses when the folder of that name is no longer the one that was locked. */
+ssm2d_status run_still_there(const char *folder, int lock, ssm2d_error *error);
+/* Refuses a folder in which a new run would replace a file. Call it under the lock. */
+ssm2d_status run_check_new(const char *folder, ssm2d_error *error);
+/* Whether the run in a folder was ended before its first checkpoint was written, so that there is
+ * nothing but its settings to continue from. */
+int run_not_begun(const char *folder);
+/* Removes the files of the run in a folder, if there is one; refuses files that are not a run's.
+ * Call it under the lock. */
+ssm2d_status run_remove(const ssm2d_context *context, const char *folder, ssm2d_error *error);
+/* Removes the files that a new run writes up to its first checkpoint, when that failed. */
+void run_abandon(const char *folder);
 
 /* Returns a hash of the parameters' names, shapes, order and decay. */
 uint64_t run_layout(const weights *w);

@@ -24,7 +24,7 @@ static char *take_stream(FILE *f)
     return text;
 }
 
-void tool_run(const char *const *words)
+static void run_program(const char *program, const char *const *words)
 {
     FILE *out = tmpfile(), *err = tmpfile();
     struct rusage usage;
@@ -37,7 +37,7 @@ void tool_run(const char *const *words)
     if (child == 0) {
         dup2(fileno(out), STDOUT_FILENO);
         dup2(fileno(err), STDERR_FILENO);
-        execv(TOOL_PATH, (char *const *)words);
+        execv(program, (char *const *)words);
         _exit(127);
     }
     assert_int_equal(wait4(child, &status, 0, &usage), child);
@@ -49,6 +49,16 @@ void tool_run(const char *const *words)
     tool.peak_kib = usage.ru_maxrss;
     fclose(out);
     fclose(err);
+}
+
+void tool_run(const char *const *words) { run_program(TOOL_PATH, words); }
+
+void shell_run(const char *script)
+{
+    const char *const words[] = {"sh", "-c", script, NULL};
+    setenv("SSM2D", TOOL_PATH, 1);
+    setenv("FOLDER", folder, 1);
+    run_program("/bin/sh", words);
 }
 
 void assert_refused(int code, const char *name, const char *part)

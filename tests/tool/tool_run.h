@@ -26,6 +26,9 @@ extern tool_result tool;
 #define TOOL(...) tool_run((const char *const[]){"ssm2d", __VA_ARGS__, NULL})
 void tool_run(const char *const *words);
 
+/* Runs a script of the shell, in which $SSM2D is the tool and $FOLDER the test's folder. */
+void shell_run(const char *script);
+
 /* Fails the test unless the run ended so; err must then be one line that begins `ssm2d NAME: ` and
  * contains part. */
 void assert_refused(int code, const char *name, const char *part);

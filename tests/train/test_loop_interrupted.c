@@ -156,7 +156,9 @@ static void try_another(void *user, const train_progress *p)
     if (p->step != 1 || p->epoch != 1) return;
     assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
     assert_line("another process is training in this folder");
-    assert_int_not_equal(run_clear(path_of("run"), &error), SSM2D_OK);
+    train_settings s = tiny();
+    assert_int_not_equal(train_replace(context, path_of("run"), &s, NULL, &result, &error),
+                         SSM2D_OK);
     assert_line("another process is training in this folder");
 }
 

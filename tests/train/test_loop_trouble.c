@@ -222,7 +222,7 @@ static void test_no_memory(void **state)
     s.options.epochs = 1;
     long live = m.live, done = 0;
     for (long n = 0, step = 1; !done; n += step, step += n > 60 ? 3 : 0) {
-        assert_int_equal(run_clear(path_of("run"), &error), SSM2D_OK);
+        assert_int_equal(run_remove(context, path_of("run"), &error), SSM2D_OK);
         m.calls = 0;
         m.fail_at = n;
         ssm2d_status status = train_begin(context, path_of("run"), &s, NULL, &result, &error);

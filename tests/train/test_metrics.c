@@ -4,6 +4,9 @@
 #include "train/metrics.h"
 
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static void add_lines(metrics *m, long first, long last)
 {
@@ -109,14 +112,24 @@ static void test_full(void **state)
     (void)state;
     metrics *m;
     metric l = {.step = 1};
-    if (access("/dev/full", W_OK)) {
-        print_message("SKIPPED: there is no /dev/full to write to\n");
-        skip();
-    }
-    assert_int_equal(metrics_open(context, "/dev/full", 0, 0, &m, &error), SSM2D_OK);
-    assert_int_equal(metrics_add(m, &l, &error), SSM2D_ERROR_SYSTEM);
-    assert_line("No space left");
+    struct rlimit was, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    small = was;
+    small.rlim_cur = 10;
+    assert_int_equal(metrics_open(context, io_path("full"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    ssm2d_status status = metrics_add(m, &l, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_int_equal(status, SSM2D_ERROR_SYSTEM);
+    assert_line("full: cannot be written: File too large");
     metrics_close(m);
+    /* devices, and links that lead elsewhere */
+    assert_int_not_equal(metrics_open(context, "/dev/null", 0, 0, &m, &error), SSM2D_OK);
+    assert_line("/dev/null: is not a regular file");
+    assert_int_equal(symlink("full", io_path("link")), 0);
+    assert_int_not_equal(metrics_open(context, io_path("link"), 0, 0, &m, &error), SSM2D_OK);
+    assert_line("link: is not a regular file");
     assert_int_not_equal(metrics_open(context, io_path("no/such"), 0, 0, &m, &error), SSM2D_OK);
     assert_line("no/such");
 }

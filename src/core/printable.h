@@ -1,0 +1,26 @@
+/* printable - text from outside, such as names of files and classes, on a terminal and in messages
+ * of one line. */
+#ifndef SSM2D_CORE_PRINTABLE_H
+#define SSM2D_CORE_PRINTABLE_H
+
+/* Returns the number of bytes at text that are one control character: those below a space, DEL, or
+ * U+0080 to U+009F in UTF-8. 0: it is none. Bytes that are not UTF-8 are none. */
+static inline int control_length(const char *text)
+{
+    const unsigned char c = (unsigned char)text[0];
+    if (c && (c < 0x20 || c == 0x7f)) return 1;
+    return c == 0xc2 && ((unsigned char)text[1] & 0xe0) == 0x80 ? 2 : 0;
+}
+
+/* Replaces every byte of a control character by '?', and returns text. */
+static inline char *printable(char *text)
+{
+    for (char *at = text; *at;) {
+        int n = control_length(at);
+        if (!n) at++;
+        while (n-- > 0) *at++ = '?';
+    }
+    return text;
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* Numbers that are not finite, or at the edge of what a float holds, in weights, inputs and images:
+ * each command refuses them with one line, or its results are finite. */
+#include "tool_run.h"
+
+#include "../train/small_data.h"
+#include "io/npy.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <sys/stat.h>
+
+static int setup(void **state)
+{
+    if (folder_setup(state)) return -1;
+    return !mkdir(in_folder("data"), 0777) && small_data(in_folder("data"), 80, 20) ? 0 : -1;
+}
+
+static void train(void)
+{
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--batch", "8",
+         "--epochs", "1", "--set", "dim=16", "--set", "depth=1", "--set", "heads=2", "--set",
+         "mixer.d_state=3");
+    assert_done();
+}
+
+/* Sets every number of an array of floats in a safetensors file, with alternating signs. */
+static void fill_array(const char *path, const char *name, float value)
+{
+    size_t size;
+    char *bytes = get_file(path, &size);
+    uint64_t header = 0;
+    for (int i = 7; i >= 0; i--) header = header << 8 | (unsigned char)bytes[i];
+    cJSON *root = cJSON_ParseWithLength(bytes + 8, header);
+    cJSON *offsets = cJSON_GetObjectItem(cJSON_GetObjectItem(root, name), "data_offsets");
+    if (!offsets) fail_msg("%s: has no array %s", path, name);
+    const size_t first = (size_t)cJSON_GetArrayItem(offsets, 0)->valuedouble,
+                 end = (size_t)cJSON_GetArrayItem(offsets, 1)->valuedouble;
+    for (size_t at = first; at < end; at += sizeof value) {
+        const float number = (at - first) / sizeof value % 2 ? -value : value;
+        memcpy(bytes + 8 + header + at, &number, sizeof number);
+    }
+    put_file(path, bytes, size);
+    free(bytes);
+    cJSON_Delete(root);
+}
+
+static void fill_images(const char *path, size_t batch, float value)
+{
+    ssm2d_context *context;
+    ssm2d_error error;
+    const size_t shape[] = {batch, 1, SMALL_SIDE, SMALL_SIDE}, count = batch * 64;
+    float *x = malloc(count * sizeof *x);
+    for (size_t i = 0; i < count; i++) x[i] = i % 2 ? -value : value;
+    if (ssm2d_context_create(NULL, &context, &error)) fail_msg("%s", error.line);
+    if (npy_write(context, path, NPY_FLOAT32, 4, shape, x, &error)) fail_msg("%s", error.line);
+    ssm2d_context_destroy(context);
+    free(x);
+}
+
+/* Either a refusal in one line, or success and nothing but finite numbers in what was printed. */
+static void assert_defined(const char *name)
+{
+    if (tool.code) {
+        assert_refused(1, name, "");
+        return;
+    }
+    assert_done();
+    for (const char *word = tool.out; *word; word++)
+        if (!strncmp(word, "nan", 3) || !strncmp(word, "inf", 3))
+            fail_msg("%s printed \"%s\"", name, tool.out);
+}
+
+/* `ssm2d run` on the run's weights. */
+#define RUN(...)                                                                                   \
+    TOOL("run", "--config", in_folder("run/config.json"), "--weights",                             \
+         in_folder("run/model.safetensors"), "--input", in_folder("x.npy"), "--out",               \
+         in_folder("y.npy"), __VA_ARGS__)
+
+/* Weights of a head that are finite and give logits that are not. */
+static void test_head(void **state)
+{
+    (void)state;
+    size_t size;
+    const int64_t labels[] = {1, 2};
+    ssm2d_context *context;
+    ssm2d_error error;
+    train();
+    put_picture(in_folder("one.png"), 8, 8, 1);
+    put_picture(in_folder("two.png"), 8, 8, 1);
+    fill_images(in_folder("x.npy"), 2, 1);
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    assert_int_equal(
+        npy_write(context, in_folder("labels.npy"), NPY_INT64, 1, (size_t[]){2}, labels, &error),
+        SSM2D_OK);
+    ssm2d_context_destroy(context);
+    fill_array(in_folder("run/model.safetensors"), "head.weight", 3e38f);
+    TOOL("predict", in_folder("run"), in_folder("one.png"));
+    assert_refused(1, "predict", "one.png: the model gives ");
+    assert_string_equal(tool.out, "");
+    TOOL("predict", in_folder("run"), in_folder("one.png"), "--json", "--top", "4");
+    assert_refused(1, "predict", "one.png: the model gives ");
+    TOOL("predict", in_folder("run"), in_folder("one.png"), in_folder("two.png"));
+    assert_int_equal(tool.code, 1);
+    assert_non_null(strstr(tool.err, "two.png: the model gives "));
+    assert_non_null(strstr(tool.err, "2 of 2 images could not be classified"));
+    TOOL("eval", in_folder("run"));
+    assert_refused(1, "eval", "not finite");
+    RUN("--threads", "1");
+    assert_refused(1, "run", "model.safetensors: logit 0 is ");
+    assert_int_equal(count_files(in_folder("y.npy")), 0);
+    RUN("--labels", in_folder("labels.npy"), "--grads", in_folder("g.safetensors"));
+    assert_refused(1, "run", "model.safetensors: logit 0 is ");
+    assert_string_equal(tool.out, "");
+    assert_int_equal(count_files(in_folder("y.npy")), 0);
+    assert_int_equal(count_files(in_folder("g.safetensors")), 0);
+    RUN("--allow-nonfinite");
+    assert_done();
+    free(get_file(in_folder("y.npy"), &size));
+    RUN("--allow-nonfinite", "--labels", in_folder("labels.npy"), "--grads",
+        in_folder("g.safetensors"));
+    assert_done();
+    free(get_file(in_folder("g.safetensors"), &size));
+}
+
+/* Every kind of number in each of some arrays, and in the images, through every command that uses
+ * them. */
+static void test_every_number(void **state)
+{
+    (void)state;
+    static const char *const arrays[] = {"head.weight", "head.bias", "blocks.0.mixer.A",
+                                         "blocks.0.mixer.B", "blocks.0.norm1.weight"};
+    static const float numbers[] = {NAN, INFINITY, 3e38f, 1e30f, 1e-40f, 1e-45f, 0};
+    train();
+    put_picture(in_folder("one.png"), 8, 8, 1);
+    copy_folder(in_folder("run"), in_folder("good"));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+            size_t size;
+            char *good = get_file(in_folder("good/model.safetensors"), &size);
+            put_file(in_folder("run/model.safetensors"), good, size);
+            free(good);
+            fill_images(in_folder("x.npy"), 1, 1);
+            fill_array(in_folder("run/model.safetensors"), arrays[k], numbers[i]);
+            TOOL("predict", in_folder("run"), in_folder("one.png"), "--top", "4");
+            assert_defined("predict");
+            if (!isfinite(numbers[i])) assert_refused(1, "predict", arrays[k]);
+            TOOL("eval", in_folder("run"));
+            assert_defined("eval");
+            RUN("--threads", "1");
+            assert_defined("run");
+            TOOL("kernels", in_folder("run"), "-o", in_folder("k.svg"));
+            assert_defined("kernels");
+        }
+        fill_images(in_folder("x.npy"), 1, numbers[i]);
+        TOOL("run", "--config", in_folder("good/config.json"), "--weights",
+             in_folder("good/model.safetensors"), "--input", in_folder("x.npy"), "--out",
+             in_folder("y.npy"));
+        assert_defined("run");
+        if (!isfinite(numbers[i])) assert_refused(1, "run", "images must be finite");
+    }
+}
+
+/* The bare layer: every number in every array that it reads, in both precisions. */
+static void test_layer(void **state)
+{
+    (void)state;
+    static const char *const arrays[] = {"A", "B", "C", "omega", "u", "dy"};
+    static const double numbers[] = {NAN, INFINITY, 1e300, 3e38, 1e-40, 5e-324, 0};
+    static const char *const types[] = {"float", "double"};
+    ssm2d_context *context;
+    ssm2d_error error;
+    int cases = 0;
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            npy_array array;
+            char folder[512], path[600], words[64];
+            snprintf(folder, sizeof folder, "%s", in_folder("case%d", cases++));
+            copy_folder(GOLDEN "/05_real_5x3_d2_half", folder);
+            snprintf(path, sizeof path, "%s/%s.npy", folder, arrays[k]);
+            if (npy_read(context, path, &array, &error)) fail_msg("%s", error.line);
+            double *x = malloc(array.count * sizeof *x);
+            for (size_t n = 0; n < array.count; n++) x[n] = n % 2 ? -numbers[i] : numbers[i];
+            if (npy_write(context, path, NPY_FLOAT64, array.rank, array.shape, x, &error))
+                fail_msg("%s", error.line);
+            free(x);
+            npy_free(context, &array);
+            for (int t = 0; t < 2; t++) {
+                TOOL("layer", folder, "--out", in_folder("out%d.%d", cases, t), "--precision",
+                     types[t]);
+                assert_defined("layer");
+                if (!isfinite(numbers[i])) {
+                    snprintf(words, sizeof words, "%s[0]", k == 3 ? "D" : arrays[k]);
+                    assert_refused(1, "layer", words);
+                    assert_int_equal(count_files(in_folder("out%d.%d", cases, t)), 0);
+                }
+            }
+            if (k < 4 || isfinite(numbers[i])) continue;
+            TOOL("layer", folder, "--out", in_folder("all%d", cases), "--allow-nonfinite");
+            assert_done();
+        }
+    ssm2d_context_destroy(context);
+}
+
+/* Weights to begin with that are too large end the training, with a word on why. */
+static void test_start(void **state)
+{
+    (void)state;
+    train();
+    fill_array(in_folder("run/model.safetensors"), "head.weight", 3e38f);
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("next"), "--config",
+         in_folder("run/train.json"), "--start", in_folder("run/model.safetensors"));
+    assert_refused(1, "train", "not finite");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_head, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_every_number, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_layer, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_start, setup, folder_teardown),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

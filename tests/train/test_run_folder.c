@@ -1,0 +1,236 @@
+/* The folder of a run among other processes and other people's files: nothing of theirs is ever
+ * replaced, and nothing of a run's is left behind. */
+#define _GNU_SOURCE
+#include "loop_helpers.h"
+
+#include "data/dataset_impl.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+static void put_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void assert_text(const char *path, const char *text)
+{
+    char found[256] = "";
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    found[fread(found, 1, sizeof found - 1, f)] = 0;
+    fclose(f);
+    assert_string_equal(found, text);
+}
+
+static int exists(const char *path)
+{
+    struct stat info;
+    return !lstat(path, &info);
+}
+
+/* ---- two at once ----------------------------------------------------------------------------- */
+
+/* Data that take so long to open that another process trains in the folder meanwhile. */
+static ssm2d_status open_slowly(dataset *d, const char *data, dataset_split split, ssm2d_error *why)
+{
+    if (split == DATASET_TRAIN && !run_exists(path_of("run"))) train(path_of("run"), 1);
+    return idx_open(d, data, split, why);
+}
+
+static void test_begun_meanwhile(void **state)
+{
+    (void)state;
+    dataset_impl slow = dataset_idx;
+    slow.name = "slow";
+    slow.open = open_slowly;
+    assert_int_equal(dataset_register(&slow, &error), SSM2D_OK);
+    ssm2d_context *context = make(1);
+    train_settings s = tiny();
+    train_result result;
+    char where[128];
+    snprintf(where, sizeof where, "slow:%s", path_of("data"));
+    assert_int_equal(train_settings_set(&s, "test", "data", where, &error), SSM2D_OK);
+    assert_int_equal(train_settings_set(&s, "test", "seed", "99", &error), SSM2D_OK);
+    assert_int_not_equal(train_begin(context, path_of("run"), &s, NULL, &result, &error), SSM2D_OK);
+    assert_line("has a run already");
+    dataset_forget_registered();
+    /* the other run is whole */
+    ending e = load(path_of("run"));
+    train(path_of("alone"), 1);
+    assert_same(&e, path_of("alone"));
+    free(e.memory);
+    ssm2d_context_destroy(context);
+}
+
+/* ---- files of others ------------------------------------------------------------------------- */
+
+static void assert_refuses(const char *part)
+{
+    ssm2d_context *context = make(1);
+    train_settings s = tiny();
+    train_result result;
+    assert_int_not_equal(train_begin(context, path_of("run"), &s, NULL, &result, &error), SSM2D_OK);
+    assert_line(part);
+    assert_int_not_equal(train_replace(context, path_of("run"), &s, NULL, &result, &error),
+                         SSM2D_OK);
+    ssm2d_context_destroy(context);
+}
+
+static void test_files_of_others(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"config.json",       "data.json",        "last.safetensors",
+                                        "model.safetensors", "best.safetensors", "metrics.jsonl",
+                                        "curves.svg"};
+    char path[RUN_PATH];
+    assert_int_equal(mkdir(path_of("run"), 0777), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/run/%s", folder, names[i]);
+        put_text(path, "precious");
+        assert_refuses(names[i]);
+        assert_line(names[i]);
+        assert_text(path, "precious");
+        assert_int_equal(remove(path), 0);
+        assert_int_equal(symlink("nowhere", path), 0);
+        assert_refuses(names[i]);
+        assert_int_equal(remove(path), 0);
+    }
+    /* a file of that name which is not a run's */
+    put_text(path_of("run/train.json"), "[{\"text\": \"precious\"}]");
+    put_text(path_of("run/model.safetensors"), "precious");
+    assert_refuses("has a run already");
+    assert_line("its train.json is not a run's");
+    assert_text(path_of("run/train.json"), "[{\"text\": \"precious\"}]");
+    assert_text(path_of("run/model.safetensors"), "precious");
+    put_text(path_of("run/train.json"), "{}");
+    assert_refuses("has a run already");
+    assert_text(path_of("run/model.safetensors"), "precious");
+    assert_int_equal(remove(path_of("run/train.json")), 0);
+    assert_int_equal(remove(path_of("run/model.safetensors")), 0);
+    /* files with other names are no obstacle, and stay */
+    put_text(path_of("run/notes.txt"), "precious");
+    train(path_of("run"), 1);
+    assert_text(path_of("run/notes.txt"), "precious");
+}
+
+/* ---- the start of a run ---------------------------------------------------------------------- */
+
+/* Killed after each of the files that a new run writes first: it begins again, and ends as if
+ * nothing had happened. */
+static void test_not_begun(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"train.json", "metrics.jsonl", "config.json", "data.json"};
+    train_result result;
+    ssm2d_context *context = make(1);
+    train(path_of("whole"), 1);
+    ending e = load(path_of("whole"));
+    for (size_t count = 1; count <= sizeof order / sizeof *order; count++) {
+        char from[RUN_PATH], to[RUN_PATH], name[32];
+        snprintf(name, sizeof name, "killed%zu", count);
+        assert_int_equal(mkdir(path_of(name), 0777), 0);
+        for (size_t i = 0; i < count; i++) {
+            snprintf(from, sizeof from, "%s/whole/%s", folder, order[i]);
+            snprintf(to, sizeof to, "%s/%s/%s", folder, name, order[i]);
+            if (i == 1)
+                put_text(to, "");
+            else
+                assert_int_equal(link(from, to), 0);
+        }
+        if (train_resume(context, path_of(name), NULL, &result, &error)) fail_msg("%s", error.line);
+        assert_same(&e, path_of(name));
+    }
+    free(e.memory);
+    ssm2d_context_destroy(context);
+}
+
+/* ---- what killed processes leave ------------------------------------------------------------- */
+
+static void test_leftovers(void **state)
+{
+    (void)state;
+    static const char *const ours[] = {"run/.ssm2d-0123456789", "run/.ssm2d-vvvvvvvvvv"};
+    static const char *const others[] = {"run/.ssm2d-012345678", "run/.ssm2d-0123456789a",
+                                         "run/.ssm2d-ABCDEFGHIJ", "run/ssm2d-0123456789",
+                                         "run/.other-0123456789"};
+    train_result result;
+    ssm2d_context *context = make(1);
+    train_settings s = tiny();
+    train(path_of("run"), 1);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) put_text(path_of(ours[i]), "half");
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            put_text(path_of(others[i]), "precious");
+        put_text(path_of("run/.ssm2d-aaaaaaaaaa"), "of a process that is alive");
+        assert_true(round || !mkdir(path_of("run/.ssm2d-bbbbbbbbbb"), 0777));
+        assert_true(round || !symlink("nowhere", path_of("run/.ssm2d-cccccccccc")));
+        const int held = open(path_of("run/.ssm2d-aaaaaaaaaa"), O_RDWR);
+        assert_int_equal(flock(held, LOCK_EX), 0);
+        if (round ? train_replace(context, path_of("run"), &s, NULL, &result, &error)
+                  : train_resume(context, path_of("run"), NULL, &result, &error))
+            fail_msg("%s", error.line);
+        close(held);
+        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+            assert_false(exists(path_of(ours[i])));
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            assert_text(path_of(others[i]), "precious");
+        assert_true(exists(path_of("run/.ssm2d-aaaaaaaaaa")));
+        assert_true(exists(path_of("run/.ssm2d-bbbbbbbbbb")));
+        assert_true(exists(path_of("run/.ssm2d-cccccccccc")));
+    }
+    ssm2d_context_destroy(context);
+}
+
+/* ---- a folder that is replaced --------------------------------------------------------------- */
+
+static void replace_folder(void *user, const train_progress *p)
+{
+    const long *at = user;
+    if (p->epoch != 1 || p->step != *at) return;
+    assert_int_equal(rename(path_of("run"), path_of("moved")), 0);
+    assert_int_equal(mkdir(path_of("run"), 0777), 0);
+    put_text(path_of("run/notes.txt"), "precious");
+}
+
+static void test_replaced(void **state)
+{
+    (void)state;
+    train(path_of("whole"), 1);
+    ending e = load(path_of("whole"));
+    for (long at = 1; at <= EPOCH_STEPS; at++) {
+        ssm2d_context *context = make(1);
+        train_settings s = tiny();
+        train_result result;
+        train_hooks hooks = {.user = &at, .step = replace_folder};
+        assert_int_not_equal(train_begin(context, path_of("run"), &s, &hooks, &result, &error),
+                             SSM2D_OK);
+        assert_line("is not the folder that this run trains in any more");
+        assert_int_equal(remove(path_of("run/notes.txt")), 0);
+        assert_int_equal(rmdir(path_of("run")), 0); /* nothing else is in it */
+        /* the run goes on where it is now */
+        if (train_resume(context, path_of("moved"), NULL, &result, &error))
+            fail_msg("%s", error.line);
+        assert_same(&e, path_of("moved"));
+        assert_int_equal(run_remove(context, path_of("moved"), &error), SSM2D_OK);
+        assert_int_equal(rmdir(path_of("moved")), 0);
+        ssm2d_context_destroy(context);
+    }
+    free(e.memory);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_begun_meanwhile, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_files_of_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_begun, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

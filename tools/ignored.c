@@ -1,0 +1,14 @@
+#include "ignored.h"
+
+#include "io/text.h"
+
+#include <stdio.h>
+
+void report_ignored(const char *command, size_t count, const char *first)
+{
+    if (!count) return;
+    fprintf(stderr, "ssm2d %s: %zu file%s in the data folder %s ignored, such as ", command, count,
+            count == 1 ? "" : "s", count == 1 ? "is" : "are");
+    text_print(stderr, first);
+    fprintf(stderr, ": images are *.png, *.jpg and *.jpeg\n");
+}

@@ -1,0 +1,10 @@
+/* ignored - a word about files in a data folder that are not used. */
+#ifndef SSM2D_TOOLS_IGNORED_H
+#define SSM2D_TOOLS_IGNORED_H
+
+#include <stddef.h>
+
+/* Prints a line on standard error when some files were passed over; first is the path of one. */
+void report_ignored(const char *command, size_t count, const char *first);
+
+#endif
