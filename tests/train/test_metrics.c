@@ -82,14 +82,14 @@ static void test_draw(void **state)
     metrics_close(m);
     /* what is read for drawing gives the picture of a run that is resumed */
     assert_int_equal(metrics_open(context, io_path("m"), 20, 5, &m, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("written.svg"), NULL, 5, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("written.png"), NULL, 5, &error), SSM2D_OK);
     metrics_close(m);
     assert_int_equal(metrics_read(context, io_path("m"), &m, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("read.svg"), NULL, 5, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("read.png"), NULL, 5, &error), SSM2D_OK);
     metrics_close(m);
     size_t size, other;
-    unsigned char *a = io_get(io_path("written.svg"), &size);
-    unsigned char *b = io_get(io_path("read.svg"), &other);
+    unsigned char *a = io_get(io_path("written.png"), &size);
+    unsigned char *b = io_get(io_path("read.png"), &other);
     assert_int_equal(size, other);
     assert_memory_equal(a, b, size);
     free(a);
