@@ -13,7 +13,7 @@ help:
 	@echo '               (PYTHON=1: installs torch, too, for the tests of the Python package)'
 	@echo 'make test-long the same with every test repeated for every instruction set in every stage,'
 	@echo '               an older compiler, and longer fuzzing: about half an hour'
-	@echo 'make build     the release build, in build/release'
+	@echo 'make build     the release build without tests, in build/release'
 	@echo 'make dev       the developers'"'"' build, warnings are errors, in build/dev; then its tests'
 	@echo 'make checks    the rules of the source tree: columns, format, includes, names'
 	@echo 'make clang     the build with clang and its numeric tests'
@@ -32,12 +32,13 @@ help:
 deps:
 	@scripts/install-deps.sh
 
+# The cache keeps what was configured last, so everybody says whether tests are wanted.
 build: deps
-	cmake --preset release
+	cmake --preset release -DSSM2D_TESTS=OFF
 	cmake --build --preset release
 
 demo: deps
-	cmake --preset release
+	cmake --preset release -DSSM2D_TESTS=OFF
 	cmake --build --preset release --target ssm2d_tool make_picture save_images
 	@examples/demo.sh build/release demo
 
@@ -75,7 +76,7 @@ bench: build
 # Not through `build`: installing is often done as root, by people who do not want packages
 # installed on the way.
 install:
-	cmake --preset release
+	cmake --preset release -DSSM2D_TESTS=OFF
 	cmake --build --preset release
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
 

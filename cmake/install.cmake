@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: the header, both libraries, the tool, and how pkg-config and
-# find_package find them.
+# What `cmake --install` puts where: the header, both libraries, the tool, how pkg-config and
+# find_package find them, and documents. Man pages and completions: tools/CMakeLists.txt.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ssm2d ssm2d_static EXPORT ssm2dTargets
@@ -27,3 +27,6 @@ file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/ssm2d.pc.in ${PROJECT_BINARY_DIR}/ssm2d.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ssm2d.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES LICENSE README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -145,7 +145,11 @@ plain_addresses=()
 if setarch -R true 2> /dev/null; then plain_addresses=(setarch -R); fi
 
 stage_checks() { counted checks tests/checks.sh; }
-stage_release() { build release --preset release -DSSM2D_WERROR=ON && run release release; }
+# The tests are off after `make build`, which shares the folder.
+stage_release()
+{
+    build release --preset release -DSSM2D_WERROR=ON -DSSM2D_TESTS=ON && run release release
+}
 stage_python() { counted python python/run-tests.sh build/release; }
 stage_clang() { needs clang clang && both clang; }
 stage_dev() { build dev --preset dev && run dev dev; }

@@ -152,7 +152,7 @@ static void test_mixer_in_a_model(void **state)
     static const char *const places[] = {"attn", "block", "ffn"};
     for (int p = 0; p < 3; p++) {
         model_config c = small_vit(), plain = c;
-        weights *w, *bare;
+        weights *w = NULL, *bare = NULL;
         weights_report report;
         good(model_config_use_mixer(&c, &mixer_norm, &error));
         good(model_config_set((field_source){.where = "test"}, "mixer.place", places[p], &c,
@@ -298,7 +298,7 @@ static void test_family_weights(void **state)
 {
     (void)state;
     model_config c = stages(), other = stages();
-    weights *w, *v;
+    weights *w = NULL, *v = NULL;
     graph *g;
     weights_report report;
     other.image[0] = other.image[1] = 32;

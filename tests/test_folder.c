@@ -186,6 +186,9 @@ static void names_files_that_cannot_be_read(void **state)
     assert_int_not_equal(fetch_as(d, 2, 8, 8, 1, out), SSM2D_OK);
     assert_line("/train/cat/y.PNG: is empty");
     assert_int_equal(fetch_as(d, 0, 8, 8, 1, out), SSM2D_OK); /* the rest is as it was */
+    dataset_limit_pixels(d, 1);
+    assert_int_equal(fetch_as(d, 4, 8, 8, 1, out), SSM2D_ERROR_UNSUPPORTED);
+    assert_line("pixels, more than the 1 that max-pixels allows");
     dataset_close(d);
 }
 
@@ -196,7 +199,7 @@ static ssm2d_status read_picture(void)
     uint8_t out[48];
     resize *to;
     ssm2d_status status = resize_create(context, 4, 4, 3, &to, &error);
-    if (!status) status = picture_read(context, io_path("val/dog/1.png"), to, out, &error);
+    if (!status) status = picture_read(context, io_path("val/dog/1.png"), 0, to, out, &error);
     resize_destroy(to);
     return status;
 }

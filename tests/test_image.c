@@ -1,4 +1,4 @@
-/* PNG and JPEG in, PNG out. The files are made here, with the encoders of the libraries. */
+/* PNG and JPEG, in and out. The files are made here, with the encoders of the libraries. */
 #include "io_helpers.h"
 
 #include "io/image.h"
@@ -506,14 +506,145 @@ static void appears_only_when_finished(void **state)
     assert_int_equal(io_count_files(), 1);
 }
 
+/* 16 bits and alpha come back as they were written, when they are asked for. */
+static void keeps_depth_and_alpha(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 8; kind++) {
+        const image_info info = {ROWS, COLS, 1 + kind / 2, kind % 2 ? 16 : 8};
+        const image_read_options exact = {.exact = 1};
+        const size_t bytes = image_row_bytes(&info);
+        image_writer *writer;
+        image_reader *reader;
+        image_info got;
+        uint8_t *row = malloc(bytes), *back = malloc(bytes);
+        assert_int_equal(image_create(context, io_path("w.png"), &info, &writer, &error), SSM2D_OK);
+        for (size_t r = 0; r < ROWS; r++) {
+            for (size_t i = 0; i < bytes; i++) row[i] = (uint8_t)sample(r, i, 0, 255);
+            assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
+        }
+        assert_int_equal(image_finish(writer, &error), SSM2D_OK);
+        assert_int_equal(image_open_with(context, io_path("w.png"), &exact, &reader, &got, &error),
+                         SSM2D_OK);
+        assert_int_equal(got.channels, info.channels);
+        assert_int_equal(got.depth, info.depth);
+        for (size_t r = 0; r < ROWS; r++) {
+            for (size_t i = 0; i < bytes; i++) row[i] = (uint8_t)sample(r, i, 0, 255);
+            assert_int_equal(image_read_row(reader, back, &error), SSM2D_OK);
+            assert_memory_equal(row, back, bytes);
+        }
+        image_close(reader);
+        assert_int_equal(image_open(context, io_path("w.png"), &reader, &got, &error), SSM2D_OK);
+        assert_int_equal(got.channels, info.channels < 3 ? 1 : 3);
+        assert_int_equal(got.depth, 8);
+        image_close(reader);
+        free(row);
+        free(back);
+    }
+}
+
+/* Writes a smooth picture as a JPEG of this quality; returns the size of the file, and the largest
+ * error of a sample in *worst. */
+static long smooth_jpeg(int channels, int quality, int *worst)
+{
+    const image_info info = {64, 48, channels, 8};
+    const image_write_options options = {.jpeg = 1, .quality = quality};
+    image_writer *writer;
+    image_info got;
+    uint8_t row[48 * 3], *pixels;
+    assert_int_equal(image_create_with(context, io_path("w.jpg"), &info, &options, &writer, &error),
+                     SSM2D_OK);
+    for (int r = 0; r < 64; r++) {
+        for (int i = 0; i < 48 * channels; i++) row[i] = (uint8_t)(3 * r + i / channels);
+        assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
+    }
+    assert_int_equal(image_finish(writer, &error), SSM2D_OK);
+    assert_int_equal(read_all(io_path("w.jpg"), &got, &pixels), SSM2D_OK);
+    assert_int_equal(got.channels, channels);
+    *worst = 0;
+    for (int k = 0; k < 64 * 48 * channels; k++) {
+        const int pixel = k / channels, off = abs(pixels[k] - (3 * (pixel / 48) + pixel % 48));
+        if (off > *worst) *worst = off;
+    }
+    free(pixels);
+    size_t size;
+    free(io_get(io_path("w.jpg"), &size));
+    return (long)size;
+}
+
+static void writes_jpegs(void **state)
+{
+    (void)state;
+    static const image_info bad[] = {{1, 1, 2}, {1, 1, 3, 16}, {1, 65536, 1}};
+    const image_write_options jpeg = {.jpeg = 1, .quality = 90};
+    image_writer *writer;
+    for (int channels = 1; channels <= 3; channels += 2) {
+        int rough, fine;
+        assert_true(smooth_jpeg(channels, 30, &rough) < smooth_jpeg(channels, 95, &fine));
+        assert_in_range(fine, 0, 4);
+        assert_in_range(rough, fine, 30);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_int_not_equal(
+            image_create_with(context, io_path("x.jpg"), &bad[i], &jpeg, &writer, &error),
+            SSM2D_OK);
+    assert_int_equal(io_count_files(), 1);
+}
+
+/* An image of too many pixels is refused by its header, before anything is decoded. */
+static void limits_pixels(void **state)
+{
+    (void)state;
+    image_reader *reader;
+    image_info info;
+    const image_read_options less = {.max_pixels = ROWS * COLS - 1};
+    const image_read_options just = {.max_pixels = ROWS * COLS};
+    const jpeg_kind k = {3, 0, 0, 0};
+    assert_int_equal(write_all(io_path("w.png"), ROWS, COLS, 3), SSM2D_OK);
+    make_jpeg("w.jpg", &k, ROWS, COLS);
+    for (int i = 0; i < 2; i++) {
+        const char *path = io_path(i ? "w.jpg" : "w.png");
+        assert_int_equal(image_open_with(context, path, &less, &reader, &info, &error),
+                         SSM2D_ERROR_UNSUPPORTED);
+        assert_line("has 37 x 29 pixels, more than the 1072 that max-pixels allows");
+        assert_int_equal(image_open_with(context, path, &just, &reader, &info, &error), SSM2D_OK);
+        image_close(reader);
+    }
+}
+
+/* From a stream and to a stream, which stay open. */
+static void reads_and_writes_streams(void **state)
+{
+    (void)state;
+    FILE *f = tmpfile();
+    const image_info info = {2, 3, 1};
+    const image_write_options to = {.stream = f};
+    const image_read_options from = {.stream = f};
+    image_writer *writer;
+    image_reader *reader;
+    image_info got;
+    uint8_t row[3] = {1, 2, 3}, back[3];
+    assert_int_equal(image_create_with(context, "-", &info, &to, &writer, &error), SSM2D_OK);
+    for (int r = 0; r < 2; r++) assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
+    assert_int_equal(image_finish(writer, &error), SSM2D_OK);
+    rewind(f);
+    assert_int_equal(image_open_with(context, "-", &from, &reader, &got, &error), SSM2D_OK);
+    assert_int_equal(image_read_row(reader, back, &error), SSM2D_OK);
+    assert_memory_equal(row, back, 3);
+    image_close(reader);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(io_count_files(), 0);
+}
+
 static void refuses_what_it_cannot_write(void **state)
 {
     (void)state;
     image_writer *writer;
     static const image_info bad[] = {{0, 1, 1},
                                      {1, 0, 1},
-                                     {1, 1, 2},
-                                     {1, 1, 4},
+                                     {1, 1, 0},
+                                     {1, 1, 5},
+                                     {1, 1, 1, 12},
                                      {(size_t)1 << 31, 1, 1},
                                      {1, (size_t)1 << 32, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -632,6 +763,10 @@ int main(void)
         TEST(comes_back_as_written),
         TEST(appears_only_when_finished),
         TEST(refuses_what_it_cannot_write),
+        TEST(keeps_depth_and_alpha),
+        TEST(writes_jpegs),
+        TEST(limits_pixels),
+        TEST(reads_and_writes_streams),
         TEST(does_not_grow_with_height),
         TEST(survives_failing_allocations),
     };

@@ -1,16 +1,19 @@
 # The tests of the command-line tool, which they run as a user would, and of src/draw.
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
-foreach(name tool_frame tool_layer tool_kernels tool_filter tool_train tool_extreme
+foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool_train tool_extreme
     tool_hazards draw)
   add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
   target_compile_definitions(test_${name} PRIVATE
-    TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
+    TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
+    GOLDEN_RUN="${CMAKE_CURRENT_SOURCE_DIR}/golden-runs/0.1")
   target_link_libraries(test_${name} PRIVATE test_frame ssm2d_draw ssm2d_io ssm2d_objects)
   add_dependencies(test_${name} ssm2d_tool)
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS tool TIMEOUT 900
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
+# It knows what a run's folder holds.
+target_link_libraries(test_tool_filter_run PRIVATE ssm2d_train ssm2d_nn ssm2d_data)
 
 # Campaigns: kills at random moments, and calls that fail one after another; more of both with
 # LONG=1 in the environment, as in the long tier.

@@ -3,6 +3,7 @@
 #include "bench_model.h"
 
 #include "core/status.h"
+#include "model_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,17 +17,14 @@ static const double round_time = 250;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static const char *model_name(int i) { return model_at(i) ? model_at(i)->name : NULL; }
-static const char *mixer_name(int i) { return mixer_at(i) ? mixer_at(i)->name : NULL; }
-
 #define AT(field) offsetof(bench_values, field)
 
 const option bench_model_options[] = {
     {"json", OPTION_FLAG, AT(json), "print JSON instead of a table"},
     {"quick", OPTION_FLAG, AT(quick), "a few seconds, less accurate"},
-    {"model", OPTION_CHOICE, AT(model), "a model, see ssm2d models", .choice = model_name,
+    {"model", OPTION_CHOICE, AT(model), "a model, see ssm2d models", .choice = model_name_at,
      .default_value = "vit"},
-    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block", .choice = mixer_name,
+    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block", .choice = mixer_name_at,
      .default_value = "ssm2d"},
     {"batch", OPTION_INT, AT(batch), "images per batch; 128 when not given (infer: 128, and 1)",
      .low = 1, .high = 65536},

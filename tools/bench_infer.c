@@ -1,5 +1,6 @@
 /* bench infer - running a model: many images at a time, and one. */
 #include "bench_model.h"
+#include "setting_hint.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,5 +47,4 @@ const command command_bench_infer = {
     bench_model_options,
     bench_model_check,
     run,
-    0,
-    NULL};
+    .setting = setting_of_model};

@@ -1,5 +1,6 @@
 /* bench train - the training step of a model: forward, backward, AdamW. */
 #include "bench_model.h"
+#include "setting_hint.h"
 
 #include <stdio.h>
 
@@ -38,5 +39,4 @@ const command command_bench_train = {
     bench_model_options,
     bench_model_check,
     run,
-    0,
-    NULL};
+    .setting = setting_of_model};

@@ -3,6 +3,7 @@
 
 #include "core/processors.h"
 #include "core/status.h"
+#include "generate.h"
 #include "help.h"
 #include "core/suggest.h"
 #include "io/text.h"
@@ -141,12 +142,25 @@ static void *place_of(parsing *p, const option *o)
     return p->values + o->offset;
 }
 
+/* The refusal of an option that names a setting: how to give it. value: what was written after the
+ * option, or NULL. */
+static ssm2d_status is_setting(const char *word, const char *key, int flag, const char *value,
+                               ssm2d_error *error)
+{
+    char said[SAID];
+    if (flag && (!value || (strcmp(value, "true") && strcmp(value, "false")))) value = "true";
+    return fail(error, SSM2D_ERROR_ARGUMENT, "unknown option %s; it is a setting: --set %s=%s",
+                word, key, value ? say(value, said) : "VALUE");
+}
+
 static ssm2d_status unknown_option(const command *c, const char *word, const char *name,
-                                   ssm2d_error *error)
+                                   const char *value, ssm2d_error *error)
 {
     const char *names[MAX_NAMES + 3];
-    char texts[MAX_NAMES + 3][OPTION_KEY];
-    int n = 0;
+    char texts[MAX_NAMES + 3][OPTION_KEY], key[OPTION_KEY];
+    int n = 0, flag = 0;
+    if (c->setting && word[1] == '-' && c->setting(name, key, &flag))
+        return is_setting(word, key, flag, value, error);
     for (const option *o = c->options; o->name && n < MAX_NAMES; o++)
         if (!o->positional) names[n] = option_name(o, texts[n]), n++;
     for (const option *o = common_options; o->name; o++) names[n] = option_name(o, texts[n]), n++;
@@ -176,7 +190,8 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
         char bare[SAID], whole[SAID + 2];
         snprintf(whole, sizeof whole, "%s%s", is_long ? "--" : "-",
                  text_show(name, length, bare, sizeof bare));
-        return unknown_option(p->command, whole, bare, error);
+        if (!value && argc > 1 && argv[1][0] != '-') value = argv[1];
+        return unknown_option(p->command, whole, bare, value, error);
     }
     *used = 1;
     if (o->kind == OPTION_FLAG) {
@@ -289,39 +304,51 @@ static int run_command(const command *c, int argc, char **argv)
     return status ? complain(c->name, &error, EXIT_FAILED) : EXIT_DONE;
 }
 
-/* The word that chooses a part of a command: the last one of its name. */
-static const char *part_word(const command *part) { return strrchr(part->name, ' ') + 1; }
+static int unknown_part(const command *c, const char *word)
+{
+    char list[160] = "", said[SAID];
+    ssm2d_error error;
+    for (int i = 0; c->parts[i]; i++) {
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
+                 help_part_word(c->parts[i]));
+    }
+    fail(&error, SSM2D_ERROR_ARGUMENT, "unknown part %s: use one of %s", say(word, said), list);
+    return complain(c->name, &error, EXIT_USAGE);
+}
+
+/* Returns the part of a command, or NULL. */
+static const command *find_part(const command *c, const char *word)
+{
+    for (int i = 0; c->parts[i]; i++)
+        if (!strcmp(help_part_word(c->parts[i]), word)) return c->parts[i];
+    return NULL;
+}
+
+static int is_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }
 
 /* Runs a command of several parts: the first word chooses one. */
 static int run_part(const command *c, int argc, char **argv)
 {
-    char list[160] = "", said[SAID];
-    ssm2d_error error;
     if (argc < 1) {
         help_parts(stderr, c);
         return EXIT_USAGE;
     }
-    if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
+    if (is_help(argv[0])) {
         help_parts(stdout, c);
         return EXIT_DONE;
     }
-    for (int i = 0; c->parts[i]; i++) {
-        if (!strcmp(part_word(c->parts[i]), argv[0]))
-            return run_command(c->parts[i], argc - 1, argv + 1);
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", part_word(c->parts[i]));
-    }
-    fail(&error, SSM2D_ERROR_ARGUMENT, "unknown part %s: use one of %s", say(argv[0], said), list);
-    return complain(c->name, &error, EXIT_USAGE);
+    const command *part = find_part(c, argv[0]);
+    return part ? run_command(part, argc - 1, argv + 1) : unknown_part(c, argv[0]);
 }
 
 static int unknown_command(const command *const *commands, const char *word)
 {
-    const char *names[MAX_NAMES];
+    const char *names[MAX_NAMES + 3] = {"help", "version"};
     char said[SAID];
     ssm2d_error error;
-    int n = 0;
-    while (commands[n]) names[n] = commands[n]->name, n++;
+    int n = 2;
+    while (n < MAX_NAMES && commands[n - 2]) names[n] = commands[n - 2]->name, n++;
     names[n] = NULL;
     const char *near = closest_name(word, names);
     if (near)
@@ -332,25 +359,74 @@ static int unknown_command(const command *const *commands, const char *word)
     return complain(NULL, &error, EXIT_USAGE);
 }
 
+static const command *find_command(const command *const *commands, const char *name)
+{
+    for (; *commands; commands++)
+        if (!strcmp((*commands)->name, name)) return *commands;
+    return NULL;
+}
+
+static int unexpected(const char *word, const char *after)
+{
+    char said[SAID];
+    ssm2d_error error;
+    fail(&error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s", say(word, said));
+    return complain(after, &error, EXIT_USAGE);
+}
+
+/* `help`, `help COMMAND` and `help COMMAND PART`: what --help prints in their place. */
+static int run_help(const command *const *commands, int argc, char **argv)
+{
+    const command *c = argc > 0 ? find_command(commands, argv[0]) : NULL;
+    if (argc < 1 || is_help(argv[0]) || !strcmp(argv[0], "help")) {
+        help_overall(stdout, commands);
+        return EXIT_DONE;
+    }
+    if (!c) return unknown_command(commands, argv[0]);
+    const int words = argc > 1 && c->parts ? 2 : 1;
+    const command *part = words == 2 ? find_part(c, argv[1]) : NULL;
+    if (words == 2 && !part) return unknown_part(c, argv[1]);
+    if (argc > words) return unexpected(argv[words], "help");
+    if (part || !c->parts)
+        help_command(stdout, part ? part : c);
+    else
+        help_parts(stdout, c);
+    return EXIT_DONE;
+}
+
+/* The words in the place of a command that are none: help, version, and their options. */
+static int run_other(const command *const *commands, int argc, char **argv)
+{
+    const char *first = argv[0];
+    if (!strcmp(first, "help")) return run_help(commands, argc - 1, argv + 1);
+    if (is_help(first)) return run_help(commands, 0, NULL);
+    if (!strcmp(first, "version") || !strcmp(first, "--version") || !strcmp(first, "-V")) {
+        if (argc > 1) return unexpected(argv[1], "version");
+        printf("ssm2d %s\n", ssm2d_version());
+        return EXIT_DONE;
+    }
+    if (!strcmp(first, "--generate")) { /* for the build */
+        ssm2d_error error;
+        if (argc == 3 && !generate(argv[1], argv[2], commands, &error)) return EXIT_DONE;
+        if (argc != 3)
+            fail(&error, SSM2D_ERROR_ARGUMENT,
+                 "--generate needs man, bash, zsh or fish, and a "
+                 "folder");
+        return complain(NULL, &error, argc == 3 ? EXIT_FAILED : EXIT_USAGE);
+    }
+    return unknown_command(commands, first);
+}
+
 int command_main(const command *const *commands, int argc, char **argv)
 {
-    int code = EXIT_DONE;
-    const char *first = argc > 1 ? argv[1] : NULL;
-    const command *chosen = NULL;
-    for (int i = 0; first && commands[i]; i++)
-        if (!strcmp(commands[i]->name, first)) chosen = commands[i];
-    if (chosen) {
+    int code = EXIT_USAGE;
+    const command *chosen = argc > 1 ? find_command(commands, argv[1]) : NULL;
+    if (chosen)
         code = (chosen->parts ? run_part : run_command)(chosen, argc - 2, argv + 2);
-    } else if (!first) {
+    else if (argc > 1)
+        code = run_other(commands, argc - 1, argv + 1);
+    else
         help_overall(stderr, commands);
-        code = EXIT_USAGE;
-    } else if (!strcmp(first, "--help") || !strcmp(first, "-h")) {
-        help_overall(stdout, commands);
-    } else if (!strcmp(first, "--version")) {
-        printf("ssm2d %s\n", ssm2d_version());
-    } else {
-        code = unknown_command(commands, first);
-    }
     /* A full disk where standard output goes is a failure too. */
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "ssm2d: standard output: %s\n", strerror(errno));

@@ -63,10 +63,14 @@ typedef struct option {
     const char *value;            /* name of the value in --help; NULL: N, X, TEXT or NAME */
     double low, high;             /* bounds of a number, both included */
     const char *(*choice)(int i); /* returns the i-th allowed name, NULL past the last */
-    char letter;                  /* for the short form -o, or 0 */
-    int positional;               /* an argument without a name, in the order of the table */
-    int optional; /* a positional argument that may be missing though it has no default */
-    int required; /* an option that must be given */
+    /* For completion in shells: returns the i-th name of a text that may have names; or the table
+     * of fields that has one of the option's name. Both may be NULL. */
+    const char *(*offers)(int i);
+    const ssm2d_field *fields;
+    char letter;    /* for the short form -o, or 0 */
+    int positional; /* an argument without a name, in the order of the table */
+    int optional;   /* a positional argument that may be missing though it has no default */
+    int required;   /* an option that must be given */
 } option;
 
 typedef struct word_list {
@@ -76,6 +80,9 @@ typedef struct word_list {
 
 #define OPTION_UNSET LONG_MIN
 enum { COMMAND_VALUES = 512 }; /* bytes that a struct of values may have */
+enum { OPTION_KEY = 64 };      /* of the name of an option or setting */
+
+typedef struct help_page help_page; /* help.h */
 
 typedef struct command {
     const char *name;
@@ -91,12 +98,15 @@ typedef struct command {
     /* NULL, or a NULL-terminated list of commands named `NAME PART`: the word after NAME chooses
      * one, which has its own options and run */
     const struct command *const *parts;
-    /* prints further lines at the end of --help, with help_fields and help_entry; may be NULL */
-    void (*more_help)(FILE *out);
+    /* prints further lists at the end of --help, with the functions of help.h; may be NULL */
+    void (*more_help)(const help_page *page);
+    /* For a command that has --set: copies to key the setting that an unknown option --name means,
+     * sets *flag when that is true or false, and returns 1; 0 when there is none. May be NULL. */
+    int (*setting)(const char *name, char key[OPTION_KEY], int *flag);
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,
-    command_models, command_train, command_eval, command_predict;
+    command_models, command_train, command_eval, command_predict, command_curves;
 
 /* Runs the tool; commands is a NULL-terminated list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);
@@ -108,7 +118,6 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
 
 /* Copies the option's name as users write it to text and returns text: with dashes in place of the
  * underscores in the table, whose names may be those of a struct's fields. */
-enum { OPTION_KEY = 64 };
 const char *option_name(const option *o, char text[OPTION_KEY]);
 
 /* Splits key=value; name, the option's, is for messages. *value points into word. */

@@ -74,6 +74,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     const dataset_split split = strcmp(o->split, "train") ? DATASET_TEST : DATASET_TRAIN;
     if ((status = dataset_open(context, where, split, &data, error))) goto done;
     if ((status = run_data_matches(&m.data, dataset_about(data), error))) goto done;
+    dataset_limit_pixels(data, (size_t)m.settings.options.max_pixels);
     report_ignored("eval", dataset_about(data)->ignored, dataset_about(data)->first_ignored);
     loader_options lo = loader_options_default(data);
     lo.batch = (size_t)o->batch;

@@ -10,6 +10,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "layer/config.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,15 +27,20 @@ ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail
                                 ssm2d_error *error)
 {
     ssm2d_config c = ssm2d_config_default();
-    /* trails to the left use the direction with flipped columns; the other one then has C = 0 */
-    int left = trail->angle > 90;
-    double radians = (left ? 180 - trail->angle : trail->angle) * 0.017453292519943295;
+    /* Trails to the left use a direction with flipped columns, trails upwards one with flipped
+     * rows; the other directions have C = 0. */
+    double angle = trail->angle < 360 ? trail->angle : 0;
+    const int up = angle > 180;
+    if (up) angle = 360 - angle;
+    const int left = angle > 90;
+    if (left) angle = 180 - angle;
+    double radians = angle * 0.017453292519943295;
     double f = cos(radians) / (cos(radians) + sin(radians));
     double steps = trail->length / hypot(f, 1 - f), s = steps / (1 + steps);
     ssm2d_param param;
     c.channels = channels;
     c.d_state = c.n_ssm = 1;
-    c.directions = left ? 2 : 1;
+    c.directions = up ? 4 : left ? 2 : 1;
     c.pair = SSM2D_PAIR_COLUMNS;
     c.norm = SSM2D_NORM_NONE;
     c.values = SSM2D_REAL;
@@ -42,6 +48,8 @@ ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail
     c.skip = 1;
     ssm2d_status status = ssm2d_config_check(&c, error);
     if (status) return status;
+    size_t used = 0; /* the direction of the trail */
+    while (config_flip(&c, (int)used).rows != up || config_flip(&c, (int)used).cols != left) used++;
     double *p = mem_alloc(context, ssm2d_param_total(&c) * sizeof *p);
     if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the parameters");
     for (int i = 0; ssm2d_param_get(&c, i, &param); i++)
@@ -53,7 +61,7 @@ ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail
             else if (!strcmp(param.name, "B"))
                 *value = raw_of(0.5);
             else if (!strcmp(param.name, "C"))
-                *value = left && k % rows < (size_t)channels ? 0 : trail->mix * (1 - s);
+                *value = k % rows / (size_t)channels == used ? trail->mix * (1 - s) : 0;
             else if (!strcmp(param.name, "D"))
                 *value = 1 - trail->mix;
         }

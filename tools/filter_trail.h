@@ -6,7 +6,7 @@
 #include "ssm2d.h"
 
 typedef struct filter_trail {
-    double angle;  /* degrees: 0 to the right, 90 down, 180 to the left */
+    double angle;  /* degrees: 0 to the right, 90 down, 180 to the left, 270 up */
     double length; /* mean length in pixels */
     double mix;    /* weight of the trail; the picture itself has weight 1 - mix */
 } filter_trail;

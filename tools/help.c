@@ -1,5 +1,6 @@
 #include "help.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 enum { WIDTH = 79, HELP_COLUMN = 24 };
@@ -14,7 +15,7 @@ static void put_word(FILE *out, const char *word, size_t length, int indent, int
         fputc(' ', out);
         ++*column;
     }
-    fwrite(word, 1, length, out);
+    for (size_t i = 0; i < length; i++) fputc(word[i] == HELP_NO_BREAK ? ' ' : word[i], out);
     *column += (int)length;
 }
 
@@ -62,82 +63,144 @@ static const char *value_name(const option *o)
     return NULL;
 }
 
-/* Prints a name, and its help from the help column on. Sets *column to the end of the text. */
-static void entry(FILE *out, const char *left, const char *help, int *column)
+const char *help_part_word(const command *part)
 {
-    *column = fprintf(out, "%s", left);
-    if (*column > HELP_COLUMN - 2) {
-        fputc('\n', out);
-        *column = 0;
-    }
-    fprintf(out, "%*s", HELP_COLUMN - *column, "");
-    *column = HELP_COLUMN;
-    wrap(out, help, strlen(help), HELP_COLUMN, column);
+    const char *space = strrchr(part->name, ' ');
+    return space ? space + 1 : part->name;
 }
 
-static void option_line(FILE *out, const option *o)
+/* ---- texts of options and fields ------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void append(char text[HELP_TEXT], const char *format,
+                                                         ...)
 {
-    char left[128], text[512], name[OPTION_KEY];
-    option_name(o, name);
-    if (o->positional)
-        snprintf(left, sizeof left, "  %s", name);
-    else
-        snprintf(left, sizeof left, "  %c%c%s--%s%s%s", o->letter ? '-' : ' ',
-                 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", name,
-                 o->kind == OPTION_FLAG ? "" : " ", o->kind == OPTION_FLAG ? "" : value_name(o));
-    int column;
-    entry(out, left, o->help, &column);
+    const size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, HELP_TEXT - used, format, args);
+    va_end(args);
+}
+
+const char *help_option_form(const option *o, char text[HELP_TEXT])
+{
+    char name[OPTION_KEY];
     text[0] = 0;
-    if (o->choice) {
-        for (int i = 0; o->choice(i); i++) {
-            size_t used = strlen(text);
-            snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "", o->choice(i));
-        }
-        fputc(':', out);
-        column++;
-        wrap(out, text, strlen(text), HELP_COLUMN, &column);
+    option_name(o, name);
+    if (o->positional) {
+        append(text, "%s", name);
+        return text;
     }
-    if (o->default_value) {
-        snprintf(text, sizeof text, "(default: %s)", o->default_value);
-        put_word(out, text, strlen(text), HELP_COLUMN, &column);
-    } else if (o->required) {
-        put_word(out, "(required)", 10, HELP_COLUMN, &column);
+    if (o->letter) append(text, "-%c, ", o->letter);
+    append(text, "--%s", name);
+    if (o->kind != OPTION_FLAG) append(text, " %s", value_name(o));
+    return text;
+}
+
+const char *help_option_text(const option *o, char text[HELP_TEXT])
+{
+    text[0] = 0;
+    append(text, "%s", o->help);
+    for (int i = 0; o->choice && o->choice(i); i++)
+        append(text, "%s %s", i ? "," : ":", o->choice(i));
+    if (o->default_value)
+        append(text, " (default:%c%s)", HELP_NO_BREAK, o->default_value);
+    else if (o->required)
+        append(text, " (required)");
+    return text;
+}
+
+static const char *field_text(const ssm2d_field *f, char text[HELP_TEXT])
+{
+    text[0] = 0;
+    append(text, "%s", f->help);
+    for (int v = 0; f->kind == SSM2D_KIND_CHOICE && f->names[v]; v++)
+        append(text, "%s%s%s", v ? " " : " (", f->names[v], f->names[v + 1] ? "," : ")");
+    if (f->default_value) append(text, " (default:%c%s)", HELP_NO_BREAK, f->default_value);
+    return text;
+}
+
+const char *help_usage_word(const command *c, int i, char text[HELP_TEXT])
+{
+    char name[OPTION_KEY];
+    text[0] = 0;
+    for (const option *o = c->options; o->name; o++) {
+        if (!o->positional || i--) continue;
+        append(text, o->default_value || o->optional ? "[%s]" : "%s", o->name);
+        if (o->kind == OPTION_LIST) append(text, "..");
+        return text;
     }
+    for (const option *o = c->options; o->name; o++) {
+        if (!o->required || i--) continue;
+        if (o->letter)
+            append(text, "-%c %s", o->letter, value_name(o));
+        else
+            append(text, "--%s %s", option_name(o, name), value_name(o));
+        return text;
+    }
+    if (i) return NULL;
+    append(text, "[options]");
+    return text;
+}
+
+/* ---- lists for the terminal ------------------------------------------------------------------ */
+
+static void text_heading(FILE *out, const char *text) { fprintf(out, "\n%s:\n", text); }
+
+/* Prints a name, and its help from the help column on. */
+static void text_entry(FILE *out, const char *name, const char *help)
+{
+    int column = fprintf(out, "  %s", name);
+    if (column > HELP_COLUMN - 2) {
+        fputc('\n', out);
+        column = 0;
+    }
+    fprintf(out, "%*s", HELP_COLUMN - column, "");
+    column = HELP_COLUMN;
+    wrap(out, help, strlen(help), HELP_COLUMN, &column);
     fputc('\n', out);
 }
 
+static const help_style text_style = {text_heading, text_entry};
+
+void help_heading(const help_page *page, const char *text)
+{
+    page->style->heading(page->out, text);
+}
+
+void help_entry(const help_page *page, const char *name, const char *help)
+{
+    page->style->entry(page->out, name, help);
+}
+
+void help_fields(const help_page *page, const ssm2d_field *fields)
+{
+    char text[HELP_TEXT];
+    for (const ssm2d_field *f = fields; f->name; f++)
+        help_entry(page, f->name, field_text(f, text));
+}
+
+void help_further(const help_page *page, const command *c)
+{
+    if (c->lists_fields) {
+        help_heading(page, "fields of a layer in --config");
+        help_fields(page, ssm2d_config_fields(NULL));
+    }
+    if (c->more_help) c->more_help(page);
+}
+
+/* Names without a letter stand below the names of those that have one. */
 static void option_table(FILE *out, const option *table, int positional)
 {
-    for (const option *o = table; o->name; o++)
-        if (!o->positional == !positional) option_line(out, o);
-}
-
-void help_entry(FILE *out, const char *name, const char *text)
-{
-    char left[128];
-    int column;
-    snprintf(left, sizeof left, "  %s", name);
-    entry(out, left, text, &column);
-    fputc('\n', out);
-}
-
-void help_fields(FILE *out, const ssm2d_field *fields)
-{
-    for (const ssm2d_field *f = fields; f->name; f++) {
-        char text[256];
-        int column;
-        snprintf(text, sizeof text, "  %s", f->name);
-        entry(out, text, f->help, &column);
-        for (int v = 0; f->kind == SSM2D_KIND_CHOICE && f->names[v]; v++) {
-            snprintf(text, sizeof text, "%s%s%s", v ? "" : "(", f->names[v],
-                     f->names[v + 1] ? "," : ")");
-            wrap(out, text, strlen(text), HELP_COLUMN, &column);
-        }
-        snprintf(text, sizeof text, "(default: %s)", f->default_value);
-        if (f->default_value) put_word(out, text, strlen(text), HELP_COLUMN, &column);
-        fputc('\n', out);
+    char form[HELP_TEXT], left[HELP_TEXT + 4], text[HELP_TEXT];
+    for (const option *o = table; o->name; o++) {
+        if (!o->positional != !positional) continue;
+        snprintf(left, sizeof left, "%s%s", o->letter || o->positional ? "" : "    ",
+                 help_option_form(o, form));
+        text_entry(out, left, help_option_text(o, text));
     }
 }
+
+/* ---- pages for the terminal ------------------------------------------------------------------ */
 
 static void usage_word(FILE *out, const char *word, int indent, int *column)
 {
@@ -150,36 +213,20 @@ static void usage_word(FILE *out, const char *word, int indent, int *column)
 
 void help_command(FILE *out, const command *c)
 {
-    char word[160], name[OPTION_KEY];
+    char word[HELP_TEXT];
     int arguments = 0, indent = 6, column = fprintf(out, "usage: ssm2d %s", c->name);
-    for (const option *o = c->options; o->name; o++) {
-        if (!o->positional) continue;
-        arguments++;
-        snprintf(word, sizeof word, o->default_value || o->optional ? "[%s]" : "%s", o->name);
-        if (o->kind == OPTION_LIST) strcat(word, "..");
-        usage_word(out, word, indent, &column);
-    }
-    for (const option *o = c->options; o->name; o++) {
-        if (!o->required) continue;
-        snprintf(word, sizeof word, "%s%s %s", o->letter ? "-" : "--",
-                 o->letter ? (char[]){o->letter, 0} : option_name(o, name), value_name(o));
-        usage_word(out, word, indent, &column);
-    }
-    usage_word(out, "[options]", indent, &column);
+    for (const option *o = c->options; o->name; o++) arguments += o->positional;
+    for (int i = 0; help_usage_word(c, i, word); i++) usage_word(out, word, indent, &column);
     fputs("\n\n", out);
     paragraphs(out, c->about);
     if (arguments) {
-        fputs("\narguments:\n", out);
+        text_heading(out, "arguments");
         option_table(out, c->options, 1);
     }
-    fputs("\noptions:\n", out);
+    text_heading(out, "options");
     option_table(out, c->options, 0);
     option_table(out, common_options, 0);
-    if (c->lists_fields) {
-        fputs("\nfields of a layer in --config:\n", out);
-        help_fields(out, ssm2d_config_fields(NULL));
-    }
-    if (c->more_help) c->more_help(out);
+    help_further(&(help_page){out, &text_style}, c);
 }
 
 void help_parts(FILE *out, const command *c)
@@ -189,7 +236,7 @@ void help_parts(FILE *out, const command *c)
     paragraphs(out, c->about);
     fputs("\nparts:\n", out);
     for (int i = 0; c->parts[i]; i++)
-        fprintf(out, "  %-14s%s\n", strrchr(c->parts[i]->name, ' ') + 1, c->parts[i]->summary);
+        fprintf(out, "  %-14s%s\n", help_part_word(c->parts[i]), c->parts[i]->summary);
     fputs("\noptions of every part:\n", out);
     option_table(out, common_options, 0);
 }
@@ -199,8 +246,8 @@ void help_overall(FILE *out, const command *const *commands)
     fprintf(out,
             "ssm2d %s: the 2-D state-space layer and vision transformers on CPUs\n\n"
             "usage: ssm2d COMMAND [options]\n"
-            "       ssm2d COMMAND --help\n"
-            "       ssm2d --help | --version\n\ncommands:\n",
+            "       ssm2d help [COMMAND] | --help\n"
+            "       ssm2d version | --version | -V\n\ncommands:\n",
             ssm2d_version());
     for (; *commands; commands++)
         fprintf(out, "  %-14s%s\n", (*commands)->name, (*commands)->summary);

@@ -1,4 +1,5 @@
-/* help - prints the texts of --help from the tables of options, in at most 80 columns. */
+/* help - prints the texts of --help from the tables of options, in at most 80 columns; and the
+ * texts of options, for man pages as well. */
 #ifndef SSM2D_TOOLS_HELP_H
 #define SSM2D_TOOLS_HELP_H
 
@@ -10,9 +11,39 @@ extern const option common_options[]; /* that every subcommand has */
 
 void help_overall(FILE *out, const command *const *commands);
 void help_command(FILE *out, const command *c);
-/* Print lines of more_help: the fields of a table; a name and its help. */
-void help_fields(FILE *out, const ssm2d_field *fields);
-void help_entry(FILE *out, const char *name, const char *text);
 void help_parts(FILE *out, const command *c); /* for a command that has parts */
+
+/* The form of a list of names and their help, which text for the terminal and man pages print
+ * differently. */
+typedef struct help_style {
+    void (*heading)(FILE *out, const char *text);
+    void (*entry)(FILE *out, const char *name, const char *help);
+} help_style;
+
+struct help_page {
+    FILE *out;
+    const help_style *style;
+};
+
+/* For more_help: a heading, a name and its help, the fields of a table. */
+void help_heading(const help_page *page, const char *text);
+void help_entry(const help_page *page, const char *name, const char *help);
+void help_fields(const help_page *page, const ssm2d_field *fields);
+/* What every command says after its options: the fields of a layer, and more_help. */
+void help_further(const help_page *page, const command *c);
+
+/* In texts of help: a space at which no line ends. */
+#define HELP_NO_BREAK '\1'
+enum { HELP_TEXT = 1024 };
+
+/* Write an option's form, "-o, --output FILE", and its help with choices and default to text, and
+ * return text. */
+const char *help_option_form(const option *o, char text[HELP_TEXT]);
+const char *help_option_text(const option *o, char text[HELP_TEXT]);
+/* Writes the arguments of a command, "IMAGE -o FILE [options]", word by word: returns the i-th, or
+ * NULL past the last. */
+const char *help_usage_word(const command *c, int i, char text[HELP_TEXT]);
+/* Returns the word that chooses a part of a command: the last one of its name. */
+const char *help_part_word(const command *part);
 
 #endif

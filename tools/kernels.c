@@ -18,7 +18,7 @@
 typedef struct values {
     const char *run, *config, *output, *init, *scale, *weights;
     long seed, rows, cols, draws, channels;
-    int figure2;
+    int figure2, no_title;
 } values;
 
 enum { MAX_PANELS = 32, MAX_DIRECTIONS = 4, TITLE = 48, DEFAULT_SIDE = 20 };
@@ -32,7 +32,7 @@ static const char *scale_at(int i)
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run: draw the kernels of its model",
      .positional = 1, .optional = 1},
-    {"output", OPTION_STRING, offsetof(values, output), "picture to write, .png or .svg",
+    {"output", OPTION_STRING, offsetof(values, output), "picture to write: .png, .svg or .pdf",
      .value = "FILE", .letter = 'o', .required = 1},
     {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
     {"draws", OPTION_INT, offsetof(values, draws),
@@ -58,6 +58,8 @@ static const option options[] = {
     {"scale", OPTION_CHOICE, offsetof(values, scale),
      "colour scale: one for each panel, or one shared by all kernels", .default_value = "panel",
      .choice = scale_at},
+    {"no-title", OPTION_FLAG, offsetof(values, no_title),
+     "leave out the title and the notes below, for a figure with a caption of its own"},
     {0}};
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -169,8 +171,9 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
              "Each column has the same random A1..A4, B1, B2, C1, C2 (d_state 2, seed %llu). "
              "K[0,0] is at the bottom left.\n%s",
              (unsigned long long)setup.seed, scale_note(o));
-    heat_figure figure = {.title = "2-D SSM kernels before and after the relaxation",
-                          .note = note,
+    heat_figure figure = {.title = o->no_title ? NULL
+                                               : "2-D SSM kernels before and after the relaxation",
+                          .note = o->no_title ? NULL : note,
                           .grid_rows = 2,
                           .grid_cols = draws,
                           .panels = panels,
@@ -285,16 +288,17 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
                         .logarithmic = 1,
                         .row_label = "row offset",
                         .col_label = "column offset"};
-    heat_figure figure = {.title = "Kernels and effective receptive field of a 2-D SSM layer",
-                          .note = note,
-                          .grid_rows = directions,
-                          .grid_cols = shown,
-                          .panels = panels,
-                          .row_titles = row_titles,
-                          .col_titles = col_titles,
-                          .shared_scale = !strcmp(o->scale, "shared"),
-                          .aside = &aside,
-                          .aside_title = "effective receptive field"};
+    heat_figure figure = {
+        .title = o->no_title ? NULL : "Kernels and effective receptive field of a 2-D SSM layer",
+        .note = o->no_title ? NULL : note,
+        .grid_rows = directions,
+        .grid_cols = shown,
+        .panels = panels,
+        .row_titles = row_titles,
+        .col_titles = col_titles,
+        .shared_scale = !strcmp(o->scale, "shared"),
+        .aside = &aside,
+        .aside_title = "effective receptive field"};
     status = heatmap_draw(context, o->output, &figure, error);
 done:
     mem_free(context, params);
@@ -311,7 +315,8 @@ static ssm2d_status draw_run(ssm2d_context *context, const values *o, ssm2d_erro
                         .rows = o->rows == OPTION_UNSET ? 0 : (int)o->rows,
                         .cols = o->cols == OPTION_UNSET ? 0 : (int)o->cols,
                         .channels = o->channels == OPTION_UNSET ? 0 : (int)o->channels,
-                        .shared_scale = !strcmp(o->scale, "shared")};
+                        .shared_scale = !strcmp(o->scale, "shared"),
+                        .no_title = o->no_title};
     return kernels_run_draw(context, &what, error);
 }
 

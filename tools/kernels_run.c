@@ -67,8 +67,8 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
              "Weight of the input at each offset from the output's position, all directions "
              "together, without D. Colours: %s.",
              what->shared_scale ? "one scale for all" : "each panel on its own scale");
-    heat_figure figure = {.title = title,
-                          .note = note,
+    heat_figure figure = {.title = what->no_title ? NULL : title,
+                          .note = what->no_title ? NULL : note,
                           .grid_rows = depth,
                           .grid_cols = shown,
                           .panels = panel,

@@ -10,6 +10,7 @@ typedef struct kernels_run {
     int rows, cols; /* of a causal kernel; 0: the model's grid */
     int channels;   /* how many to show; 0: one for each system, at most 8 */
     int shared_scale;
+    int no_title; /* nor notes */
 } kernels_run;
 
 /* Draws the kernels of a run's model to what->output. */

@@ -19,7 +19,7 @@
 typedef struct values {
     const char *run, *weights, *image_size;
     word_list images;
-    long top;
+    long top, max_pixels;
     int json;
 } values;
 
@@ -33,6 +33,9 @@ static const option options[] = {
      .value = "SIZE"},
     {"weights", OPTION_CHOICE, offsetof(values, weights), "weights of the latest or the best epoch",
      .choice = run_weights_at, .default_value = "last"},
+    {"max-pixels", OPTION_INT, offsetof(values, max_pixels),
+     "refuse images of more pixels before decoding them; the run's setting when not given",
+     .low = 1, .high = 1e15},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON, one object per line"},
     {0}};
 
@@ -107,7 +110,10 @@ static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
 {
     const int classes = j->m.data.classes, top = min_int((int)j->options->top, classes);
     augment_begin(j->augment, 0, 0);
-    ssm2d_status status = picture_read(j->context, path, augment_resize(j->augment),
+    const size_t max_pixels = j->options->max_pixels == OPTION_UNSET
+                                  ? (size_t)j->m.settings.options.max_pixels
+                                  : (size_t)j->options->max_pixels;
+    ssm2d_status status = picture_read(j->context, path, max_pixels, augment_resize(j->augment),
                                        augment_pixels(j->augment), error);
     if (status) return status;
     augment_end(j->augment, j->image);

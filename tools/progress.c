@@ -12,16 +12,15 @@ progress progress_start(const char *what, size_t total)
 
 void progress_show(progress *p, size_t done)
 {
-    if (!p->terminal) return;
     double now = clock_seconds();
-    if (now - p->shown_at < (p->lines ? 0.25 : 1)) return;
+    if (now - p->shown_at < (!p->terminal ? 60 : p->lines ? 0.25 : 1)) return;
     p->shown_at = now;
     p->lines++;
-    fprintf(stderr, "\r%s %zu of %zu (%.0f %%)", p->what, done, p->total,
-            100 * (double)done / (double)p->total);
+    fprintf(stderr, "%s%s %zu of %zu (%.0f %%)%s", p->terminal ? "\r" : "", p->what, done, p->total,
+            100 * (double)done / (double)p->total, p->terminal ? "" : "\n");
 }
 
 void progress_end(progress *p)
 {
-    if (p->lines) fputs("\r\x1b[K", stderr);
+    if (p->lines && p->terminal) fputs("\r\x1b[K", stderr);
 }

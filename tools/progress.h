@@ -1,5 +1,5 @@
-/* progress - one line on the terminal that shows how far a long job is; prints nothing when
- * standard error is not a terminal. */
+/* progress - shows how far a long job is, on standard error: one line that is updated on a
+ * terminal, else a line every minute. */
 #ifndef SSM2D_TOOLS_PROGRESS_H
 #define SSM2D_TOOLS_PROGRESS_H
 
@@ -8,7 +8,7 @@
 typedef struct progress {
     const char *what; /* "ssm2d filter: row" */
     size_t total;
-    double shown_at; /* clock_seconds of the last line; the first comes after a second */
+    double shown_at; /* clock_seconds of the last line; the first comes after a second or minute */
     int terminal, lines;
 } progress;
 

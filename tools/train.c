@@ -4,6 +4,8 @@
 #include "core/status.h"
 #include "help.h"
 #include "io/text.h"
+#include "model_names.h"
+#include "setting_hint.h"
 #include "train/loop.h"
 #include "train_view.h"
 
@@ -38,16 +40,21 @@ static const option options[] = {
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
      .help = "replace the run in --out, if there is one"},
     {"model", OPTION_STRING, offsetof(values, model),
-     "a model, see ssm2d models (default: vit-mini)", .value = "NAME"},
+     "a model, see ssm2d models (default: vit-mini)", .value = "NAME", .offers = model_name_at},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "the mixer inside a block: ssm2d or none (default: ssm2d)", .value = "NAME"},
+     "the mixer inside a block: ssm2d or none (default: ssm2d)", .value = "NAME",
+     .offers = mixer_name_at},
     {"config", OPTION_STRING, offsetof(values, config),
      "JSON file of settings, which the options replace", .value = "FILE"},
     {"set", OPTION_LIST, offsetof(values, set),
      "any setting, such as mixer.directions=2; may be repeated", .value = "KEY=VALUE"},
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
-    {#field, OPTION_STRING, offsetof(values, text_##field), help " (default: " default_value ")",  \
-     .value = kind},
+    {#field,                                                                                       \
+     OPTION_STRING,                                                                                \
+     offsetof(values, text_##field),                                                               \
+     help " (default: " default_value ")",                                                         \
+     .value = kind,                                                                                \
+     .fields = train_fields},
 #include "train/options.def"
 #undef OPTION
     {0}};
@@ -263,14 +270,14 @@ static const char about[] =
     "out of it; these are different images in each epoch.";
 
 /* Data sets and augmentations, as their own files describe them. */
-static void more_help(FILE *out)
+static void more_help(const help_page *page)
 {
     const char *name, *help;
     const augmentation *a;
-    fputs("\nnames for --data:\n", out);
-    for (int i = 0; dataset_get(i, &name, &help); i++) help_entry(out, name, help);
-    fputs("\naugmentations, for --set and --config:\n", out);
-    for (int i = 0; (a = augmentation_at(i)); i++) help_fields(out, a->fields);
+    help_heading(page, "names for --data");
+    for (int i = 0; dataset_get(i, &name, &help); i++) help_entry(page, name, help);
+    help_heading(page, "augmentations, for --set and --config");
+    for (int i = 0; (a = augmentation_at(i)); i++) help_fields(page, a->fields);
 }
 
 const command command_train = {.name = "train",
@@ -279,4 +286,5 @@ const command command_train = {.name = "train",
                                .options = options,
                                .check = check_values,
                                .run = run,
-                               .more_help = more_help};
+                               .more_help = more_help,
+                               .setting = setting_of_run};

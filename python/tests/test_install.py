@@ -3,6 +3,7 @@ its own library."""
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -62,7 +63,8 @@ class Install(unittest.TestCase):
                                       text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             header = (ROOT / "include" / "ssm2d.h").read_text()
-            self.assertIn(f'#define SSM2D_VERSION "{done.stdout.strip()}"', header)
+            version = re.escape(done.stdout.strip())
+            self.assertRegex(header, rf'#define SSM2D_VERSION +"{version}"')
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include "core/status.h"
 #include "data/dataset_impl.h"
 #include "core/suggest.h"
+#include "io/image.h"
 #include "io/text.h"
 
 #include <errno.h>
@@ -164,7 +165,7 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
     if (status) return status;
     dataset *d = mem_alloc(context, sizeof *d);
     if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(where));
-    *d = (dataset){.context = context, .impl = impl};
+    *d = (dataset){.context = context, .impl = impl, .max_pixels = IMAGE_MAX_PIXELS};
     status = impl->open(d, folder, split, error);
     if (!status && !d->info.count)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images", text_path(folder));
@@ -184,6 +185,8 @@ void dataset_close(dataset *d)
     mem_free(context, d->names);
     mem_free(context, d);
 }
+
+void dataset_limit_pixels(dataset *d, size_t max_pixels) { d->max_pixels = max_pixels; }
 
 const dataset_info *dataset_about(const dataset *d) { return &d->info; }
 

@@ -43,6 +43,9 @@ typedef struct dataset dataset;
 ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
                           dataset **out, ssm2d_error *error);
 void dataset_close(dataset *d);
+/* Image files of more pixels are refused when they are fetched; IMAGE_MAX_PIXELS before. Only
+ * before other threads fetch. */
+void dataset_limit_pixels(dataset *d, size_t max_pixels);
 /* Writes `where` to out, with its folder below base when it is relative: idx:FOLDER becomes
  * idx:BASE/FOLDER. Returns 0, and writes nothing, for a name without a folder, for a folder from
  * the root, and when it does not fit. */

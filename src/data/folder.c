@@ -299,7 +299,7 @@ static ssm2d_status fetch(const dataset *d, size_t i, resize *to, uint8_t *pixel
     if (length < 0 || (size_t)length >= sizeof path)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long to be opened",
                     text_path(path));
-    return picture_read_regular(d->context, path, to, pixels, error);
+    return picture_read_regular(d->context, path, d->max_pixels, to, pixels, error);
 }
 
 static void close_folder(dataset *d)

@@ -4,12 +4,13 @@
 
 #include "data/resize.h"
 
-/* Decodes a PNG or JPEG file and resizes it into out[rows][cols][channels], the sizes of `to`. */
-ssm2d_status picture_read(const ssm2d_context *context, const char *path, resize *to, uint8_t *out,
-                          ssm2d_error *error);
+/* Decodes a PNG or JPEG file and resizes it into out[rows][cols][channels], the sizes of `to`.
+ * Refuses a file of more than max_pixels pixels before decoding it. */
+ssm2d_status picture_read(const ssm2d_context *context, const char *path, size_t max_pixels,
+                          resize *to, uint8_t *out, ssm2d_error *error);
 /* The same for a regular file, or a link to one: the files of a data folder are never waited
  * for. */
-ssm2d_status picture_read_regular(const ssm2d_context *context, const char *path, resize *to,
-                                  uint8_t *out, ssm2d_error *error);
+ssm2d_status picture_read_regular(const ssm2d_context *context, const char *path, size_t max_pixels,
+                                  resize *to, uint8_t *out, ssm2d_error *error);
 
 #endif

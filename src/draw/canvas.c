@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "io/text.h"
 
+#include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <math.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct canvas {
     atomic_file file;
     cairo_surface_t *surface;
     cairo_t *cairo;
-    int svg;
+    int pixels; /* a PNG, which is written at the end */
     /* of the first write that failed: cairo only passes on that there was a failure */
     ssm2d_error error;
     ssm2d_status status;
@@ -32,11 +33,21 @@ static const char *extension_of(const char *path)
     return dot && !strchr(dot, '/') ? dot : "";
 }
 
+typedef enum page_format { FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMATS } page_format;
+
+/* By the name's extension; FORMATS: none of them. */
+static page_format format_of(const char *path)
+{
+    static const char *const extensions[FORMATS] = {".png", ".svg", ".pdf"};
+    int i = 0;
+    while (i < FORMATS && strcasecmp(extension_of(path), extensions[i])) i++;
+    return (page_format)i;
+}
+
 ssm2d_status canvas_check(const char *path, ssm2d_error *error)
 {
-    const char *extension = extension_of(path);
-    if (strcasecmp(extension, ".png") && strcasecmp(extension, ".svg"))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .png or .svg",
+    if (format_of(path) == FORMATS)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .png, .svg or .pdf",
                     text_path(path));
     return SSM2D_OK;
 }
@@ -54,8 +65,8 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
     ssm2d_status status = canvas_check(path, error);
     *out = NULL;
     if (status) return status;
-    int svg = !strcasecmp(extension_of(path), ".svg");
-    double scale = svg ? 1 : PIXELS_PER_POINT;
+    const page_format format = format_of(path);
+    double scale = format == FORMAT_PNG ? PIXELS_PER_POINT : 1;
     if (width * scale > MAX_PIXELS || height * scale > MAX_PIXELS)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: a picture of %.0f x %.0f is too large; draw fewer panels", text_path(path),
@@ -63,15 +74,19 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
     canvas *c = mem_alloc(context, sizeof *c);
     if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
     c->context = context;
-    c->svg = svg;
+    c->pixels = format == FORMAT_PNG;
     status = atomic_open(context, path, &c->file, error);
     if (status) {
         mem_free(context, c);
         return status;
     }
-    c->surface = svg ? cairo_svg_surface_create_for_stream(write_bytes, c, width, height)
-                     : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale),
-                                                  (int)ceil(height * scale));
+    if (format == FORMAT_SVG)
+        c->surface = cairo_svg_surface_create_for_stream(write_bytes, c, width, height);
+    else if (format == FORMAT_PDF)
+        c->surface = cairo_pdf_surface_create_for_stream(write_bytes, c, width, height);
+    else
+        c->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale),
+                                                (int)ceil(height * scale));
     c->cairo = cairo_create(c->surface);
     cairo_scale(c->cairo, scale, scale);
     cairo_set_source_rgb(c->cairo, 1, 1, 1);
@@ -92,8 +107,8 @@ static void destroy(canvas *c)
 ssm2d_status canvas_finish(canvas *c, ssm2d_error *error)
 {
     cairo_status_t drawn = cairo_status(c->cairo);
-    if (!drawn && !c->svg) drawn = cairo_surface_write_to_png_stream(c->surface, write_bytes, c);
-    cairo_surface_finish(c->surface); /* an SVG is written here */
+    if (!drawn && c->pixels) drawn = cairo_surface_write_to_png_stream(c->surface, write_bytes, c);
+    cairo_surface_finish(c->surface); /* SVG and PDF are written here */
     if (!drawn) drawn = cairo_surface_status(c->surface);
     ssm2d_status status = c->status;
     if (status)

@@ -1,5 +1,5 @@
-/* canvas - a page to draw on with cairo: PNG or SVG by the file's extension, written whole or not
- * at all. */
+/* canvas - a page to draw on with cairo: PNG, SVG or PDF by the file's extension, written whole
+ * or not at all. */
 #ifndef SSM2D_DRAW_CANVAS_H
 #define SSM2D_DRAW_CANVAS_H
 
@@ -9,7 +9,7 @@
 
 typedef struct canvas canvas;
 
-/* Refuses a path whose extension is neither .png nor .svg. */
+/* Refuses a path whose extension is none of .png, .svg and .pdf. */
 ssm2d_status canvas_check(const char *path, ssm2d_error *error);
 /* Starts a white page, which the caller ends with canvas_finish or canvas_abandon. width and height
  * are in points; a PNG has two pixels per point. */

@@ -18,6 +18,7 @@ static const text_style style_title = {15, 1, 0.1}, style_label = {10.5, 0, 0.2}
 typedef struct field {
     double x, y, width, height;
     double x_low, x_high, y_low, y_high;
+    double y_step; /* between ticks, which both edges have */
 } field;
 
 static double across(const field *f, double x)
@@ -38,7 +39,7 @@ static double nice_step(double range, int wanted)
     return unit * (parts <= 1 ? 1 : parts <= 2 ? 2 : parts <= 5 ? 5 : 10);
 }
 
-/* Sets y_low and y_high to the range of the panel's values, widened to whole ticks. */
+/* Sets y_low, y_high and y_step by the range of the panel's values, widened to whole ticks. */
 static void set_limits(field *f, const curve_panel *p)
 {
     double low = INFINITY, high = -INFINITY;
@@ -56,6 +57,7 @@ static void set_limits(field *f, const curve_panel *p)
         high += margin;
     }
     double step = nice_step(high - low, 5);
+    f->y_step = step;
     f->y_low = floor(low / step) * step;
     f->y_high = ceil(high / step) * step;
 }
@@ -71,7 +73,7 @@ static void axes(canvas *c, const field *f, const char *x_label, const char *y_l
 {
     static const double grid_grey = 0.88, frame_grey = 0.35;
     char text[32];
-    double step = nice_step(f->y_high - f->y_low, 5);
+    double step = f->y_step;
     for (double v = f->y_low; v <= f->y_high + step / 2; v += step) {
         canvas_line(c, f->x, down(f, v), f->width, 0, grid_grey);
         tick_text(v, step, text, sizeof text);
@@ -152,14 +154,15 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
     canvas *c;
     double width =
         2 * MARGIN + figure->count * (Y_AXIS + PANEL_WIDTH) + (figure->count - 1) * PANEL_GAP;
-    double height = 2 * MARGIN + TITLE_HEIGHT + PANEL_HEIGHT + X_AXIS;
+    const double top = MARGIN + (figure->title ? TITLE_HEIGHT : 0);
+    double height = top + MARGIN + PANEL_HEIGHT + X_AXIS;
     ssm2d_status status = canvas_open(context, path, width, height, &c, error);
     if (status) return status;
-    canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, figure->title);
+    if (figure->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, figure->title);
     for (int i = 0; i < figure->count; i++) {
         const curve_panel *p = &figure->panels[i];
         field f = {.x = MARGIN + Y_AXIS + i * (Y_AXIS + PANEL_WIDTH + PANEL_GAP),
-                   .y = MARGIN + TITLE_HEIGHT,
+                   .y = top,
                    .width = PANEL_WIDTH,
                    .height = PANEL_HEIGHT,
                    .x_low = figure->x_low,

@@ -22,13 +22,14 @@ typedef struct curve_panel {
 } curve_panel;
 
 typedef struct curve_figure {
-    const char *title, *x_label;
+    const char *title; /* may be NULL */
+    const char *x_label;
     const curve_panel *panels;
     int count;
     double x_low, x_high; /* of every panel */
 } curve_figure;
 
-/* Draws to a .png or .svg, which appears complete or not at all. */
+/* Draws to a .png, .svg or .pdf, which appears complete or not at all. */
 ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const curve_figure *figure,
                          ssm2d_error *error);
 

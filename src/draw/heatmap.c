@@ -232,7 +232,8 @@ static int lines_of(const char *text)
 static layout lay_out(const heat_figure *f)
 {
     layout l = {0};
-    double bar = BAR_GAP + BAR_WIDTH + BAR_TEXT;
+    const double bar = BAR_GAP + BAR_WIDTH + BAR_TEXT;
+    const double top = MARGIN + (f->title ? TITLE_HEIGHT : 0) + COLUMN_TITLE;
     panel_size(f->panels, PANEL_SIDE, &l.panel_width, &l.panel_height);
     l.step_x = l.panel_width + (f->shared_scale ? 0 : bar) + PANEL_GAP;
     l.step_y = l.panel_height + ROW_GAP;
@@ -241,7 +242,7 @@ static layout lay_out(const heat_figure *f)
     for (int i = 0; i < f->grid_rows; i++)
         l.step_y = fmax(l.step_y, canvas_text_width(style_head, f->row_titles[i]) + TEXT_GAP);
     l.grid_x = MARGIN + ROW_TITLE + Y_AXIS;
-    l.grid_y = MARGIN + TITLE_HEIGHT + COLUMN_TITLE;
+    l.grid_y = top;
     l.grid_width = (f->grid_cols - 1) * l.step_x + l.panel_width + (f->shared_scale ? 0 : bar);
     l.grid_height = (f->grid_rows - 1) * l.step_y + l.panel_height;
     double right = l.grid_x + l.grid_width + (f->shared_scale ? SHARED_GAP + bar : 0),
@@ -255,8 +256,7 @@ static layout lay_out(const heat_figure *f)
         l.grid_y += (height - l.grid_height) / 2;
     }
     l.width = right + MARGIN;
-    l.height = MARGIN + TITLE_HEIGHT + COLUMN_TITLE + height + X_AXIS + MARGIN
-               + NOTE_LINE * lines_of(f->note);
+    l.height = top + height + X_AXIS + MARGIN + NOTE_LINE * lines_of(f->note);
     return l;
 }
 
@@ -272,7 +272,7 @@ static const char *line_at(const char *text, int n, char *copy, size_t size)
 static double text_width(const heat_figure *f)
 {
     char text[256];
-    double max = canvas_text_width(style_title, f->title);
+    double max = f->title ? canvas_text_width(style_title, f->title) : 0;
     for (int i = 0; i < lines_of(f->note); i++)
         max = fmax(max, canvas_text_width(style_note, line_at(f->note, i, text, sizeof text)));
     return max + 2 * MARGIN;
@@ -315,7 +315,7 @@ ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const 
     ssm2d_status status =
         canvas_open(context, path, fmax(l.width, text_width(f)), l.height, &c, error);
     if (status) return status;
-    canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, f->title);
+    if (f->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, f->title);
     draw_grid(c, f, &l);
     if (f->aside) {
         limits range = limits_for(f->aside, max_magnitude(f->aside));

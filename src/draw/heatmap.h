@@ -17,8 +17,8 @@ typedef struct heat_panel {
 } heat_panel;
 
 typedef struct heat_figure {
-    const char *title;
-    const char *note; /* lines below the figure; may be NULL */
+    const char *title; /* may be NULL */
+    const char *note;  /* lines below the figure; may be NULL */
     int grid_rows, grid_cols;
     const heat_panel *panels; /* [grid_rows][grid_cols]; all of one size */
     const char *const *row_titles, *const *col_titles;
@@ -27,7 +27,7 @@ typedef struct heat_figure {
     const char *aside_title;
 } heat_figure;
 
-/* Draws to a .png or .svg, which appears complete or not at all. */
+/* Draws to a .png, .svg or .pdf, which appears complete or not at all. */
 ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *figure,
                           ssm2d_error *error);
 

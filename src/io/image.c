@@ -28,23 +28,43 @@ static ssm2d_status choose_format(image_reader *reader, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-typedef ssm2d_status (*open_function)(const char *path, FILE **stream, ssm2d_error *error);
+ssm2d_status image_check_size(const image_reader *reader, size_t rows, size_t cols,
+                              ssm2d_error *error)
+{
+    const size_t max = reader->options.max_pixels;
+    if (!max || !rows || cols <= max / rows) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                "%s: has %zu x %zu pixels, more than the %zu that max-pixels allows",
+                text_path(reader->path), rows, cols, max);
+}
 
-static ssm2d_status open_with(open_function open, const ssm2d_context *context, const char *path,
-                              image_reader **out, image_info *info, ssm2d_error *error)
+ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out,
+                        image_info *info, ssm2d_error *error)
+{
+    return image_open_with(context, path, &(image_read_options){0}, out, info, error);
+}
+
+ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
+                             const image_read_options *options, image_reader **out,
+                             image_info *info, ssm2d_error *error)
 {
     *out = NULL;
     image_reader *reader = mem_alloc(context, sizeof *reader);
     if (!reader)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     reader->context = context;
+    reader->options = *options;
     reader->path = mem_alloc(context, strlen(path) + 1);
     ssm2d_status status =
         reader->path ? SSM2D_OK
                      : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
     if (!status) {
         strcpy(reader->path, path);
-        status = open(path, &reader->stream, error);
+        if (options->stream)
+            reader->stream = options->stream;
+        else
+            status =
+                (options->regular ? file_open_regular : file_open)(path, &reader->stream, error);
     }
     if (!status) status = choose_format(reader, error);
     if (!status) status = reader->format->open(reader, error);
@@ -57,19 +77,7 @@ static ssm2d_status open_with(open_function open, const ssm2d_context *context, 
     return SSM2D_OK;
 }
 
-ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out,
-                        image_info *info, ssm2d_error *error)
-{
-    return open_with(file_open, context, path, out, info, error);
-}
-
-ssm2d_status image_open_regular(const ssm2d_context *context, const char *path, image_reader **out,
-                                image_info *info, ssm2d_error *error)
-{
-    return open_with(file_open_regular, context, path, out, info, error);
-}
-
-ssm2d_status image_read_row(image_reader *reader, uint8_t *row, ssm2d_error *error)
+ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     if (reader->next >= reader->info.rows)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no more than %zu rows",
@@ -90,7 +98,7 @@ void image_close(image_reader *reader)
     if (!reader) return;
     const ssm2d_context *context = reader->context;
     if (reader->decoder) reader->format->close(reader);
-    if (reader->stream) fclose(reader->stream);
+    if (reader->stream && !reader->options.stream) fclose(reader->stream);
     mem_free(context, reader->path);
     mem_free(context, reader);
 }

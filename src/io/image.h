@@ -4,31 +4,63 @@
 
 #include "io/file.h"
 
-typedef struct image_reader image_reader;
-
+/* A row has cols * channels samples: bytes, or with depth 16 uint16_t. */
 typedef struct image_info {
     size_t rows, cols;
-    /* 1 grey or 3 RGB; alpha is blended over white, 16-bit samples are reduced to 8 */
-    int channels;
+    int channels; /* 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha */
+    int depth;    /* bits of a sample: 8 or 16; 0 is taken as 8 */
 } image_info;
 
+/* Return the number of colours, 1 or 3, and the bytes of a row. */
+static inline int image_colours(const image_info *info) { return info->channels < 3 ? 1 : 3; }
+static inline size_t image_row_bytes(const image_info *info)
+{
+    return info->cols * (size_t)info->channels * (info->depth == 16 ? 2 : 1);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+typedef struct image_reader image_reader;
+
+#define IMAGE_MAX_PIXELS ((size_t)1 << 28) /* a limit that suits most */
+
+typedef struct image_read_options {
+    size_t max_pixels; /* refuse an image of more before decoding it; 0: no limit */
+    int exact;         /* keep alpha and 16 bits; else alpha is blended over white, in 8 bits */
+    int regular;       /* refuse what is neither a regular file nor a link to one, unopened */
+    FILE *stream;      /* read it instead of the file at path, and leave it open; or NULL */
+} image_read_options;
+
 /* Opens a PNG or JPEG; the caller ends it with image_close. The format is recognised by the file's
- * first byte, not by its name. Interlaced PNGs and progressive JPEGs are held in memory whole. */
+ * first byte, not by its name. Interlaced PNGs and progressive JPEGs are held in memory whole.
+ * image_open has neither a limit nor other options: 1 or 3 channels of 8 bits. */
 ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **reader,
                         image_info *info, ssm2d_error *error);
-/* The same for a regular file, or a link to one; others are refused without waiting for them. */
-ssm2d_status image_open_regular(const ssm2d_context *context, const char *path,
-                                image_reader **reader, image_info *info, ssm2d_error *error);
-/* Reads the next row: info.cols * info.channels bytes. Past the last row this is an error. */
-ssm2d_status image_read_row(image_reader *reader, uint8_t *row, ssm2d_error *error);
+ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
+                             const image_read_options *options, image_reader **reader,
+                             image_info *info, ssm2d_error *error);
+/* Reads the next row: image_row_bytes. Past the last row this is an error. */
+ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error);
 void image_close(image_reader *reader);
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct image_writer image_writer;
 
-/* Starts an 8-bit PNG, grey or RGB, which the caller ends with image_finish or image_abandon. */
+typedef struct image_write_options {
+    int jpeg;     /* a JPEG instead of a PNG: 1 or 3 channels of 8 bits */
+    int quality;  /* of a JPEG, from 1 to 100 */
+    FILE *stream; /* write to it instead of the file at path, and leave it open; or NULL */
+} image_write_options;
+
+/* Starts an image, which the caller ends with image_finish or image_abandon. image_create writes a
+ * PNG. */
 ssm2d_status image_create(const ssm2d_context *context, const char *path, const image_info *info,
                           image_writer **writer, ssm2d_error *error);
-ssm2d_status image_write_row(image_writer *writer, const uint8_t *row, ssm2d_error *error);
+ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
+                               const image_info *info, const image_write_options *options,
+                               image_writer **writer, ssm2d_error *error);
+ssm2d_status image_write_row(image_writer *writer, const void *row, ssm2d_error *error);
 /* Puts the complete file in place. Frees the writer, on failure too. */
 ssm2d_status image_finish(image_writer *writer, ssm2d_error *error);
 /* Frees the writer; no file appears. */

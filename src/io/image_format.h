@@ -1,4 +1,5 @@
-/* image_format - what image.c needs from a file format: one table of functions per format. */
+/* image_format - what image.c and image_write.c need from a file format: one table of functions
+ * per format for reading, one for writing. */
 #ifndef SSM2D_IO_IMAGE_FORMAT_H
 #define SSM2D_IO_IMAGE_FORMAT_H
 
@@ -14,13 +15,14 @@ typedef struct image_format {
     /* Creates reader->decoder for reader->stream and fills in reader->info. close is called after a
      * failure as well. */
     ssm2d_status (*open)(image_reader *reader, ssm2d_error *error);
-    ssm2d_status (*read_row)(image_reader *reader, uint8_t *row, ssm2d_error *error);
+    ssm2d_status (*read_row)(image_reader *reader, void *row, ssm2d_error *error);
     void (*close)(image_reader *reader);
 } image_format;
 
 struct image_reader {
     const ssm2d_context *context;
     const image_format *format;
+    image_read_options options;
     FILE *stream;
     char *path;
     image_info info;
@@ -30,5 +32,34 @@ struct image_reader {
 };
 
 extern const image_format image_png, image_jpeg;
+
+/* For open, when the sides are known: refuses more than options.max_pixels. */
+ssm2d_status image_check_size(const image_reader *reader, size_t rows, size_t cols,
+                              ssm2d_error *error);
+
+typedef struct image_encoder {
+    /* Creates writer->encoder and writes what comes before the first row. close is called after a
+     * failure as well. */
+    ssm2d_status (*open)(image_writer *writer, ssm2d_error *error);
+    ssm2d_status (*write_row)(image_writer *writer, const void *row, int last, ssm2d_error *error);
+    void (*close)(image_writer *writer);
+} image_encoder;
+
+struct image_writer {
+    const ssm2d_context *context;
+    const image_encoder *format;
+    image_write_options options;
+    atomic_file file; /* unless there is options.stream */
+    char *path;       /* for messages */
+    image_info info;
+    size_t next; /* index of the next row */
+    void *encoder;
+    ssm2d_status bad; /* the first failure, and its message */
+    ssm2d_error why;
+};
+
+extern const image_encoder encode_png, encode_jpeg;
+
+FILE *image_stream(image_writer *writer);
 
 #endif

@@ -105,6 +105,8 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
     jpeg->mem->max_memory_to_use = (long)(IMAGE_MAX_WHOLE + IMAGE_MAX_WHOLE / 4);
     jpeg_stdio_src(jpeg, reader->stream);
     jpeg_read_header(jpeg, TRUE);
+    ssm2d_status status = image_check_size(reader, jpeg->image_height, jpeg->image_width, error);
+    if (status) return status;
     if (jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: is a CMYK JPEG, for printing: save it as RGB", text_path(reader->path));
@@ -118,11 +120,12 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
                     text_path(reader->path), jpeg->image_height, jpeg->image_width);
     jpeg->out_color_space = jpeg->jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(jpeg);
-    reader->info = (image_info){jpeg->output_height, jpeg->output_width, jpeg->output_components};
+    reader->info =
+        (image_info){jpeg->output_height, jpeg->output_width, jpeg->output_components, 8};
     return SSM2D_OK;
 }
 
-static ssm2d_status read_jpeg_row(image_reader *reader, uint8_t *row, ssm2d_error *error)
+static ssm2d_status read_jpeg_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
     if (setjmp(d->back)) return fail_jpeg(reader, error);

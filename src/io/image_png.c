@@ -1,14 +1,15 @@
 /* image_png - reading PNGs with libspng.
  *
  * Every kind of PNG is decoded to RGBA of 8 or 16 bits; that is blended over white and reduced to
- * grey or RGB of 8 bits. libspng's own memory is limited, but comes from malloc: its allocator has
- * no place for a context. */
+ * grey or RGB of 8 bits, or kept as it is. libspng's own memory is limited, but comes from malloc:
+ * its allocator has no place for a context. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/image_format.h"
 #include "io/text.h"
 
 #include <spng.h>
+#include <string.h>
 
 #ifdef SSM2D_FUZZING /* changed bytes are to reach the decoder: check sums are not compared */
 enum { CONTEXT_FLAGS = SPNG_CTX_IGNORE_ADLER32, CRC_ACTION = SPNG_CRC_USE };
@@ -70,6 +71,8 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
     if (!code) code = spng_set_png_file(d->png, reader->stream);
     if (!code) code = spng_get_ihdr(d->png, &header);
     if (code) return fail_png(reader, code, error);
+    ssm2d_status status = image_check_size(reader, header.height, header.width, error);
+    if (status) return status;
     d->deep = header.bit_depth == 16;
     d->interlaced = header.interlace_method != 0;
     d->row_bytes = (size_t)header.width * (d->deep ? 8 : 4);
@@ -83,7 +86,15 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
                     text_path(reader->path), header.width);
     int grey = header.color_type == SPNG_COLOR_TYPE_GRAYSCALE
                || header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
-    reader->info = (image_info){header.height, header.width, grey ? 1 : 3};
+    reader->info = (image_info){header.height, header.width, grey ? 1 : 3, 8};
+    if (reader->options.exact) {
+        struct spng_trns key;
+        const int alpha = header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA
+                          || header.color_type == SPNG_COLOR_TYPE_TRUECOLOR_ALPHA
+                          || !spng_get_trns(d->png, &key);
+        reader->info.channels += alpha;
+        reader->info.depth = d->deep ? 16 : 8;
+    }
     code = spng_decode_image(d->png, NULL, 0, d->deep ? SPNG_FMT_RGBA16 : SPNG_FMT_RGBA8,
                              SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE);
     if (code) return fail_png(reader, code, error);
@@ -109,7 +120,21 @@ static void blend_16(const uint16_t *rgba, size_t cols, int channels, uint8_t *r
                                               / scale);
 }
 
-static ssm2d_status read_png_row(image_reader *reader, uint8_t *row, ssm2d_error *error)
+/* Copies the samples of RGBA that the image has: the first one or three, and alpha. */
+static void copy_samples(const uint8_t *rgba, const image_info *info, uint8_t *row)
+{
+    const size_t bytes = info->depth / 8;
+    const int colours = image_colours(info);
+    for (size_t i = 0; i < info->cols; i++, rgba += 4 * bytes) {
+        memcpy(row, rgba, (size_t)colours * bytes);
+        row += (size_t)colours * bytes;
+        if (info->channels == colours) continue;
+        memcpy(row, rgba + 3 * bytes, bytes);
+        row += bytes;
+    }
+}
+
+static ssm2d_status read_png_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
     const uint8_t *pixels = d->pixels;
@@ -122,7 +147,9 @@ static ssm2d_status read_png_row(image_reader *reader, uint8_t *row, ssm2d_error
         if (last && code == SPNG_EOI) code = spng_decode_chunks(d->png);
         if (code) return fail_png(reader, code, error);
     }
-    if (d->deep)
+    if (reader->options.exact)
+        copy_samples(pixels, &reader->info, row);
+    else if (d->deep)
         blend_16((const uint16_t *)(const void *)pixels, reader->info.cols, reader->info.channels,
                  row);
     else

@@ -1,97 +1,96 @@
-/* image_write - 8-bit PNGs, row by row, into a file that appears when it is complete. */
+/* image_write - images row by row, into a file that appears when it is complete or to a stream. */
 #include "core/context.h"
 #include "core/status.h"
-#include "io/image.h"
+#include "io/image_format.h"
 #include "io/text.h"
 
-#include <spng.h>
+#include <errno.h>
+#include <string.h>
 
-struct image_writer {
-    const ssm2d_context *context;
-    atomic_file file;
-    spng_ctx *png;
-    image_info info;
-    size_t next;      /* index of the next row */
-    ssm2d_status bad; /* the first failure, and its message */
-    ssm2d_error why;
-};
-
-static int write_bytes(spng_ctx *png, void *user, void *bytes, size_t size)
+FILE *image_stream(image_writer *writer)
 {
-    (void)png;
-    image_writer *writer = user;
-    writer->bad = atomic_write(&writer->file, bytes, size, &writer->why);
-    return writer->bad ? SPNG_IO_ERROR : 0;
+    return writer->options.stream ? writer->options.stream : writer->file.stream;
 }
 
-static ssm2d_status fail_png(image_writer *writer, int code, ssm2d_error *error)
+static ssm2d_status check_info(const char *path, const image_info *info, int jpeg,
+                               ssm2d_error *error)
 {
-    if (!writer->bad)
-        writer->bad = fail(
-            &writer->why, code == SPNG_EMEM ? SSM2D_ERROR_MEMORY : SSM2D_ERROR_SYSTEM,
-            "%s: cannot be written as PNG: %s", text_path(writer->file.path), spng_strerror(code));
-    return fail(error, writer->bad, "%s", writer->why.line);
+    const int side = jpeg ? 65500 : INT32_MAX; /* JPEG_MAX_DIMENSION */
+    if (!info->rows || !info->cols || info->rows > (size_t)side || info->cols > (size_t)side
+        || info->channels < 1 || info->channels > 4)
+        return fail(
+            error, SSM2D_ERROR_ARGUMENT,
+            "%s: %zu x %zu pixels of %d channels: use 1 to %d rows and columns, 1 to 4 channels",
+            text_path(path), info->rows, info->cols, info->channels, side);
+    if (info->depth && info->depth != 8 && info->depth != 16)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: samples of %d bits: use 8 or 16",
+                    text_path(path), info->depth);
+    if (jpeg && (info->depth == 16 || info->channels % 2 == 0))
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: a JPEG has neither alpha nor 16 bits: write a PNG", text_path(path));
+    return SSM2D_OK;
 }
 
 ssm2d_status image_create(const ssm2d_context *context, const char *path, const image_info *info,
                           image_writer **out, ssm2d_error *error)
 {
+    return image_create_with(context, path, info, &(image_write_options){0}, out, error);
+}
+
+ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
+                               const image_info *info, const image_write_options *options,
+                               image_writer **out, ssm2d_error *error)
+{
     *out = NULL;
-    if (!info->rows || !info->cols || info->rows > INT32_MAX || info->cols > INT32_MAX
-        || (info->channels != 1 && info->channels != 3))
-        return fail(
-            error, SSM2D_ERROR_ARGUMENT,
-            "%s: %zu x %zu pixels of %d channels: use 1 to %d rows and columns, 1 or 3 channels",
-            text_path(path), info->rows, info->cols, info->channels, INT32_MAX);
-    image_writer *writer = mem_alloc(context, sizeof *writer);
+    ssm2d_status status = check_info(path, info, options->jpeg, error);
+    if (status) return status;
+    image_writer *writer = mem_alloc(context, sizeof *writer + strlen(path) + 1);
     if (!writer)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to write it", text_path(path));
     writer->context = context;
     writer->info = *info;
-    ssm2d_status status = atomic_open(context, path, &writer->file, error);
-    if (status) {
-        mem_free(context, writer);
-        return status;
+    writer->options = *options;
+    writer->path = (char *)(writer + 1);
+    memcpy(writer->path, path, strlen(path));
+    if (!options->stream) status = atomic_open(context, path, &writer->file, error);
+    if (!status) {
+        writer->format = options->jpeg ? &encode_jpeg : &encode_png;
+        status = writer->format->open(writer, error);
     }
-    struct spng_ihdr header = {
-        .width = (uint32_t)info->cols,
-        .height = (uint32_t)info->rows,
-        .bit_depth = 8,
-        .color_type = info->channels == 1 ? SPNG_COLOR_TYPE_GRAYSCALE : SPNG_COLOR_TYPE_TRUECOLOR,
-    };
-    writer->png = spng_ctx_new(SPNG_CTX_ENCODER);
-    int code = writer->png ? spng_set_png_stream(writer->png, write_bytes, writer) : SPNG_EMEM;
-    if (!code) code = spng_set_ihdr(writer->png, &header);
-    if (!code)
-        code = spng_encode_image(writer->png, NULL, 0, SPNG_FMT_PNG,
-                                 SPNG_ENCODE_PROGRESSIVE | SPNG_ENCODE_FINALIZE);
-    if (code) {
-        status = fail_png(writer, code, error);
+    if (status)
         image_abandon(writer);
-        return status;
-    }
-    *out = writer;
-    return SSM2D_OK;
+    else
+        *out = writer;
+    return status;
 }
 
-ssm2d_status image_write_row(image_writer *writer, const uint8_t *row, ssm2d_error *error)
+/* Keeps the first failure: what comes after it fails in the same way. */
+static ssm2d_status fail_again(image_writer *writer, ssm2d_error *error)
 {
-    if (writer->bad) return fail_png(writer, 0, error);
+    return fail(error, writer->bad, "%s", writer->why.line);
+}
+
+ssm2d_status image_write_row(image_writer *writer, const void *row, ssm2d_error *error)
+{
+    if (writer->bad) return fail_again(writer, error);
     if (writer->next == writer->info.rows)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has all its %zu rows already",
-                    text_path(writer->file.path), writer->info.rows);
-    int last = ++writer->next == writer->info.rows;
-    int code = spng_encode_row(writer->png, row, writer->info.cols * (size_t)writer->info.channels);
-    return code == (last ? SPNG_EOI : 0) ? SSM2D_OK : fail_png(writer, code, error);
+                    text_path(writer->path), writer->info.rows);
+    const int last = ++writer->next == writer->info.rows;
+    writer->bad = writer->format->write_row(writer, row, last, &writer->why);
+    return writer->bad ? fail_again(writer, error) : SSM2D_OK;
 }
 
 ssm2d_status image_finish(image_writer *writer, ssm2d_error *error)
 {
-    ssm2d_status status = writer->bad ? fail_png(writer, 0, error) : SSM2D_OK;
+    ssm2d_status status = writer->bad ? fail_again(writer, error) : SSM2D_OK;
     if (!status && writer->next < writer->info.rows)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: only %zu of its %zu rows were written",
-                      text_path(writer->file.path), writer->next, writer->info.rows);
-    if (!status) status = atomic_commit(&writer->file, error);
+                      text_path(writer->path), writer->next, writer->info.rows);
+    if (!status && writer->options.stream && fflush(writer->options.stream))
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s",
+                      text_path(writer->path), strerror(errno));
+    if (!status && !writer->options.stream) status = atomic_commit(&writer->file, error);
     image_abandon(writer);
     return status;
 }
@@ -99,7 +98,7 @@ ssm2d_status image_finish(image_writer *writer, ssm2d_error *error)
 void image_abandon(image_writer *writer)
 {
     if (!writer) return;
-    spng_ctx_free(writer->png);
+    if (writer->encoder) writer->format->close(writer);
     atomic_cancel(&writer->file);
     mem_free(writer->context, writer);
 }

@@ -107,16 +107,46 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
     return status;
 }
 
-ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs,
-                          metrics **out, ssm2d_error *error)
+static ssm2d_status create(const ssm2d_context *context, const char *path, metrics **out,
+                           ssm2d_error *error)
 {
-    ssm2d_status status = SSM2D_OK;
-    *out = NULL;
-    metrics *m = mem_alloc(context, sizeof *m + strlen(path) + 1);
+    metrics *m = *out = mem_alloc(context, sizeof *m + strlen(path) + 1);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for metrics", text_path(path));
     m->context = context;
     m->path = (char *)(m + 1);
     memcpy(m->path, path, strlen(path));
+    return SSM2D_OK;
+}
+
+ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metrics **out,
+                          ssm2d_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    metrics *m;
+    ssm2d_status status = create(context, path, &m, error);
+    *out = NULL;
+    if (!status) status = file_read(context, path, MAX_FILE, &text, &size, error);
+    for (size_t at = 0, length; !status && at < size; at += length + 1) {
+        metric line;
+        length = strcspn(text + at, "\n");
+        if (parse(text + at, length, &line)) status = keep(m, &line, error);
+    }
+    mem_free(context, text);
+    if (status)
+        metrics_close(m);
+    else
+        *out = m;
+    return status;
+}
+
+ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs,
+                          metrics **out, ssm2d_error *error)
+{
+    metrics *m;
+    *out = NULL;
+    ssm2d_status status = create(context, path, &m, error);
+    if (status) return status;
     if (step) status = restore(m, step, epochs, error);
     if (!status) status = file_append(path, !step, &m->stream, error);
     if (status)

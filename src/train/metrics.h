@@ -26,12 +26,16 @@ typedef struct metrics metrics;
  * epoch are kept, later ones are removed; at step 0 the file starts empty. */
 ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs,
                           metrics **out, ssm2d_error *error);
+/* Reads the file at path for drawing alone; the caller closes it. */
+ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metrics **out,
+                          ssm2d_error *error);
 ssm2d_status metrics_add(metrics *m, const metric *line, ssm2d_error *error);
 /* Writes all lines to the disk, which has to happen before a checkpoint counts them. */
 ssm2d_status metrics_sync(metrics *m, ssm2d_error *error);
 void metrics_close(metrics *m);
 
-/* Draws loss and accuracy over epochs to path, .svg or .png; the x axis ends at `epochs`. */
+/* Draws loss and accuracy over epochs to path, .svg, .png or .pdf; the x axis ends at
+ * `epochs`. title may be NULL. */
 ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, long epochs,
                           ssm2d_error *error);
 

@@ -28,6 +28,8 @@ static ssm2d_status open_data(trainer *t, ssm2d_error *error)
     ssm2d_status status = dataset_open(t->context, where, DATASET_TRAIN, &t->train_data, error);
     if (!status) status = dataset_open(t->context, where, DATASET_TEST, &t->test_data, error);
     if (status) return status;
+    dataset_limit_pixels(t->train_data, (size_t)t->settings.options.max_pixels);
+    dataset_limit_pixels(t->test_data, (size_t)t->settings.options.max_pixels);
     const int loss = t->settings.options.loss;
     status = train_settings_fit(&t->settings, dataset_about(t->train_data), error);
     t->loss_changed = t->settings.options.loss != loss;

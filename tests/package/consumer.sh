@@ -75,6 +75,21 @@ strict="-Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags ssm2d)"
 "$cc" -std=c99 $strict -c "$work/header.c" -o "$work/header.o"
 "$cxx" -x c++ -std=c++98 -Wno-long-long $strict -c "$work/header.c" -o "$work/header.o"
 
+# installed FILE..: below share
+installed() {
+    for file; do
+        [ -s "$prefix/share/$file" ] || { echo "share/$file is not installed"; exit 1; }
+    done
+}
+doc=doc/ssm2d
+installed $doc/LICENSE $doc/README.md $doc/CHANGELOG.md $doc/CITATION.cff $doc/docs/layer.md
+# With a sanitizer the build does not run the tool, and so has neither man pages nor completions.
+if [ -x "$prefix/bin/ssm2d" ] && [ -z "$sanitize" ]; then
+    installed man/man1/ssm2d.1 man/man1/ssm2d-train.1 man/man1/ssm2d-bench-layer.1 \
+        bash-completion/completions/ssm2d zsh/site-functions/_ssm2d \
+        fish/vendor_completions.d/ssm2d.fish
+fi
+
 if [ -x "$prefix/bin/ssm2d" ]; then
     echo "== the installed tool"
     "$prefix/bin/ssm2d" --version

@@ -90,7 +90,8 @@ static void test_trail_does_what_it_says(void **state)
     static const struct {
         const char *angle;
         int down, right; /* -1, 0, 1: where the trail is */
-    } cases[] = {{"0", 0, 1}, {"45", 1, 1}, {"90", 1, 0}, {"135", 1, -1}, {"180", 0, -1}};
+    } cases[] = {{"0", 0, 1},     {"45", 1, 1},   {"90", 1, 0},   {"135", 1, -1}, {"180", 0, -1},
+                 {"225", -1, -1}, {"270", -1, 0}, {"315", -1, 1}, {"360", 0, 1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         for (int even = 0; even < 2; even++) {
             ssm2d_context *context;
@@ -112,7 +113,7 @@ static void test_trail_does_what_it_says(void **state)
             assert_int_equal(image_finish(writer, &error), SSM2D_OK);
             ssm2d_context_destroy(context);
             TOOL("filter", in_folder("in.png"), "-o", in_folder("out.png"), "--angle",
-                 cases[k].angle, "--length", "15");
+                 cases[k].angle, "--length", "15", "--in-memory");
             assert_done();
             image_info got;
             uint8_t *out = read_picture(in_folder("out.png"), &got);
@@ -121,14 +122,144 @@ static void test_trail_does_what_it_says(void **state)
             if (!even) {
                 int down = cases[k].down, right = cases[k].right;
                 assert_true(out[(MIDDLE + 10 * down) * SIDE + MIDDLE + 10 * right] > 8);
-                /* never above */
-                assert_int_equal(out[(MIDDLE - 10) * SIDE + MIDDLE], 0);
-                /* nor behind */
-                assert_int_equal(out[(MIDDLE - 10) * SIDE + MIDDLE - 10 * right], 0);
+                const int behind = down < 0 ? 10 : -10;
+                assert_int_equal(out[(MIDDLE + behind) * SIDE + MIDDLE], 0);
+                assert_int_equal(out[(MIDDLE + behind) * SIDE + MIDDLE - 10 * right], 0);
                 if (right) assert_int_equal(out[MIDDLE * SIDE + MIDDLE - 10 * right], 0);
             }
             free(out);
         }
+}
+
+/* A picture of 16 bits and alpha: an opaque dark left half, a transparent bright right half. */
+static void put_deep(const char *path, int channels)
+{
+    enum { ROWS = 6, COLS = 16 };
+    const image_info info = {ROWS, COLS, channels, 16};
+    ssm2d_context_options options = ssm2d_context_options_default();
+    ssm2d_context *context;
+    ssm2d_error error;
+    image_writer *writer;
+    uint16_t row[COLS * 4];
+    assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, path, &info, &writer, &error), SSM2D_OK);
+    for (int i = 0; i < COLS * channels; i++) {
+        const int left = i / channels < COLS / 2, last = i % channels == channels - 1;
+        row[i] = (uint16_t)(last ? (left ? 65535 : 0) : left ? 1001 + i % channels : 60000);
+    }
+    for (int r = 0; r < ROWS; r++) assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
+    assert_int_equal(image_finish(writer, &error), SSM2D_OK);
+    ssm2d_context_destroy(context);
+}
+
+/* Reads all samples as they are, to be freed. */
+static uint16_t *read_deep(const char *path, image_info *info)
+{
+    const image_read_options exact = {.exact = 1};
+    ssm2d_context_options options = ssm2d_context_options_default();
+    ssm2d_context *context;
+    ssm2d_error error;
+    image_reader *reader;
+    assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
+    if (image_open_with(context, path, &exact, &reader, info, &error)) fail_msg("%s", error.line);
+    assert_int_equal(info->depth, 16);
+    const size_t row = info->cols * (size_t)info->channels;
+    uint16_t *samples = malloc(info->rows * row * sizeof *samples);
+    for (size_t i = 0; i < info->rows; i++)
+        assert_int_equal(image_read_row(reader, samples + i * row, &error), SSM2D_OK);
+    image_close(reader);
+    ssm2d_context_destroy(context);
+    return samples;
+}
+
+/* The trail is as transparent as what it comes from, and has its colour: transparent pixels leave
+ * none behind. */
+static void test_deep_trail(void **state)
+{
+    (void)state;
+    for (int channels = 2; channels <= 4; channels += 2)
+        for (int in_memory = 0; in_memory < 2; in_memory++) {
+            image_info info;
+            put_deep(in_folder("in.png"), channels);
+            TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--angle=0", "--length=4",
+                 in_memory ? "--in-memory" : "--mix=0.7");
+            assert_done();
+            uint16_t *out = read_deep(in_folder("a.png"), &info);
+            assert_int_equal(info.channels, channels);
+            for (size_t i = 0; i < info.rows * info.cols; i++) {
+                const uint16_t *pixel = out + i * (size_t)channels;
+                const int left = i % info.cols < info.cols / 2;
+                for (int c = 0; c < channels - 1; c++)
+                    assert_in_range(pixel[c], 1000 + c, 1002 + c); /* in all 16 bits */
+                if (left) assert_int_equal(pixel[channels - 1], 65535);
+                if (!left) assert_in_range(pixel[channels - 1], 1, 50000);
+            }
+            free(out);
+        }
+}
+
+/* Other layers leave alpha as it is, row by row and in memory; a JPEG is laid over white. */
+static void test_deep_layer(void **state)
+{
+    (void)state;
+    image_info info, again;
+    put_deep(in_folder("in.png"), 4);
+    put_text(in_folder("c.json"), "{\"directions\": 1}");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
+    assert_done();
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config", in_folder("c.json"),
+         "--in-memory");
+    assert_done();
+    uint16_t *in = read_deep(in_folder("in.png"), &info);
+    uint16_t *a = read_deep(in_folder("a.png"), &again), *b = read_deep(in_folder("b.png"), &again);
+    for (size_t i = 0; i < info.rows * info.cols * 4; i++) {
+        if (i % 4 == 3) assert_int_equal(a[i], in[i]);
+        assert_int_equal(a[i], b[i]);
+    }
+    free(in);
+    free(a);
+    free(b);
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.jpeg"), "--mix", "0", "--quality", "95");
+    assert_done();
+    uint8_t *jpeg = read_picture(in_folder("a.jpeg"), &info);
+    assert_int_equal(info.channels, 3);
+    assert_in_range(jpeg[0], 0, 12);
+    assert_in_range(jpeg[3 * 15], 243, 255);
+    free(jpeg);
+}
+
+/* Through pipes, as through files. */
+static void test_standard_streams(void **state)
+{
+    (void)state;
+    char line[2048];
+    put_picture(in_folder("in.png"), 20, 30, 3);
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--angle", "90");
+    assert_done();
+    snprintf(line, sizeof line, "cat %s | %s filter - -o - --angle 90 | cat > %s",
+             in_folder("in.png"), TOOL_PATH, in_folder("b.png"));
+    assert_int_equal(system(line), 0);
+    assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
+    snprintf(line, sizeof line, "%s filter - -o - < /dev/null 2> %s", TOOL_PATH, in_folder("e"));
+    assert_int_not_equal(system(line), 0);
+    size_t size;
+    char *text = get_file(in_folder("e"), &size);
+    assert_non_null(strstr(text, "ssm2d filter: standard input: is empty"));
+    free(text);
+    snprintf(line, sizeof line, "%s filter %s -o - > /dev/full 2> %s", TOOL_PATH,
+             in_folder("in.png"), in_folder("e"));
+    assert_int_not_equal(system(line), 0);
+}
+
+/* A picture of too many pixels is refused by its header. */
+static void test_max_pixels(void **state)
+{
+    (void)state;
+    put_picture(in_folder("in.png"), 20, 30, 1);
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--max-pixels", "599");
+    assert_refused(1, "filter", "has 20 x 30 pixels, more than the 599 that max-pixels allows");
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--max-pixels", "600");
+    assert_done();
 }
 
 static void test_seed_and_init(void **state)
@@ -257,8 +388,18 @@ static void test_onto_itself(void **state)
 static void test_usage(void **state)
 {
     (void)state;
-    TOOL("filter", "x.png", "-o", "y.jpg");
-    assert_refused(2, "filter", "--output=y.jpg: the name must end in .png");
+    TOOL("filter", "x.png", "-o", "y.gif");
+    assert_refused(2, "filter", "--output=y.gif: the name must end in .png, .jpg or .jpeg");
+    TOOL("filter", "x.png", "-o", "y.png", "--quality", "80");
+    assert_refused(2, "filter", "--quality is for JPEG");
+    TOOL("filter", "x.png", "-o", "y.png", "--angle", "270");
+    assert_refused(2, "filter", "use --in-memory");
+    TOOL("filter", "x.png", "-o", "y.png", "--channel", "2");
+    assert_refused(2, "filter", "--channel needs --run");
+    TOOL("filter", "x.png", "-o", "y.png", "--run", "r", "--config", "c.json");
+    assert_refused(2, "filter", "--config cannot be combined with --run");
+    TOOL("filter", "x.png", "-o", "y.png", "--run", "r", "--length", "3");
+    assert_refused(2, "filter", "--length is for the trail and cannot be combined with --run");
     TOOL("filter", "x.png", "-o", "y.png", "--seed", "1");
     assert_refused(2, "filter", "--seed needs --config");
     TOOL("filter", "x.png", "-o", "y.png", "--config", "c.json", "--mix", "0.5");
@@ -274,6 +415,10 @@ int main(void)
         TEST(test_config_streamed_as_in_memory),
         TEST(test_trail_does_what_it_says),
         TEST(test_seed_and_init),
+        TEST(test_deep_trail),
+        TEST(test_deep_layer),
+        TEST(test_standard_streams),
+        TEST(test_max_pixels),
         TEST(test_memory_does_not_depend_on_height),
         TEST(test_rows_below),
         TEST(test_bad_input),

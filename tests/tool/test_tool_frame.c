@@ -55,9 +55,70 @@ static void test_no_command(void **state)
 static void test_version(void **state)
 {
     (void)state;
-    TOOL("--version");
+    static const char *const words[] = {"--version", "-V", "version"};
+    for (int i = 0; i < 3; i++) {
+        TOOL(words[i]);
+        assert_done();
+        assert_string_equal(tool.out, "ssm2d " SSM2D_VERSION "\n");
+    }
+    TOOL("version", "train");
+    assert_refused(2, "version", "unexpected argument train");
+}
+
+/* Both command lines print the same. */
+static void assert_same_help(const char *const *help, const char *const *option)
+{
+    tool_run(help);
     assert_done();
-    assert_string_equal(tool.out, "ssm2d " SSM2D_VERSION "\n");
+    char *first = strdup(tool.out);
+    tool_run(option);
+    assert_done();
+    assert_string_equal(tool.out, first);
+    free(first);
+}
+
+static void test_help_as_a_command(void **state)
+{
+    (void)state;
+#define WORDS(...) ((const char *const[]){"ssm2d", __VA_ARGS__, NULL})
+    assert_same_help(WORDS("help"), WORDS("--help"));
+    assert_same_help(WORDS("help", "--help"), WORDS("--help"));
+    assert_same_help(WORDS("help", "train"), WORDS("train", "--help"));
+    assert_same_help(WORDS("help", "bench"), WORDS("bench", "--help"));
+    assert_same_help(WORDS("help", "bench", "layer"), WORDS("bench", "layer", "--help"));
+#undef WORDS
+    TOOL("help", "trian");
+    assert_refused(2, "", "unknown command trian; did you mean train?");
+    TOOL("help", "bench", "leyar");
+    assert_refused(2, "bench", "unknown part leyar: use one of layer, train, infer");
+    TOOL("help", "train", "layer");
+    assert_refused(2, "help", "unexpected argument layer");
+    TOOL("hepl");
+    assert_refused(2, "", "unknown command hepl; did you mean help?");
+}
+
+/* An option that is a setting is answered with how to give it. */
+static void test_option_that_is_a_setting(void **state)
+{
+    (void)state;
+    TOOL("train", "--flip");
+    assert_refused(2, "train", "unknown option --flip; it is a setting: --set flip=true\n");
+    TOOL("train", "--flip", "false");
+    assert_refused(2, "train", "--set flip=false\n");
+    TOOL("train", "--flip", "--out", "x");
+    assert_refused(2, "train", "--set flip=true\n");
+    TOOL("train", "--crop-padding=4");
+    assert_refused(2, "train", "--set crop_padding=4\n");
+    TOOL("train", "--dim");
+    assert_refused(2, "train", "--set dim=VALUE\n");
+    TOOL("train", "--directions", "2");
+    assert_refused(2, "train", "--set mixer.directions=2\n");
+    TOOL("bench", "train", "--depth=3");
+    assert_refused(2, "bench train", "--set depth=3\n");
+    TOOL("bench", "train", "--flip");
+    assert_refused(2, "bench train", "unknown option --flip; see");
+    TOOL("filter", "--dim", "3");
+    assert_refused(2, "filter", "unknown option --dim");
 }
 
 static void test_help_of_each(void **state)
@@ -122,9 +183,9 @@ static void test_bad_values(void **state)
     TOOL("layer", "x", "--check", "--threads=99999999999999999999");
     assert_refused(2, "layer", "--threads=99999999999999999999: use a whole number");
     TOOL("filter", "x", "-o", "y.png", "--angle=nan");
-    assert_refused(2, "filter", "--angle=nan: use a number from 0 to 180");
-    TOOL("filter", "x", "-o", "y.png", "--angle", "181");
-    assert_refused(2, "filter", "--angle=181: use a number from 0 to 180");
+    assert_refused(2, "filter", "--angle=nan: use a number from 0 to 360");
+    TOOL("filter", "x", "-o", "y.png", "--angle", "361");
+    assert_refused(2, "filter", "--angle=361: use a number from 0 to 360");
     TOOL("kernels", "--figure2", "-o", "x.png", "--rows", "");
     assert_refused(2, "kernels", "--rows=: use a whole number");
     TOOL("layer", "", "--check");
@@ -162,11 +223,17 @@ static void test_bad_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overall_help),    cmocka_unit_test(test_no_command),
-        cmocka_unit_test(test_version),         cmocka_unit_test(test_help_of_each),
-        cmocka_unit_test(test_unknown_command), cmocka_unit_test(test_unknown_option),
-        cmocka_unit_test(test_bad_values),      cmocka_unit_test(test_words_missing_or_too_many),
+        cmocka_unit_test(test_overall_help),
+        cmocka_unit_test(test_no_command),
+        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_help_of_each),
+        cmocka_unit_test(test_unknown_command),
+        cmocka_unit_test(test_unknown_option),
+        cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_words_missing_or_too_many),
         cmocka_unit_test(test_bad_environment),
+        cmocka_unit_test(test_help_as_a_command),
+        cmocka_unit_test(test_option_that_is_a_setting),
     };
     return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
 }

@@ -94,6 +94,35 @@ static void test_layers(void **state)
     assert_done();
 }
 
+static void test_pdf(void **state)
+{
+    (void)state;
+    size_t size;
+    TOOL("kernels", "--figure2", "-o", in_folder("a.pdf"));
+    assert_done();
+    char *bytes = get_file(in_folder("a.pdf"), &size);
+    assert_true(size > 1000);
+    assert_memory_equal(bytes, "%PDF-", 5);
+    assert_non_null(strstr(bytes + size - 16, "%%EOF"));
+    free(bytes);
+}
+
+static void test_no_title(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"--figure2", "--scale=panel"};
+    for (int i = 0; i < 2; i++) {
+        TOOL("kernels", kinds[i], "-o", in_folder("a.png"));
+        assert_done();
+        TOOL("kernels", kinds[i], "-o", in_folder("b.png"), "--no-title");
+        assert_done();
+        image_info with = read_picture(in_folder("a.png"));
+        image_info without = read_picture(in_folder("b.png"));
+        assert_true(without.rows + 2 * 30 + 2 * 2 * 15 <= with.rows);
+        assert_true(without.cols <= with.cols);
+    }
+}
+
 static void test_svg(void **state)
 {
     (void)state;
@@ -113,9 +142,9 @@ static void test_usage(void **state)
     TOOL("kernels", "--figure2");
     assert_refused(2, "kernels", "--output is missing");
     TOOL("kernels", "--figure2", "-o", in_folder("a.jpg"));
-    assert_refused(2, "kernels", "the name must end in .png or .svg");
+    assert_refused(2, "kernels", "the name must end in .png, .svg or .pdf");
     TOOL("kernels", "--figure2", "-o", in_folder("a.png/b"));
-    assert_refused(2, "kernels", "the name must end in .png or .svg");
+    assert_refused(2, "kernels", "the name must end in .png, .svg or .pdf");
     TOOL("kernels", "--figure2", "--config", "x.json", "-o", in_folder("a.png"));
     assert_refused(2, "kernels",
                    "--config is for drawing a layer and cannot be combined with --figure2");
@@ -174,7 +203,8 @@ static void test_unwritable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_figure2), TEST(test_seed),       TEST(test_layers),     TEST(test_svg),
+        TEST(test_figure2), TEST(test_seed),       TEST(test_layers),
+        TEST(test_svg),     TEST(test_pdf),        TEST(test_no_title),
         TEST(test_usage),   TEST(test_bad_config), TEST(test_unwritable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -355,6 +355,10 @@ static void test_predict(void **state)
     assert_refused(1, "predict", "none.png");
     TOOL("predict", in_folder("run"));
     assert_refused(2, "predict", "IMAGE is missing");
+    TOOL("predict", in_folder("run"), files[0], "--max-pixels", "4095");
+    assert_refused(1, "predict", "has 64 x 64 pixels, more than the 4095 that max-pixels allows");
+    TOOL("predict", in_folder("run"), files[0], "--max-pixels=4096");
+    assert_done();
     TOOL("predict", in_folder("run"), files[1], "--image-size", "16");
     assert_done();
     TOOL("predict", in_folder("run"), files[1], "--image-size", "8x16");
@@ -373,6 +377,14 @@ static void test_kernels(void **state)
 {
     (void)state;
     train(in_folder("run"));
+    TOOL("curves", in_folder("run"), "-o", in_folder("c.svg"));
+    assert_done();
+    TOOL("curves", in_folder("run"), "-o", in_folder("c.pdf"), "--no-title");
+    assert_done();
+    TOOL("curves", in_folder("none"), "-o", in_folder("d.png"));
+    assert_refused(1, "curves", "none/train.json");
+    TOOL("curves", in_folder("run"), "-o", in_folder("d.gif"));
+    assert_refused(2, "curves", "must end in .png, .svg or .pdf");
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.svg"));
     assert_done();
     size_t size;

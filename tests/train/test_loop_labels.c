@@ -94,7 +94,7 @@ static void test_evaluates_attributes(void **state)
     s.options.ema = 0;
     train_result result = run("run", &s, NULL);
     run_model m;
-    evaluator *e;
+    evaluator *e = NULL;
     dataset *d;
     loader *l;
     evaluation got;

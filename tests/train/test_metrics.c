@@ -81,8 +81,23 @@ static void test_draw(void **state)
     if (keep)
         assert_int_equal(metrics_draw(m, keep, "vit-mini on fashion-mnist", 5, &error), SSM2D_OK);
     assert_int_not_equal(metrics_draw(m, io_path("c.gif"), "all", 5, &error), SSM2D_OK);
-    assert_line(".png or .svg");
+    assert_line(".png, .svg or .pdf");
     metrics_close(m);
+    /* what is read for drawing gives the picture of a run that is resumed */
+    assert_int_equal(metrics_open(context, io_path("m"), 20, 5, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("written.png"), NULL, 5, &error), SSM2D_OK);
+    metrics_close(m);
+    assert_int_equal(metrics_read(context, io_path("m"), &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("read.png"), NULL, 5, &error), SSM2D_OK);
+    metrics_close(m);
+    size_t size, other;
+    unsigned char *a = io_get(io_path("written.png"), &size);
+    unsigned char *b = io_get(io_path("read.png"), &other);
+    assert_int_equal(size, other);
+    assert_memory_equal(a, b, size);
+    free(a);
+    free(b);
+    assert_int_equal(metrics_read(context, io_path("none"), &m, &error), SSM2D_ERROR_SYSTEM);
 }
 
 static ssm2d_status attempt(void)
