@@ -21,7 +21,8 @@ add_executable(make_small_data campaign/make_small_data.c)
 target_link_libraries(make_small_data PRIVATE ssm2d_objects)
 add_test(NAME campaign_kill COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/kill.sh
   $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)
-set_tests_properties(campaign_kill PROPERTIES LABELS tool TIMEOUT 1800)
+set_tests_properties(campaign_kill PROPERTIES LABELS tool TIMEOUT 1800
+  ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
   add_library(failing_io MODULE campaign/failing_io.c)
   target_link_libraries(failing_io PRIVATE ${CMAKE_DL_LIBS})
