@@ -100,7 +100,12 @@ run() {
     skipped=$((skipped + idle))
     while read -r name; do failures+=("$stage: $name"); done \
         < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$report")
-    # A test that skips anything says why in a line of its own.
+    # A test that skips anything says why in a line of its own, or else fails.
+    while read -r name; do fault "$stage: $name was skipped and does not say why"; done \
+        < <(awk '/<testcase / { name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name)
+                                idle = /status="(notrun|disabled)"/; why = 0 }
+                 /SKIPPED: / { why = 1 }
+                 /<\/testcase>/ && idle && !why { print name }' "$report")
     while read -r line; do skips+=("$stage: $line"); done \
         < <(grep -o 'SKIPPED: .*' "$report" | sort | uniq -c | sed 's/^ *\([0-9]*\) /\1 x /')
     if [ "$code" != 0 ] && [ "$bad" = 0 ]; then

@@ -28,8 +28,8 @@ static const int directions_allowed[] = {1, 2, 4, 0};
 
 const ssm2d_field layer_fields[] = {
     NUMBER(channels, 1, MAX_CHANNELS, NULL, "channels of the input, each filtered by itself"),
-    NUMBER(d_state, 1, MAX_STATE, "16", "coordinates of a system's state"),
-    NUMBER(n_ssm, 1, MAX_SYSTEMS, "8", "systems per direction; channels take turns"),
+    NUMBER(d_state, 1, MAX_STATE, "16", "dimension of the state of a system"),
+    NUMBER(n_ssm, 1, MAX_SYSTEMS, "8", "systems per direction; channels use them in turn"),
     {"directions", "corners of the image the layer looks towards: 1, 2 or 4", SSM2D_KIND_INT,
      PLACE(directions), 1, 4, "2", NULL, directions_allowed},
     CHOICE(pair, pair_names, "both",
