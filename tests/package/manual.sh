@@ -55,7 +55,7 @@ complete -p ssm2d | grep -q -- '-F _ssm2d ssm2d' || complain "bash: nothing comp
 offers bash "predict" "$(reply ssm2d pre)"
 offers bash "--help --version" "$(reply ssm2d --)"
 offers bash "layer train infer" "$(reply ssm2d bench '')"
-offers bash "--algo" "$(reply ssm2d layer --al)"
+offers bash "--algo" "$(reply ssm2d layer --alg)"
 offers bash "--algo" "$(reply ssm2d bench layer --al)"
 offers bash "cosine constant" "$(reply ssm2d train --schedule co)"
 offers bash "float" "$(reply ssm2d bench layer --precision = f)"
@@ -73,7 +73,7 @@ if command -v fish > /dev/null; then
             | cut -f 1 | tr '\n' ' ' | sed 's/ $//'
     }
     offers fish "predict" "$(ask 'ssm2d pre')"
-    offers fish "--algo" "$(ask 'ssm2d layer --al')"
+    offers fish "--algo" "$(ask 'ssm2d layer --alg')"
     offers fish "double float" "$(ask 'ssm2d bench layer --precision ')"
     offers fish "infer layer train" "$(echo $(ask 'ssm2d bench ' | tr ' ' '\n' | sort))"
     offers fish "vit-mini" "$(ask 'ssm2d train --model vit-m')"
@@ -93,7 +93,7 @@ if command -v zsh > /dev/null; then
             source $1; words=(${(z)2}); CURRENT=$#words; _ssm2d' zsh "$work/zsh/_ssm2d" "$1"
     }
     for pair in "ssm2d pre|predict:classify images with a trained model" \
-        "ssm2d layer --al|--algo=[algorithm]:algo:(auto" \
+        "ssm2d layer --alg|--algo=[algorithm]:algo:(auto" \
         "ssm2d bench layer --al|--precision=[type of the numbers" \
         "ssm2d help bench i|infer:inference of a model" \
         "ssm2d filter -|(-o --output)-o[picture to write" "ssm2d predict x|*:IMAGE:_files"; do
