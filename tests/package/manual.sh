@@ -55,8 +55,8 @@ complete -p ssm2d | grep -q -- '-F _ssm2d ssm2d' || complain "bash: nothing comp
 offers bash "predict" "$(reply ssm2d pre)"
 offers bash "--help --version" "$(reply ssm2d --)"
 offers bash "layer train infer" "$(reply ssm2d bench '')"
-offers bash "--algo" "$(reply ssm2d layer --al)"
-offers bash "--algo" "$(reply ssm2d bench layer --al)"
+offers bash "--algo" "$(reply ssm2d layer --alg)"
+offers bash "--algo" "$(reply ssm2d bench layer --alg)"
 offers bash "cosine constant" "$(reply ssm2d train --schedule co)"
 offers bash "float" "$(reply ssm2d bench layer --precision = f)"
 offers bash "float double" "$(reply ssm2d bench layer --precision =)"
@@ -73,7 +73,7 @@ if command -v fish > /dev/null; then
             | cut -f 1 | tr '\n' ' ' | sed 's/ $//'
     }
     offers fish "predict" "$(ask 'ssm2d pre')"
-    offers fish "--algo" "$(ask 'ssm2d layer --al')"
+    offers fish "--algo" "$(ask 'ssm2d layer --alg')"
     offers fish "double float" "$(ask 'ssm2d bench layer --precision ')"
     offers fish "infer layer train" "$(echo $(ask 'ssm2d bench ' | tr ' ' '\n' | sort))"
     offers fish "vit-mini" "$(ask 'ssm2d train --model vit-m')"
