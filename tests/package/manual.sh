@@ -56,7 +56,7 @@ offers bash "predict" "$(reply ssm2d pre)"
 offers bash "--help --version" "$(reply ssm2d --)"
 offers bash "layer train infer" "$(reply ssm2d bench '')"
 offers bash "--algo" "$(reply ssm2d layer --alg)"
-offers bash "--algo" "$(reply ssm2d bench layer --al)"
+offers bash "--algo" "$(reply ssm2d bench layer --alg)"
 offers bash "cosine constant" "$(reply ssm2d train --schedule co)"
 offers bash "float" "$(reply ssm2d bench layer --precision = f)"
 offers bash "float double" "$(reply ssm2d bench layer --precision =)"
@@ -93,7 +93,7 @@ if command -v zsh > /dev/null; then
             source $1; words=(${(z)2}); CURRENT=$#words; _ssm2d' zsh "$work/zsh/_ssm2d" "$1"
     }
     for pair in "ssm2d pre|predict:classify images with a trained model" \
-        "ssm2d layer --alg|--algo=[algorithm]:algo:(auto" \
+        "ssm2d layer --al|--algo=[algorithm]:algo:(auto" \
         "ssm2d bench layer --al|--precision=[type of the numbers" \
         "ssm2d help bench i|infer:inference of a model" \
         "ssm2d filter -|(-o --output)-o[picture to write" "ssm2d predict x|*:IMAGE:_files"; do
