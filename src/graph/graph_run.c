@@ -1,9 +1,9 @@
 /* graph_run - makes the planned visits; before each, the node is told where its memory is. */
+#include "core/clock.h"
 #include "graph/memory.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 void graph_bind(graph *g, real *params, real *grads)
 {
@@ -28,13 +28,6 @@ static void point_given_views(const graph *g)
 {
     for (int i = 0; g->view_count && i < g->tensor_count; i++)
         if (g->tensors[i]->role != ROLE_VALUE && g->tensors[i]->views) point_views(g->tensors[i]);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void clear_columns(const tensor *t, size_t first, size_t count)
@@ -65,9 +58,10 @@ static void run(graph *g, int first, int end)
     const memory_plan *p = g->plan;
     for (int i = first; i < end; i++) {
         const visit *v = &p->visit[i];
-        const double start = p->times ? now() : 0;
+        const double start = p->times ? clock_seconds() : 0;
         make_visit(g, v);
-        if (p->times) p->times[2 * v->node->index + (v->kind != VISIT_FORWARD)] += now() - start;
+        if (p->times)
+            p->times[2 * v->node->index + (v->kind != VISIT_FORWARD)] += clock_seconds() - start;
     }
 }
 

@@ -4,10 +4,10 @@
 #include "core/arith.h"
 #include "core/reserve.h"
 #include "core/sized.h"
+#include "core/clock.h"
 #include "core/status.h"
 
 #include <string.h>
-#include <time.h>
 
 /* Candidates whose estimate is so many times that of another are not measured: that would take long
  * and change nothing. */
@@ -66,13 +66,6 @@ static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config,
     return status;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Largest index that strides reach, plus one. */
 static size_t extent(const ssm2d_plan *p, ssm2d_strides s)
 {
@@ -111,10 +104,10 @@ static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d
         ssm2d_params_init(&plan.config, SSM2D_INIT_IDENTITY, 1, plan.options.type, params, error);
     *seconds = 1e300;
     for (int round = 0; round < 3 && !status; round++) {
-        double start = now();
+        double start = clock_seconds();
         ssm2d_forward(&plan, ws, params, u, y);
         if (!plan.options.inference) ssm2d_backward(&plan, ws, params, u, dy, du, dparams);
-        double time = now() - start;
+        double time = clock_seconds() - start;
         if (time < *seconds) *seconds = time;
     }
     mem_free(plan.context, memory);
