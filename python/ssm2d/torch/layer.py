@@ -8,7 +8,6 @@ from typing import Optional
 import numpy as np
 import torch
 from torch import nn
-from torch.autograd.function import once_differentiable
 
 from .. import arrays
 from .._library import Workspace, lib
@@ -174,9 +173,17 @@ def execute_backward(ctx, dy):
     return (du, None, None, None, *parts)
 
 
-class Apply(torch.autograd.Function):
-    once = staticmethod(once_differentiable(execute_backward))
+def refuse_second_derivative(gradients: tuple) -> tuple:
+    """The gradients, such that differentiating them again is an error. torch's
+    once_differentiable refuses only where the incoming gradient needs one: here they depend on the
+    input and the parameters as well."""
+    error = torch._C._functions.DelayedError(
+        b"SSM2d: the library has no second derivatives; use backend='torch'", len(gradients))
+    marked = [None if g is None else g.detach().requires_grad_() for g in gradients]
+    return error(*marked)
 
+
+class Apply(torch.autograd.Function):
     @staticmethod
     def forward(ctx, u, flat, shape, layer, *params):
         y = torch.empty_like(u)
@@ -196,9 +203,12 @@ class Apply(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy):
-        # Only with create_graph is there a graph that the result must refuse to be differentiated
-        # in.
-        return Apply.once(ctx, dy) if torch.is_grad_enabled() else execute_backward(ctx, dy)
+        # Only with create_graph is there a graph in which the result could be differentiated.
+        if not torch.is_grad_enabled():
+            return execute_backward(ctx, dy)
+        with torch.no_grad():
+            gradients = execute_backward(ctx, dy)
+        return refuse_second_derivative(gradients)
 
 
 class SSM2d(nn.Module):
@@ -297,6 +307,10 @@ gamma, beta."""
             u = u.to(params[0].dtype)
         if self.backend == "torch" or u.device.type != "cpu" or params[0].device.type != "cpu":
             return self._forward_torch(u, params)
+        if torch.jit.is_tracing():  # it would record the result for this input as a constant
+            raise RuntimeError("SSM2d: a trace cannot follow the library; make the layer with "
+                               "backend='torch' for torch.jit.trace (torch.onnx.export is not "
+                               "supported)")
         grad = 0
         if torch.is_grad_enabled():
             if u.requires_grad:

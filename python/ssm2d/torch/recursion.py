@@ -110,8 +110,8 @@ def good_size(minimum: int) -> int:
 
 def convolve(config, u: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
     """u [batch][channels][rows][cols] with the causal kernels k of each direction."""
-    rows, cols = u.shape[2:]
-    sizes = good_size(rows + k.shape[2] - 1), good_size(cols + k.shape[3] - 1)
+    rows, cols, trunc_rows, trunc_cols = map(int, (*u.shape[2:], *k.shape[2:]))  # a traced size, too
+    sizes = good_size(rows + trunc_rows - 1), good_size(cols + trunc_cols - 1)
     spectrum = torch.fft.rfft2(two_sided(config, k, rows, cols, sizes), s=sizes)
     return torch.fft.irfft2(torch.fft.rfft2(u, s=sizes) * spectrum, s=sizes)[..., :rows, :cols]
 
@@ -124,7 +124,7 @@ def kernel(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
 
 def forward(config, raw: dict, u: torch.Tensor) -> torch.Tensor:
     """The layer; u and the result are [batch][channels][rows][cols]."""
-    y = convolve(config, u, causal(config, raw, *u.shape[2:]))
+    y = convolve(config, u, causal(config, raw, *map(int, u.shape[2:])))
     if config.skip:
         y = y + raw["D"][:, None, None] * u
     if config.layer_norm:
