@@ -110,7 +110,8 @@ def good_size(minimum: int) -> int:
 
 def convolve(config, u: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
     """u [batch][channels][rows][cols] with the causal kernels k of each direction."""
-    rows, cols, trunc_rows, trunc_cols = map(int, (*u.shape[2:], *k.shape[2:]))  # a traced size, too
+    # in a trace sizes are tensors
+    rows, cols, trunc_rows, trunc_cols = map(int, (*u.shape[2:], *k.shape[2:]))
     sizes = good_size(rows + trunc_rows - 1), good_size(cols + trunc_cols - 1)
     spectrum = torch.fft.rfft2(two_sided(config, k, rows, cols, sizes), s=sizes)
     return torch.fft.irfft2(torch.fft.rfft2(u, s=sizes) * spectrum, s=sizes)[..., :rows, :cols]
