@@ -27,9 +27,9 @@
 #include <stdint.h>
 
 #define SSM2D_VERSION_MAJOR 0
-#define SSM2D_VERSION_MINOR 1
+#define SSM2D_VERSION_MINOR 2
 #define SSM2D_VERSION_PATCH 0
-#define SSM2D_VERSION       "0.1.0"
+#define SSM2D_VERSION       "0.2.0"
 
 #if defined(__GNUC__)
 #define SSM2D_API __attribute__((visibility("default")))
