@@ -6,7 +6,7 @@ import os
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
 
-API = (0, 1)  # the version of include/ssm2d.h that the structures below are taken from
+API = (0, 2)  # the version of include/ssm2d.h that the structures below are taken from
 
 
 class Strides(ctypes.Structure):
