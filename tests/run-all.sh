@@ -21,7 +21,7 @@
 #
 # --long (or LONG=1): every test of a stage, repeated for every instruction set (AVX-512 emulated
 # under asan), the campaigns of tests/campaign in full, and fuzzing for FUZZ_SECONDS=120 rather
-# than 10.
+# than 5.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
