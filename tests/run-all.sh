@@ -21,7 +21,7 @@
 #
 # --long (or LONG=1): every test of a stage, repeated for every instruction set (AVX-512 emulated
 # under asan), the campaigns of tests/campaign in full, and fuzzing for FUZZ_SECONDS=120 rather
-# than 10.
+# than 5.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,7 +31,7 @@ if [ "${1:-}" = --long ]; then
     shift
 fi
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
-FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "$LONG" ] && echo 120 || echo 10)}
+FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "$LONG" ] && echo 120 || echo 5)}
 stages="checks release python library clang asan tsan aarch64 musl fuzz"
 more="gcc11 dev"
 passed=0 failed=0 skipped=0 failures=() skips=() seconds=()
