@@ -200,7 +200,7 @@ static ssm2d_status print_keys(ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const paper_row *rows_of(const model *m) { return m->paper ? m->paper : our_rows; }
 
