@@ -52,22 +52,23 @@ static void nearest_along_axes(const pixel_image *image, const double m[6])
     }
 }
 
-static int32_t fixed(double v) { return (int32_t)floor(v * 65536 + 0.5); }
+/* The sums have 64 bits, as one past the last pixel may not fit into 32. */
+static int64_t fixed(double v) { return (int64_t)floor(v * 65536 + 0.5); }
 
 static void nearest_fixed(const pixel_image *image, const double m[6])
 {
     const size_t channels = (size_t)image->channels, line = image->cols * channels;
-    const int32_t across_x = fixed(m[0]), down_x = fixed(m[1]), across_y = fixed(m[3]),
+    const int64_t across_x = fixed(m[0]), down_x = fixed(m[1]), across_y = fixed(m[3]),
                   down_y = fixed(m[4]);
-    int32_t row_u = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5),
+    int64_t row_u = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5),
             row_v = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
     for (size_t y = 0; y < image->rows; y++, row_u += down_x, row_v += down_y) {
         uint8_t *out = image->spare + y * line;
-        int32_t u = row_u, v = row_v;
+        int64_t u = row_u, v = row_v;
         for (size_t x = 0; x < image->cols; x++, u += across_x, v += across_y, out += channels) {
-            const int32_t from_x = u >> 16, from_y = v >> 16;
-            if (from_x < 0 || from_x >= (int32_t)image->cols || from_y < 0
-                || from_y >= (int32_t)image->rows)
+            const int64_t from_x = u >> 16, from_y = v >> 16;
+            if (from_x < 0 || from_x >= (int64_t)image->cols || from_y < 0
+                || from_y >= (int64_t)image->rows)
                 continue;
             copy_pixel(out, image->pixels + (size_t)from_y * line + (size_t)from_x * channels,
                        channels);
