@@ -16,7 +16,9 @@ const char *const model_cases[MODEL_CASES] = {"01_vit",
                                               "05_vit_ssm2d_attn",
                                               "06_vit_ssm2d_polar",
                                               "07_vit_ssm2d_block",
-                                              "08_vit_ssm2d_ffn"};
+                                              "08_vit_ssm2d_ffn",
+                                              "09_vit_s4nd",
+                                              "10_vit_ema"};
 
 static double *read_npy(ssm2d_context *context, const model_case *c, const char *name,
                         size_t *first)

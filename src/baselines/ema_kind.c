@@ -1,12 +1,13 @@
 /* ema_kind - configuration and parameters of EMA. Rows [0, H) of alpha, delta, beta and gamma look
  * forward; [H, 2*H), if bidirectional, backward. */
 #include "baselines/baseline.h"
+#include "baselines/baseline_fields.h"
 
 enum { MAX_CHANNELS = 1 << 20, MAX_STATE = 1 << 12, MAX_TRUNC = 1 << 30 };
 
 #define PLACE(name) offsetof(ssm2d_ema_config, name)
 
-static const ssm2d_field fields[] = {
+const ssm2d_field ema_fields[] = {
     {"channels", "channels of the input, each filtered by itself", SSM2D_KIND_INT,
      PLACE(base.channels), 1, MAX_CHANNELS, NULL, NULL, NULL},
     {"d_state", "decays of each channel", SSM2D_KIND_INT, PLACE(d_state), 1, MAX_STATE, "16", NULL,
@@ -51,7 +52,7 @@ const baseline_kind baseline_ema = {
     .config_name = "ema_config",
 
     .sizes = sizes,
-    .fields = fields,
+    .fields = ema_fields,
     .list = list,
     .draw = draw,
     .functions = {&ema_functions_table_f32, &ema_functions_table_f64}};

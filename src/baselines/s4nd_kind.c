@@ -1,6 +1,7 @@
 /* s4nd_kind - configuration and parameters of S4ND. Axis 0 is rows, 1 columns; side 0 looks
  * forward, 1 backward. A is -exp(A_re) + i*A_im, dt is exp(log_dt), B is 1. */
 #include "baselines/baseline.h"
+#include "baselines/baseline_fields.h"
 #include "core/status.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@ enum { MAX_CHANNELS = 1 << 20, MAX_STATE = 1 << 12, MAX_SYSTEMS = 1 << 16 };
 
 #define PLACE(name) offsetof(ssm2d_s4nd_config, name)
 
-static const ssm2d_field fields[] = {
+const ssm2d_field s4nd_fields[] = {
     {"channels", "channels of the input, each filtered by itself", SSM2D_KIND_INT,
      PLACE(base.channels), 1, MAX_CHANNELS, NULL, NULL, NULL},
     {"d_state", "dimension of the state of a system, in conjugate pairs: an even number",
@@ -63,7 +64,7 @@ const baseline_kind baseline_s4nd = {.name = "s4nd",
                                      .config_name = "s4nd_config",
 
                                      .sizes = sizes,
-                                     .fields = fields,
+                                     .fields = s4nd_fields,
                                      .check = check,
                                      .list = list,
                                      .has_identity = 1,
