@@ -213,7 +213,7 @@ static void test_bad_config(void **state)
          "has the array pos_embed, which the model does not have"},
         {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"",
          "\"mixer.kind\" is \"s4nd\": use none or ssm2d"},
-        {"\"model\": \"vit\"", "\"model\": \"swin\"", "there is no model \"swin\": use"},
+        {"\"model\": \"vit\"", "\"model\": \"resnet\"", "there is no model \"resnet\": use"},
         {"\"model\": \"vit\"", "\"model\": \"vit\" \"x\"", "config.json: line 2"},
         {"\"n_ssm\": 8", "\"n_ssm\": 4",
          "blocks.0.mixer.A has the shape (4, 16, 8), the model needs (4, 8, 8)"},
@@ -318,6 +318,8 @@ static void test_models(void **state)
                                         "5532136    5.532 M",
                                         "21681064   21.681 M",
                                         "85829416   85.829 M",
+                                        "7149794    7.150 M",
+                                        "27550114   27.550 M",
                                         "310186          -",
                                         "vit-mini",
                                         "polar"};
@@ -337,7 +339,7 @@ static void test_models_json(void **state)
     TOOL("models", "--json");
     assert_done();
     if (json_parse("models", tool.out, strlen(tool.out), &list, &error)) fail_msg("%s", error.line);
-    assert_int_equal(cJSON_GetArraySize(list), 15);
+    assert_int_equal(cJSON_GetArraySize(list), 23);
     const cJSON *entry;
     cJSON_ArrayForEach(entry, list)
     {
