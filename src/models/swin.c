@@ -282,18 +282,35 @@ static const swin_config swin_tiny = {.patch = 4,
                                       .norm_eps = 1e-5,
                                       .patch_norm = 1};
 
-static const paper_count small_paper[] = {{"none", "", 7.15}, {"ssm2d", "", 7.25}, {0}};
-static const paper_count tiny_paper[] = {
-    {"none", "", 27.550}, {"ssm2d", "", 27.556}, {"ssm2d", "values=polar", 27.558}, {0}};
+static const char small_note[] =
+    "the paper's text has no C per direction and channel, and n_ssm 8 and d_state 16; by its count "
+    "of the real layer there is a C for each, with d_state 4";
+static const char complex_note[] =
+    "the paper's count is 0.01 M more than that of the real layer, where a complex one has twice "
+    "the parameters";
+static const char tiny_note[] =
+    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
+    "count K*N is 16";
+
+static const paper_row small_paper[] = {{"none", "", 1, "7.15", NULL, 0},
+                                        {"ssm2d", "", 1, "7.25", small_note, 0},
+                                        {"ssm2d", "values=polar", 1, "7.26", complex_note, 1},
+                                        {0}};
+static const paper_row tiny_paper[] = {{"none", "", 2, "27.550", NULL, 0},
+                                       {"ssm2d", "", 2, "27.556", tiny_note, 0},
+                                       {"ssm2d", "values=polar", 2, "27.558", tiny_note, 0},
+                                       {0}};
 
 /* clang-format off */
 static const model models[] = {
-    {"swin-mini", "a small Swin for small images", &family_swin, 32, 3, 10, &swin_mini,
-     small_mixers, 0, NULL, 0},
-    {"swin", "the paper's Swin for small images", &family_swin, 64, 3, 200, &swin_small,
-     small_mixers, 200, small_paper, 0},
-    {"swin-t", "Swin tiny", &family_swin, 224, 3, 1000, &swin_tiny,
-     tiny_mixers, 40, tiny_paper, 0},
+    {.name = "swin-mini", .help = "a small Swin for small images", .family = &family_swin,
+     .image = 32, .channels = 3, .classes = 10, .own = &swin_mini, .mixers = small_mixers},
+    {.name = "swin", .help = "the paper's Swin for small images", .family = &family_swin,
+     .image = 32, .channels = 3, .classes = 100, .own = &swin_small, .mixers = small_mixers,
+     .paper_image = 64, .paper_classes = 200, .paper = small_paper},
+    {.name = "swin-t", .help = "Swin tiny", .family = &family_swin,
+     .image = 224, .channels = 3, .classes = 1000, .own = &swin_tiny, .mixers = tiny_mixers,
+     .paper_classes = 40, .paper = tiny_paper},
     {0}};
 /* clang-format on */
 
