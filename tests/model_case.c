@@ -18,7 +18,11 @@ const char *const model_cases[MODEL_CASES] = {"01_vit",
                                               "07_vit_ssm2d_block",
                                               "08_vit_ssm2d_ffn",
                                               "09_vit_s4nd",
-                                              "10_vit_ema"};
+                                              "10_vit_ema",
+                                              "11_swin",
+                                              "12_swin_nopos",
+                                              "13_swin_ssm2d",
+                                              "18_swin_rect"};
 
 static double *read_npy(ssm2d_context *context, const model_case *c, const char *name,
                         size_t *first)
