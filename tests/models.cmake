@@ -2,6 +2,10 @@
 # commands run and models.
 layer_test(test_models "models;threads" model_case.c)
 target_link_libraries(test_models PRIVATE ssm2d_nn_double)
+add_executable(test_mixers test_mixers.c $<TARGET_OBJECTS:layer_oracle>)
+target_link_libraries(test_mixers PRIVATE test_frame ssm2d_nn ssm2d_objects)
+add_test(NAME mixers COMMAND test_mixers)
+set_tests_properties(mixers PROPERTIES LABELS models TIMEOUT 900)
 layer_test(test_swin "models;threads" model_case.c swin_oracle.c)
 target_link_libraries(test_swin PRIVATE ssm2d_nn_double)
 foreach(name model_config weights extending receptive_field)
