@@ -16,7 +16,10 @@ const char *const model_cases[MODEL_CASES] = {"01_vit",
                                               "05_vit_ssm2d_attn",
                                               "06_vit_ssm2d_polar",
                                               "07_vit_ssm2d_block",
-                                              "08_vit_ssm2d_ffn"};
+                                              "08_vit_ssm2d_ffn",
+                                              "14_mega",
+                                              "16_mega_ssm2d",
+                                              "17_mega_softmax"};
 
 static double *read_npy(ssm2d_context *context, const model_case *c, const char *name,
                         size_t *first)

@@ -41,8 +41,11 @@ typedef enum param_init {
 /* What to do at another image size. */
 typedef enum param_resize {
     PARAM_KEEP,
-    PARAM_GRID,    /* rows of numbers, one for each token of `grid`: interpolated */
-    PARAM_RELATIVE /* a table of (2*rows - 1) x (2*cols - 1) offsets in `grid`: interpolated */
+    PARAM_GRID,     /* rows of numbers, one for each token of `grid`: interpolated */
+    PARAM_RELATIVE, /* a table of (2*rows - 1) x (2*cols - 1) offsets in `grid`: interpolated */
+    /* One axis of 2P - 1 numbers, P at least the tokens of `grid`: entry P-1 + o is that of two
+     * tokens o apart in raster order. Interpolated along rows and columns. */
+    PARAM_OFFSETS
 } param_resize;
 
 typedef struct param_spec {

@@ -259,5 +259,11 @@ static const model models[] = {
     {0}};
 /* clang-format on */
 
-const model_family family_vit = {"vit", sizeof(vit_config), fields, models, fits, fill, check,
-                                 build};
+const model_family family_vit = {.name = "vit",
+                                 .own_size = sizeof(vit_config),
+                                 .fields = fields,
+                                 .models = models,
+                                 .fits = fits,
+                                 .fill = fill,
+                                 .check = check,
+                                 .build = build};

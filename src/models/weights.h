@@ -75,4 +75,12 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
 void grid_resize(const float *from, const int old_grid[2], float *to, const int grid[2], int prefix,
                  size_t dim);
 
+/* A table of offsets in raster order (PARAM_OFFSETS), for another grid. Two tokens that are o =
+ * i*cols + j apart, j being as close to 0 as can be, are i rows and j columns apart; at another
+ * size they are that part of the image apart, between whose entries is interpolated linearly.
+ * Entries past the end of the table are like the last one. The same grid gives the same entries.
+ * from: [2*old_positions - 1], to: [2*positions - 1] */
+void offsets_resize(const float *from, int old_positions, const int old_grid[2], float *to,
+                    int positions, const int grid[2]);
+
 #endif

@@ -1,0 +1,294 @@
+/* mega - Mega (moving average equipped gated attention) on the patches of images. Names are those
+ * of the authors' code. D = dim, T = patches, P = max_positions.
+ *
+ *     x = patches W^T + b + pos                                             [B][T][D]
+ *     each block:  n = norm(x);  V = SiLU(v_proj(n));  [u|z|r|h] = mx_proj(mixer(n))
+ *                  Z = SiLU(z);  q = Z*gamma[0] + beta[0];  k = Z*gamma[1] + beta[1]
+ *                  a = attention(q, k, V) with the bias rel_pos_bias[P-1 + key - query]
+ *                  x += sigmoid(u) * (SiLU(h + h_proj(a * SiLU(r))) - x)
+ *                  x += fc2(SiLU(fc1(norm(x))))
+ *     logits = head(mean over tokens of SiLU(out_proj(norm(x))))            [B][classes] */
+#include "models/mega.h"
+
+#include "core/arith.h"
+#include "core/context.h"
+#include "core/status.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(sizeof(mega_config) <= MODEL_OWN, "MODEL_OWN is too small");
+
+/* ---- configuration --------------------------------------------------------------------------- */
+
+static const char *const attention_names[] = {
+    [MEGA_LAPLACE] = "laplace", [MEGA_SOFTMAX] = "softmax", NULL};
+
+#define PLACE(name) offsetof(mega_config, name)
+#define INT(name, low, high, help)                                                                 \
+    {                                                                                              \
+#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL                      \
+    }
+
+static const ssm2d_field fields[] = {
+    INT(patch, 1, 1024, "side of a patch in pixels"),
+    INT(dim, 1, 16384, "embedding dimension"),
+    INT(depth, 1, 1024, "number of blocks"),
+    INT(heads, 1, 1, "attention heads: Mega has 1"),
+    INT(z, 1, 16384, "width of queries and keys"),
+    INT(v, 1, 16384, "width of values"),
+    INT(ffn, 1, 65536, "hidden width of the feed-forward part"),
+    {"attention", "attention function: laplace or softmax", SSM2D_KIND_CHOICE, PLACE(attention), 0,
+     1, NULL, attention_names, NULL},
+    INT(max_positions, 0, 1 << 24,
+        "number of tokens that the relative position bias is for; 0: as many as there are"),
+    {"norm_eps", "eps of every norm but the mixer's", SSM2D_KIND_REAL, PLACE(norm_eps), 1e-12, 1,
+     NULL, NULL, NULL},
+    {"pos_embed", "a learned position embedding", SSM2D_KIND_FLAG, PLACE(pos_embed), 0, 1, NULL,
+     NULL, NULL},
+    {0}};
+
+static const mega_config *own_of(const model_config *c) { return (const void *)c->own; }
+
+static token_grid grid_of(const model_config *c)
+{
+    const int patch = own_of(c)->patch;
+    return (token_grid){0, c->image[0] / patch, c->image[1] / patch};
+}
+
+static long long tokens_of(const model_config *c)
+{
+    const token_grid g = grid_of(c);
+    return (long long)g.rows * g.cols;
+}
+
+static int fits(const model_config *c, int rows, int cols)
+{
+    const int patch = own_of(c)->patch ? own_of(c)->patch : 4;
+    return rows % patch == 0 && cols % patch == 0;
+}
+
+/* The paper's Mega has 8 x 8 patches at 32 and at 64 pixels. */
+static void fill(model_config *c)
+{
+    mega_config *m = mega_of(c);
+    if (!m->patch) m->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 8 : 4;
+}
+
+/* More tokens than the bias was for: it has to grow. */
+static void adapt(model_config *c)
+{
+    mega_config *m = mega_of(c);
+    const long long tokens = m->patch ? tokens_of(c) : 0;
+    if (m->max_positions && m->max_positions < tokens && tokens <= 1 << 24)
+        m->max_positions = (int)tokens;
+}
+
+static ssm2d_status check(const model_config *c, ssm2d_error *error)
+{
+    const mega_config *m = own_of(c);
+    if (c->image[0] % m->patch || c->image[1] % m->patch)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"patch\" is %d: images of %d x %d cannot be cut into such patches", m->patch,
+                    c->image[0], c->image[1]);
+    if (tokens_of(c) > 1 << 24)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"patch\" is %d: an image of %d x %d has too many such patches", m->patch,
+                    c->image[0], c->image[1]);
+    if (m->max_positions && m->max_positions < tokens_of(c))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"max_positions\" is %d: there are %lld tokens; use 0, or at least as many",
+                    m->max_positions, tokens_of(c));
+    return mixer_config_check(&c->mixer, c->mixer.place == PLACE_FFN ? m->ffn : m->dim, error);
+}
+
+/* ---- graph ----------------------------------------------------------------------------------- */
+
+typedef struct builder {
+    graph *g;
+    const model_config *c;
+    const mega_config *m;
+    param_part part;
+    char block[24]; /* "blocks.3", or nothing outside of blocks */
+} builder;
+
+/* A parameter of the block: "blocks.3" "." "nffn.fc1" ".weight" */
+static tensor *param(builder *b, param_spec spec, const char *part, const char *end)
+{
+    spec.part = b->part;
+    return graph_param(b->g, &spec, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
+}
+
+static tensor *bias(builder *b, size_t count, const char *part)
+{
+    const param_spec spec = {
+        .rank = 1, .shape = {count}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
+    return param(b, spec, part, ".bias");
+}
+
+static param_spec matrix(size_t out, size_t in)
+{
+    return (param_spec){.rank = 2, .shape = {out, in}, .init = PARAM_NORMAL, .scale = 0.02};
+}
+
+static tensor *dense(builder *b, tensor *x, int in, int out, const char *part)
+{
+    tensor *w = param(b, matrix((size_t)out, (size_t)in), part, ".weight");
+    return linear(b->g, x, w, bias(b, (size_t)out, part));
+}
+
+static tensor *norm(builder *b, tensor *x, const char *part)
+{
+    const size_t dim = (size_t)b->m->dim;
+    const param_spec spec = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
+    tensor *gamma = param(b, spec, part, ".weight");
+    return layer_norm(b->g, x, gamma, bias(b, dim, part), b->m->norm_eps);
+}
+
+/* A matrix in the graph, a convolution in files. */
+static tensor *embed_patches(builder *b, tensor *images)
+{
+    const size_t channels = (size_t)b->c->channels, patch = (size_t)b->m->patch;
+    const size_t dim = (size_t)b->m->dim;
+    param_spec spec = matrix(dim, channels * patch * patch);
+    spec.file_rank = 4;
+    memcpy(spec.file_shape, (const size_t[]){dim, channels, patch, patch}, 4 * sizeof(size_t));
+    tensor *x = patches(b->g, images, b->m->patch);
+    tensor *w = param(b, spec, "patch_embed.proj", ".weight");
+    return linear(b->g, x, w, bias(b, dim, "patch_embed.proj"));
+}
+
+static tensor *positions(builder *b)
+{
+    const token_grid grid = grid_of(b->c);
+    const param_spec spec = {.rank = 3,
+                             .shape = {1, (size_t)tokens_of(b->c), (size_t)b->m->dim},
+                             .init = PARAM_TRUNC_NORMAL,
+                             .scale = 1 / sqrt(b->m->dim),
+                             .resize = PARAM_GRID,
+                             .grid = grid};
+    return param(b, spec, "pos_embed", "");
+}
+
+static tensor *mix_at(builder *b, tensor *x, mixer_place place)
+{
+    return (mixer_place)b->c->mixer.place == place ? mix(b->g, x, &b->c->mixer, b->block) : x;
+}
+
+/* The bias of query i and key j is entry P-1 + j-i of the table. */
+static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
+{
+    const int tokens = (int)tokens_of(b->c), P = max_int(b->m->max_positions, tokens);
+    const int laplace = b->m->attention == MEGA_LAPLACE;
+    const param_spec spec = {.rank = 1,
+                             .shape = {2 * (size_t)P - 1},
+                             .group = PARAM_NO_DECAY,
+                             .init = PARAM_NORMAL,
+                             .scale = 0.02,
+                             .resize = PARAM_OFFSETS,
+                             .grid = grid_of(b->c)};
+    int *position = mem_alloc(b->g->context, (size_t)tokens * sizeof *position);
+    if (!position) return graph_no_memory(b->g);
+    for (int i = 0; i < tokens; i++) position[i] = -i;
+    const attention_options o = {.heads = 1,
+                                 .scale = laplace ? 1.0 / tokens : 0,
+                                 .scores = laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX,
+                                 .bias = param(b, spec, "mega_layer.rel_pos_bias", ".rel_pos_bias"),
+                                 .position = position,
+                                 .center = P - 1};
+    tensor *y = attention_of(b->g, q, k, v, &o);
+    mem_free(b->g->context, position);
+    return y;
+}
+
+static tensor *gated_attention(builder *b, tensor *x)
+{
+    graph *g = b->g;
+    const int dim = b->m->dim, z = b->m->z, v = b->m->v;
+    const param_spec gamma_spec = {
+        .rank = 2, .shape = {2, (size_t)z}, .init = PARAM_NORMAL, .scale = 0.02};
+    const param_spec beta_spec = {
+        .rank = 2, .shape = {2, (size_t)z}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
+    tensor *gamma = param(b, gamma_spec, "mega_layer.gamma", "");
+    tensor *beta = param(b, beta_spec, "mega_layer.beta", "");
+    tensor *n = norm(b, x, "mega_layer.norm.norm");
+    tensor *value = silu(g, dense(b, n, dim, v, "mega_layer.v_proj"));
+    tensor *all = dense(b, mix_at(b, n, PLACE_ATTN), dim, 2 * dim + z + v, "mega_layer.mx_proj");
+    if (g->status) return NULL;
+    tensor *u = columns(g, all, 0, (size_t)dim), *shared = columns(g, all, (size_t)dim, (size_t)z),
+           *r = columns(g, all, (size_t)(dim + z), (size_t)v),
+           *h = columns(g, all, (size_t)(dim + z + v), (size_t)dim);
+    shared = silu(g, shared);
+    tensor *q = scale_shift(g, shared, gamma, beta, 0), *k = scale_shift(g, shared, gamma, beta, 1);
+    tensor *y = gate(g, attend(b, q, k, value), silu(g, r));
+    y = silu(g, add(g, h, dense(b, y, v, dim, "mega_layer.h_proj")));
+    return add(g, x, gate(g, sigmoid(g, u), add(g, y, scale(g, x, -1))));
+}
+
+static tensor *block(builder *b, tensor *x)
+{
+    const int dim = b->m->dim, ffn = b->m->ffn;
+    x = gated_attention(b, mix_at(b, x, PLACE_BLOCK));
+    tensor *y = dense(b, norm(b, x, "nffn.norm.norm"), dim, ffn, "nffn.fc1");
+    y = silu(b->g, mix_at(b, y, PLACE_FFN));
+    return add(b->g, x, dense(b, y, ffn, dim, "nffn.fc2"));
+}
+
+static tensor *build(graph *g, const model_config *c, tensor *images)
+{
+    builder b = {.g = g, .c = c, .m = own_of(c), .part = PARAM_BODY};
+    tensor *pos = b.m->pos_embed ? positions(&b) : NULL;
+    tensor *x = embed_patches(&b, images);
+    if (pos) x = embed(g, x, NULL, pos);
+    for (int i = 0; i < b.m->depth; i++) {
+        snprintf(b.block, sizeof b.block, "blocks.%d", i);
+        x = block(&b, x);
+    }
+    b.block[0] = 0;
+    x = norm(&b, x, "final_norm.norm");
+    x = mean_tokens(g, silu(g, dense(&b, x, b.m->dim, b.m->dim, "out_proj.fc")));
+    b.part = PARAM_HEAD;
+    return dense(&b, x, b.m->dim, c->classes, "head");
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+extern const model_family family_mega;
+
+/* 4 directions with 8 systems each, as the paper counts. The directions of a channel have systems
+ * of their own, which learns better (docs/RESULTS.md). */
+static const mixer_preset mixers[] = {{"ssm2d", "directions=4 n_ssm=8 d_state=16 assign=distinct"},
+                                      {0}};
+
+#define MEGA(patches, dims, depths, z_width, v_width, ffn_width)                                   \
+    &(const mega_config)                                                                           \
+    {                                                                                              \
+        .patch = patches, .dim = dims, .depth = depths, .heads = 1, .z = z_width, .v = v_width,    \
+        .ffn = ffn_width, .attention = MEGA_LAPLACE, .norm_eps = 1e-5, .pos_embed = 1              \
+    }
+
+static const paper_count paper[] = {
+    {"none", "", 2.75}, {"ssm2d", "", 2.80}, {"ssm2d", "values=polar", 2.84}, {0}};
+
+/* clang-format off */
+static const model models[] = {
+    {"mega-mini", "a small Mega for small images", &family_mega, 32, 3, 10,
+     MEGA(4, 96, 4, 64, 96, 96), mixers, 0, NULL, 0},
+    {"mega", "the paper's Mega for small images", &family_mega, 32, 3, 100,
+     MEGA(0, 192, 9, 192, 192, 192), mixers, 100, paper, 0},
+    {"mega-t", "Mega for images of 224 pixels", &family_mega, 224, 3, 1000,
+     MEGA(16, 192, 12, 64, 384, 384), mixers, 0, NULL, 0},
+    {0}};
+/* clang-format on */
+
+const model_family family_mega = {.name = "mega",
+                                  .own_size = sizeof(mega_config),
+                                  .fields = fields,
+                                  .models = models,
+                                  .fits = fits,
+                                  .fill = fill,
+                                  .check = check,
+                                  .build = build,
+                                  .adapt = adapt};
