@@ -13,11 +13,10 @@
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
+#include "models/blocks.h"
 #include "ops/ops.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 _Static_assert(sizeof(mega_config) <= MODEL_OWN, "MODEL_OWN is too small");
 
@@ -89,10 +88,8 @@ static void adapt(model_config *c)
 static ssm2d_status check(const model_config *c, ssm2d_error *error)
 {
     const mega_config *m = own_of(c);
-    if (c->image[0] % m->patch || c->image[1] % m->patch)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"patch\" is %d: images of %d x %d cannot be cut into such patches", m->patch,
-                    c->image[0], c->image[1]);
+    ssm2d_status status = check_patch(c, m->patch, error);
+    if (status) return status;
     if (tokens_of(c) > 1 << 24)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "\"patch\" is %d: an image of %d x %d has too many such patches", m->patch,
@@ -104,100 +101,33 @@ static ssm2d_status check(const model_config *c, ssm2d_error *error)
     return mixer_config_check(&c->mixer, c->mixer.place == PLACE_FFN ? m->ffn : m->dim, error);
 }
 
+/* Of initial weights. */
+static const double deviation = 0.02;
+
 /* ---- graph ----------------------------------------------------------------------------------- */
-
-typedef struct builder {
-    graph *g;
-    const model_config *c;
-    const mega_config *m;
-    param_part part;
-    char block[24]; /* "blocks.3", or nothing outside of blocks */
-} builder;
-
-/* A parameter of the block: "blocks.3" "." "nffn.fc1" ".weight" */
-static tensor *param(builder *b, param_spec spec, const char *part, const char *end)
-{
-    spec.part = b->part;
-    return graph_param(b->g, &spec, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
-}
-
-static tensor *bias(builder *b, size_t count, const char *part)
-{
-    const param_spec spec = {
-        .rank = 1, .shape = {count}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
-    return param(b, spec, part, ".bias");
-}
-
-static param_spec matrix(size_t out, size_t in)
-{
-    return (param_spec){.rank = 2, .shape = {out, in}, .init = PARAM_NORMAL, .scale = 0.02};
-}
-
-static tensor *dense(builder *b, tensor *x, int in, int out, const char *part)
-{
-    tensor *w = param(b, matrix((size_t)out, (size_t)in), part, ".weight");
-    return linear(b->g, x, w, bias(b, (size_t)out, part));
-}
-
-static tensor *norm(builder *b, tensor *x, const char *part)
-{
-    const size_t dim = (size_t)b->m->dim;
-    const param_spec spec = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
-    tensor *gamma = param(b, spec, part, ".weight");
-    return layer_norm(b->g, x, gamma, bias(b, dim, part), b->m->norm_eps);
-}
-
-/* A matrix in the graph, a convolution in files. */
-static tensor *embed_patches(builder *b, tensor *images)
-{
-    const size_t channels = (size_t)b->c->channels, patch = (size_t)b->m->patch;
-    const size_t dim = (size_t)b->m->dim;
-    param_spec spec = matrix(dim, channels * patch * patch);
-    spec.file_rank = 4;
-    memcpy(spec.file_shape, (const size_t[]){dim, channels, patch, patch}, 4 * sizeof(size_t));
-    tensor *x = patches(b->g, images, b->m->patch);
-    tensor *w = param(b, spec, "patch_embed.proj", ".weight");
-    return linear(b->g, x, w, bias(b, dim, "patch_embed.proj"));
-}
-
-static tensor *positions(builder *b)
-{
-    const token_grid grid = grid_of(b->c);
-    const param_spec spec = {.rank = 3,
-                             .shape = {1, (size_t)tokens_of(b->c), (size_t)b->m->dim},
-                             .init = PARAM_TRUNC_NORMAL,
-                             .scale = 1 / sqrt(b->m->dim),
-                             .resize = PARAM_GRID,
-                             .grid = grid};
-    return param(b, spec, "pos_embed", "");
-}
-
-static tensor *mix_at(builder *b, tensor *x, mixer_place place)
-{
-    return (mixer_place)b->c->mixer.place == place ? mix(b->g, x, &b->c->mixer, b->block) : x;
-}
 
 /* The bias of query i and key j is entry P-1 + j-i of the table. */
 static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
 {
-    const int tokens = (int)tokens_of(b->c), P = max_int(b->m->max_positions, tokens);
-    const int laplace = b->m->attention == MEGA_LAPLACE;
+    const int tokens = (int)tokens_of(b->c), P = max_int(own_of(b->c)->max_positions, tokens);
+    const int laplace = own_of(b->c)->attention == MEGA_LAPLACE;
     const param_spec spec = {.rank = 1,
                              .shape = {2 * (size_t)P - 1},
                              .group = PARAM_NO_DECAY,
                              .init = PARAM_NORMAL,
-                             .scale = 0.02,
+                             .scale = deviation,
                              .resize = PARAM_OFFSETS,
                              .grid = grid_of(b->c)};
     int *position = mem_alloc(b->g->context, (size_t)tokens * sizeof *position);
     if (!position) return graph_no_memory(b->g);
     for (int i = 0; i < tokens; i++) position[i] = -i;
-    const attention_options o = {.heads = 1,
-                                 .scale = laplace ? 1.0 / tokens : 0,
-                                 .scores = laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX,
-                                 .bias = param(b, spec, "mega_layer.rel_pos_bias", ".rel_pos_bias"),
-                                 .position = position,
-                                 .center = P - 1};
+    const attention_options o = {
+        .heads = 1,
+        .scale = laplace ? 1.0 / tokens : 0,
+        .scores = laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX,
+        .bias = block_param(b, spec, "mega_layer.rel_pos_bias", ".rel_pos_bias"),
+        .position = position,
+        .center = P - 1};
     tensor *y = attention_of(b->g, q, k, v, &o);
     mem_free(b->g->context, position);
     return y;
@@ -206,16 +136,17 @@ static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
 static tensor *gated_attention(builder *b, tensor *x)
 {
     graph *g = b->g;
-    const int dim = b->m->dim, z = b->m->z, v = b->m->v;
+    const mega_config *m = own_of(b->c);
+    const int dim = m->dim, z = m->z, v = m->v;
     const param_spec gamma_spec = {
-        .rank = 2, .shape = {2, (size_t)z}, .init = PARAM_NORMAL, .scale = 0.02};
+        .rank = 2, .shape = {2, (size_t)z}, .init = PARAM_NORMAL, .scale = deviation};
     const param_spec beta_spec = {
         .rank = 2, .shape = {2, (size_t)z}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
-    tensor *gamma = param(b, gamma_spec, "mega_layer.gamma", "");
-    tensor *beta = param(b, beta_spec, "mega_layer.beta", "");
+    tensor *gamma = block_param(b, gamma_spec, "mega_layer.gamma", "");
+    tensor *beta = block_param(b, beta_spec, "mega_layer.beta", "");
     tensor *n = norm(b, x, "mega_layer.norm.norm");
-    tensor *value = silu(g, dense(b, n, dim, v, "mega_layer.v_proj"));
-    tensor *all = dense(b, mix_at(b, n, PLACE_ATTN), dim, 2 * dim + z + v, "mega_layer.mx_proj");
+    tensor *value = silu(g, dense(b, n, v, 1, "mega_layer.v_proj"));
+    tensor *all = dense(b, mix_at(b, n, PLACE_ATTN), 2 * dim + z + v, 1, "mega_layer.mx_proj");
     if (g->status) return NULL;
     tensor *u = columns(g, all, 0, (size_t)dim), *shared = columns(g, all, (size_t)dim, (size_t)z),
            *r = columns(g, all, (size_t)(dim + z), (size_t)v),
@@ -223,34 +154,40 @@ static tensor *gated_attention(builder *b, tensor *x)
     shared = silu(g, shared);
     tensor *q = scale_shift(g, shared, gamma, beta, 0), *k = scale_shift(g, shared, gamma, beta, 1);
     tensor *y = gate(g, attend(b, q, k, value), silu(g, r));
-    y = silu(g, add(g, h, dense(b, y, v, dim, "mega_layer.h_proj")));
+    y = silu(g, add(g, h, dense(b, y, dim, 1, "mega_layer.h_proj")));
     return add(g, x, gate(g, sigmoid(g, u), add(g, y, scale(g, x, -1))));
 }
 
 static tensor *block(builder *b, tensor *x)
 {
-    const int dim = b->m->dim, ffn = b->m->ffn;
+    const mega_config *m = own_of(b->c);
     x = gated_attention(b, mix_at(b, x, PLACE_BLOCK));
-    tensor *y = dense(b, norm(b, x, "nffn.norm.norm"), dim, ffn, "nffn.fc1");
+    tensor *y = dense(b, norm(b, x, "nffn.norm.norm"), m->ffn, 1, "nffn.fc1");
     y = silu(b->g, mix_at(b, y, PLACE_FFN));
-    return add(b->g, x, dense(b, y, ffn, dim, "nffn.fc2"));
+    return add(b->g, x, dense(b, y, m->dim, 1, "nffn.fc2"));
 }
 
 static tensor *build(graph *g, const model_config *c, tensor *images)
 {
-    builder b = {.g = g, .c = c, .m = own_of(c), .part = PARAM_BODY};
-    tensor *pos = b.m->pos_embed ? positions(&b) : NULL;
-    tensor *x = embed_patches(&b, images);
+    const mega_config *m = own_of(c);
+    const initial_values positional = {PARAM_TRUNC_NORMAL, 1 / sqrt(m->dim)};
+    builder b = {.g = g,
+                 .c = c,
+                 .weights = {PARAM_NORMAL, deviation},
+                 .norm_eps = m->norm_eps,
+                 .part = PARAM_BODY};
+    tensor *pos = m->pos_embed ? positions(&b, grid_of(c), m->dim, positional, "pos_embed") : NULL;
+    tensor *x = embed_patches(&b, images, m->patch, m->dim);
     if (pos) x = embed(g, x, NULL, pos);
-    for (int i = 0; i < b.m->depth; i++) {
-        snprintf(b.block, sizeof b.block, "blocks.%d", i);
+    for (int i = 0; i < m->depth; i++) {
+        builder_enter(&b, "blocks.%d", i);
         x = block(&b, x);
     }
-    b.block[0] = 0;
-    x = norm(&b, x, "final_norm.norm");
-    x = mean_tokens(g, silu(g, dense(&b, x, b.m->dim, b.m->dim, "out_proj.fc")));
+    builder_enter(&b, "%s", "");
+    x = dense(&b, norm(&b, x, "final_norm.norm"), m->dim, 1, "out_proj.fc");
+    x = mean_tokens(g, silu(g, x));
     b.part = PARAM_HEAD;
-    return dense(&b, x, b.m->dim, c->classes, "head");
+    return dense(&b, x, c->classes, 1, "head");
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */

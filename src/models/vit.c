@@ -10,10 +10,10 @@
 #include "models/vit.h"
 
 #include "core/status.h"
+#include "models/blocks.h"
 #include "ops/ops.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 
 _Static_assert(sizeof(vit_config) <= MODEL_OWN, "MODEL_OWN is too small");
 
@@ -73,10 +73,8 @@ static void fill(model_config *c)
 static ssm2d_status check(const model_config *c, ssm2d_error *error)
 {
     const vit_config *v = own_of(c);
-    if (c->image[0] % v->patch || c->image[1] % v->patch)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"patch\" is %d: images of %d x %d cannot be cut into such patches", v->patch,
-                    c->image[0], c->image[1]);
+    const ssm2d_status status = check_patch(c, v->patch, error);
+    if (status) return status;
     if (v->dim % v->heads)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "\"heads\" is %d: it must divide \"dim\", which is %d", v->heads, v->dim);
@@ -89,124 +87,59 @@ static ssm2d_status check(const model_config *c, ssm2d_error *error)
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
-typedef struct builder {
-    graph *g;
-    const model_config *c;
-    const vit_config *v;
-    param_part part;
-    char block[24]; /* "blocks.3", or nothing outside of blocks */
-} builder;
-
-/* A parameter of the block: "blocks.3" "." "attn.qkv" ".weight" */
-static tensor *param(builder *b, param_spec spec, const char *part, const char *end)
-{
-    spec.part = b->part;
-    return graph_param(b->g, &spec, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
-}
-
-static tensor *bias(builder *b, size_t count, const char *part)
-{
-    const param_spec spec = {
-        .rank = 1, .shape = {count}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
-    return param(b, spec, part, ".bias");
-}
-
-/* Initial values of a matrix; of tokens, xavier is N(0, 1). */
-static param_spec with_init(const builder *b, param_spec spec, int is_token)
-{
-    spec.init = b->v->init == VIT_TRUNC_NORMAL ? PARAM_TRUNC_NORMAL
-                : is_token                     ? PARAM_NORMAL
-                                               : PARAM_XAVIER_NORMAL;
-    spec.scale = b->v->init == VIT_TRUNC_NORMAL ? 0.02 : 1;
-    return spec;
-}
-
-static tensor *dense(builder *b, tensor *x, int in, int out, int has_bias, const char *part)
-{
-    const param_spec spec = {.rank = 2, .shape = {(size_t)out, (size_t)in}};
-    tensor *w = param(b, with_init(b, spec, 0), part, ".weight");
-    return linear(b->g, x, w, has_bias ? bias(b, (size_t)out, part) : NULL);
-}
-
-static tensor *norm(builder *b, tensor *x, const char *part)
-{
-    const size_t dim = (size_t)b->v->dim;
-    const param_spec spec = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
-    tensor *gamma = param(b, spec, part, ".weight");
-    return layer_norm(b->g, x, gamma, bias(b, dim, part), b->v->norm_eps);
-}
-
-/* A matrix in the graph, a convolution in files. */
-static tensor *embed_patches(builder *b, tensor *images)
-{
-    const size_t channels = (size_t)b->c->channels, patch = (size_t)b->v->patch;
-    const size_t dim = (size_t)b->v->dim;
-    const param_spec spec = {.rank = 2,
-                             .shape = {dim, channels * patch * patch},
-                             .file_rank = 4,
-                             .file_shape = {dim, channels, patch, patch}};
-    tensor *x = patches(b->g, images, b->v->patch);
-    tensor *w = param(b, with_init(b, spec, 0), "patch_embed.proj", ".weight");
-    return linear(b->g, x, w, bias(b, dim, "patch_embed.proj"));
-}
-
-/* What is added to every token, the class token's first. */
-static tensor *positions(builder *b)
-{
-    const token_grid grid = {1, b->c->image[0] / b->v->patch, b->c->image[1] / b->v->patch};
-    const size_t tokens = 1 + (size_t)grid.rows * (size_t)grid.cols;
-    const param_spec spec = {
-        .rank = 3, .shape = {1, tokens, (size_t)b->v->dim}, .resize = PARAM_GRID, .grid = grid};
-    return param(b, with_init(b, spec, 1), "pos_embed", "");
-}
-
-static tensor *mix_at(builder *b, tensor *x, mixer_place place)
-{
-    return (mixer_place)b->c->mixer.place == place ? mix(b->g, x, &b->c->mixer, b->block) : x;
-}
-
 /* The same rate on every branch. */
 static tensor *add_branch(builder *b, tensor *x, tensor *branch)
 {
-    return add(b->g, x, drop_path(b->g, branch, b->v->drop_path));
+    return add(b->g, x, drop_path(b->g, branch, own_of(b->c)->drop_path));
 }
 
 static tensor *block(builder *b, tensor *x, int last)
 {
-    const int dim = b->v->dim, hidden = hidden_of(b->v);
+    const vit_config *v = own_of(b->c);
+    const int dim = v->dim, hidden = hidden_of(v);
     if (b->g->status) return NULL;
     const token_grid grid = x->grid;
     x = mix_at(b, x, PLACE_BLOCK);
     tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
-    y = attention(b->g, dense(b, y, dim, 3 * dim, b->v->qkv_bias, "attn.qkv"), b->v->heads);
+    y = attention(b->g, dense(b, y, 3 * dim, v->qkv_bias, "attn.qkv"), v->heads);
     if (last) {
         x = take_token(b->g, x, CLS);
         y = take_token(b->g, y, CLS);
     }
-    x = add_branch(b, x, dense(b, y, dim, dim, 1, "attn.proj"));
-    y = dense(b, norm(b, x, "norm2"), dim, hidden, 1, "mlp.fc1");
+    x = add_branch(b, x, dense(b, y, dim, 1, "attn.proj"));
+    y = dense(b, norm(b, x, "norm2"), hidden, 1, "mlp.fc1");
     if (!last)
         y = mix_at(b, y, PLACE_FFN);
     else if (b->c->mixer.place == PLACE_FFN) /* CLS passes it by, but the weights have it */
         mixer_params(b->g, &b->c->mixer, hidden, grid, b->block);
-    return add_branch(b, x, dense(b, gelu(b->g, y), hidden, dim, 1, "mlp.fc2"));
+    return add_branch(b, x, dense(b, gelu(b->g, y), dim, 1, "mlp.fc2"));
 }
 
 static tensor *build(graph *g, const model_config *c, tensor *images)
 {
-    builder b = {.g = g, .c = c, .v = own_of(c), .part = PARAM_BODY};
-    const param_spec token = {.rank = 3, .shape = {1, 1, (size_t)b.v->dim}};
-    tensor *cls = param(&b, with_init(&b, token, 1), "cls_token", "");
-    tensor *pos = b.v->pos_embed ? positions(&b) : NULL;
-    tensor *x = embed(g, embed_patches(&b, images), cls, pos);
-    for (int i = 0; i < b.v->depth; i++) {
-        snprintf(b.block, sizeof b.block, "blocks.%d", i);
-        x = block(&b, x, i + 1 == b.v->depth);
+    const vit_config *v = own_of(c);
+    const int trunc = v->init == VIT_TRUNC_NORMAL;
+    const initial_values small = {PARAM_TRUNC_NORMAL, 0.02}, xavier = {PARAM_XAVIER_NORMAL, 1},
+                         tokens = {trunc ? PARAM_TRUNC_NORMAL : PARAM_NORMAL, trunc ? 0.02 : 1};
+    const token_grid grid = {1, c->image[0] / v->patch, c->image[1] / v->patch};
+    const param_spec token = {
+        .rank = 3, .shape = {1, 1, (size_t)v->dim}, .init = tokens.init, .scale = tokens.scale};
+    builder b = {.g = g,
+                 .c = c,
+                 .weights = trunc ? small : xavier,
+                 .norm_eps = v->norm_eps,
+                 .part = PARAM_BODY};
+    tensor *cls = block_param(&b, token, "cls_token", "");
+    tensor *pos = v->pos_embed ? positions(&b, grid, v->dim, tokens, "pos_embed") : NULL;
+    tensor *x = embed(g, embed_patches(&b, images, v->patch, v->dim), cls, pos);
+    for (int i = 0; i < v->depth; i++) {
+        builder_enter(&b, "blocks.%d", i);
+        x = block(&b, x, i + 1 == v->depth);
     }
-    b.block[0] = 0;
+    builder_enter(&b, "%s", "");
     x = norm(&b, x, "norm");
     b.part = PARAM_HEAD;
-    return dense(&b, x, b.v->dim, c->classes, 1, "head");
+    return dense(&b, x, c->classes, 1, "head");
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
