@@ -91,7 +91,7 @@ model_case model_case_read(ssm2d_context *context, const char *name)
     snprintf(path, sizeof path, "%s/expected.json", c.folder);
     if (json_read(context, path, &expected, &error)) fail_msg("%s", error.line);
     c.loss = cJSON_GetObjectItemCaseSensitive(expected, "loss")->valuedouble;
-    assert_int_equal(c.weights->total,
+    assert_int_equal(c.weights->learned,
                      cJSON_GetObjectItemCaseSensitive(expected, "parameters")->valueint);
     cJSON_Delete(expected);
     return c;

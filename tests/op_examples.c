@@ -150,6 +150,29 @@ static tensor *layer_norm_example(maker *m, int v)
                       weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
 }
 
+/* Running moments are state in training, and positive inputs where they are used. */
+static tensor *running(maker *m, const char *name, size_t width)
+{
+    const param_spec spec = {.rank = 1, .shape = {width}, .group = PARAM_STATE};
+    return m->g->random ? graph_param(m->g, &spec, "%s", name) : graph_input(m->g, name, 1, &width);
+}
+
+/* The last ones with the running moments. */
+static tensor *batch_norm_example(maker *m, int v)
+{
+    static const size_t shape[][3] = {{2, 3, 5},  {2, 1, 1},   {3, 5, 16},   {1, 4, 37},
+                                      {4, 33, 8}, {2, 700, 3}, {2, 2100, 3}, {2, 40, 19},
+                                      {2, 3, 5},  {2, 40, 19}};
+    if (v >= 8) m->g->random = 0;
+    tensor *x = v == 7 || v == 9 ? give_columns(m, 3, shape[v]) : give(m, 3, shape[v]);
+    const size_t width = shape[v][2];
+    const batch_norm_arrays a = {.gamma = weight(m, "gamma", SHAPE(width)),
+                                 .beta = weight(m, "beta", SHAPE(width)),
+                                 .mean = running(m, "mean", width),
+                                 .variance = running(m, "variance", width)};
+    return batch_norm(m->g, x, &a, 0.1, 1e-2);
+}
+
 /* What attention_of can be given, beside a packed qkv. */
 typedef struct attention_case {
     size_t batch;
@@ -334,6 +357,7 @@ static const struct {
     {"add", PAIRS, add_example},
     {"attention", PACKED + (int)(sizeof attention_cases / sizeof *attention_cases),
      attention_example},
+    {"batch_norm", 10, batch_norm_example},
     {"bce", 3, bce_example},
     {"contiguous", 3, contiguous_example},
     {"cross_entropy", 3, cross_entropy_example},

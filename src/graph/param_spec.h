@@ -18,7 +18,10 @@ typedef struct token_grid {
 typedef enum param_group {
     PARAM_DECAY,    /* weight decay acts on it */
     PARAM_NO_DECAY, /* biases */
-    PARAM_SYSTEM    /* A, B and C of a mixer's systems: no decay, a learning rate of their own */
+    PARAM_SYSTEM,   /* A, B and C of a mixer's systems: no decay, a learning rate of their own */
+    /* Not learned: has no gradient, and is no parameter to be counted. Forward runs in training
+     * change it (the running moments of BatchNorm); it is saved with the weights. */
+    PARAM_STATE
 } param_group;
 
 /* What it belongs to; a set of parts is a sum. */
@@ -60,6 +63,7 @@ typedef struct param_spec {
     double scale;
     param_resize resize;
     token_grid grid;
+    int nonnegative; /* files with negative numbers are refused */
 } param_spec;
 
 /* An array as it is in files. Arrays tile the flat array of parameters in the order of their

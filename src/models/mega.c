@@ -25,6 +25,9 @@ _Static_assert(sizeof(mega_config) <= MODEL_OWN, "MODEL_OWN is too small");
 static const char *const attention_names[] = {
     [MEGA_LAPLACE] = "laplace", [MEGA_SOFTMAX] = "softmax", NULL};
 
+static const char *const norm_names[] = {
+    [MEGA_LAYER_NORM] = "layer", [MEGA_BATCH_NORM] = "batch", NULL};
+
 #define PLACE(name) offsetof(mega_config, name)
 #define INT(name, low, high, help)                                                                 \
     {                                                                                              \
@@ -43,6 +46,8 @@ static const ssm2d_field fields[] = {
      1, NULL, attention_names, NULL},
     INT(max_positions, 0, 1 << 24,
         "number of tokens that the relative position bias is for; 0: as many as there are"),
+    {"norm", "norms: layer (LayerNorm) or batch (BatchNorm over all tokens of a batch)",
+     SSM2D_KIND_CHOICE, PLACE(norm), 0, 1, NULL, norm_names, NULL},
     {"norm_eps", "eps of every norm but the mixer's", SSM2D_KIND_REAL, PLACE(norm_eps), 1e-12, 1,
      NULL, NULL, NULL},
     {"pos_embed", "a learned position embedding", SSM2D_KIND_FLAG, PLACE(pos_embed), 0, 1, NULL,
@@ -133,6 +138,11 @@ static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
     return y;
 }
 
+static tensor *norm_of(builder *b, tensor *x, const char *part)
+{
+    return own_of(b->c)->norm == MEGA_BATCH_NORM ? norm_by_batch(b, x, part) : norm(b, x, part);
+}
+
 static tensor *gated_attention(builder *b, tensor *x)
 {
     graph *g = b->g;
@@ -144,7 +154,7 @@ static tensor *gated_attention(builder *b, tensor *x)
         .rank = 2, .shape = {2, (size_t)z}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
     tensor *gamma = block_param(b, gamma_spec, "mega_layer.gamma", "");
     tensor *beta = block_param(b, beta_spec, "mega_layer.beta", "");
-    tensor *n = norm(b, x, "mega_layer.norm.norm");
+    tensor *n = norm_of(b, x, "mega_layer.norm.norm");
     tensor *value = silu(g, dense(b, n, v, 1, "mega_layer.v_proj"));
     tensor *all = dense(b, mix_at(b, n, PLACE_ATTN), 2 * dim + z + v, 1, "mega_layer.mx_proj");
     if (g->status) return NULL;
@@ -162,7 +172,7 @@ static tensor *block(builder *b, tensor *x)
 {
     const mega_config *m = own_of(b->c);
     x = gated_attention(b, mix_at(b, x, PLACE_BLOCK));
-    tensor *y = dense(b, norm(b, x, "nffn.norm.norm"), m->ffn, 1, "nffn.fc1");
+    tensor *y = dense(b, norm_of(b, x, "nffn.norm.norm"), m->ffn, 1, "nffn.fc1");
     y = silu(b->g, mix_at(b, y, PLACE_FFN));
     return add(b->g, x, dense(b, y, m->dim, 1, "nffn.fc2"));
 }
@@ -184,7 +194,7 @@ static tensor *build(graph *g, const model_config *c, tensor *images)
         x = block(&b, x);
     }
     builder_enter(&b, "%s", "");
-    x = dense(&b, norm(&b, x, "final_norm.norm"), m->dim, 1, "out_proj.fc");
+    x = dense(&b, norm_of(&b, x, "final_norm.norm"), m->dim, 1, "out_proj.fc");
     x = mean_tokens(g, silu(g, x));
     b.part = PARAM_HEAD;
     return dense(&b, x, c->classes, 1, "head");
@@ -206,6 +216,19 @@ static const mixer_preset mixers[] = {{"ssm2d", "directions=4 n_ssm=8 d_state=16
         .ffn = ffn_width, .attention = MEGA_LAPLACE, .norm_eps = 1e-5, .pos_embed = 1              \
     }
 
+/* The sequence of pixels as in Mega's own experiments: BatchNorm, and no position embedding, since
+ * the EMA and the relative bias know positions. */
+static const mega_config lra = {.patch = 1,
+                                .dim = 160,
+                                .depth = 8,
+                                .heads = 1,
+                                .z = 96,
+                                .v = 320,
+                                .ffn = 320,
+                                .attention = MEGA_LAPLACE,
+                                .norm = MEGA_BATCH_NORM,
+                                .norm_eps = 1e-5};
+
 static const paper_count paper[] = {
     {"none", "", 2.75}, {"ssm2d", "", 2.80}, {"ssm2d", "values=polar", 2.84}, {0}};
 
@@ -217,6 +240,8 @@ static const model models[] = {
      MEGA(0, 192, 9, 192, 192, 192), mixers, 100, paper, 0},
     {"mega-t", "Mega for images of 224 pixels", &family_mega, 224, 3, 1000,
      MEGA(16, 192, 12, 64, 384, 384), mixers, 0, NULL, 0},
+    {"mega-lra", "Mega for the Long Range Arena's images: pixels are tokens", &family_mega, 32, 1,
+     10, &lra, mixers, 0, NULL, 0},
     {0}};
 /* clang-format on */
 

@@ -14,6 +14,7 @@ typedef struct mega_config {
     int z, v, ffn;     /* widths: of q and k, of the values, hidden in the feed-forward part */
     int attention;     /* a mega_attention */
     int max_positions; /* P: the bias has 2P - 1 entries; 0: as many as there are tokens */
+    int norm;          /* a mega_norm */
     double norm_eps;
     int pos_embed;
 } mega_config;

@@ -18,7 +18,8 @@ typedef struct weights {
     int count, blocks;         /* of arrays, of mixers */
     const param_array *arrays; /* in the order of the flat array, without gaps */
     const param_block *block;
-    size_t total; /* numbers in all */
+    size_t total;   /* numbers in all */
+    size_t learned; /* of parameters: without those of the group PARAM_STATE */
 } weights;
 
 /* config must have been finished. The batch a graph is built for does not matter to its
@@ -59,9 +60,12 @@ typedef struct weights_report {
  * options and report may be NULL. On failure the contents of params are undefined. */
 ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options,
                           float *params, weights_report *report, ssm2d_error *error);
-/* Parameters, or gradients. Whole or not at all. */
+/* Whole or not at all. */
 ssm2d_status weights_save(const weights *w, const char *path, const float *params,
                           ssm2d_error *error);
+/* The same for gradients: without arrays of the group PARAM_STATE, which have none. */
+ssm2d_status weights_save_gradients(const weights *w, const char *path, const float *grads,
+                                    ssm2d_error *error);
 /* The same model at another image size: all arrays are copied, those that depend on the grid are
  * interpolated. */
 ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out,

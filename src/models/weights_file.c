@@ -31,6 +31,9 @@ static ssm2d_status check_finite(const loading *l, const param_array *a, ssm2d_e
         if (!isfinite(x[i]))
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: weights must be finite",
                         text_path(l->path), a->name, i, (double)x[i]);
+        else if (a->spec.nonnegative && x[i] < 0)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: it cannot be negative",
+                        text_path(l->path), a->name, i, (double)x[i]);
     return SSM2D_OK;
 }
 
@@ -202,12 +205,23 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     return SSM2D_OK;
 }
 
+/* PyTorch counts the batches of a BatchNorm in an array beside its moments; nobody reads it. */
+static int is_counter(const weights *w, const char *name)
+{
+    static const char counter[] = ".num_batches_tracked";
+    const size_t length = strlen(name);
+    char mean[PARAM_NAME];
+    if (length < sizeof counter || strcmp(name + length - (sizeof counter - 1), counter)) return 0;
+    snprintf(mean, sizeof mean, "%.*s.running_mean", (int)(length - (sizeof counter - 1)), name);
+    return weights_find(w, mean) != NULL;
+}
+
 static ssm2d_status check_extra(const loading *l, ssm2d_error *error)
 {
     char shown[64];
     for (size_t i = 0; i < safetensors_count(l->file); i++) {
         const char *name = safetensors_get(l->file, i)->name;
-        if (!weights_find(l->w, name))
+        if (!weights_find(l->w, name) && !is_counter(l->w, name))
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s: has the array %s, which the model does not have: it was made with "
                         "other settings (mixer, pos_embed, qkv_bias ..)",
@@ -273,8 +287,8 @@ ssm2d_status weights_load(const weights *w, const char *path, const weights_opti
     return status;
 }
 
-ssm2d_status weights_save(const weights *w, const char *path, const float *params,
-                          ssm2d_error *error)
+static ssm2d_status save(const weights *w, const char *path, const float *numbers, int with_state,
+                         ssm2d_error *error)
 {
     char text[32];
     const param_array *first = first_with_grid(w);
@@ -285,16 +299,30 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
     if (!items)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
                     text_path(path), w->count);
+    size_t count = 0;
     for (int i = 0; i < w->count; i++) {
         const param_array *a = &w->arrays[i];
-        items[i] = (safetensors_item){
-            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
-        memcpy(items[i].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
+        if (!with_state && a->spec.group == PARAM_STATE) continue;
+        items[count] = (safetensors_item){
+            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = numbers + a->offset};
+        memcpy(items[count++].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
     ssm2d_status status =
-        safetensors_write(w->context, path, (size_t)w->count, items, first ? 2 : 1, notes, error);
+        safetensors_write(w->context, path, count, items, first ? 2 : 1, notes, error);
     mem_free(w->context, items);
     return status;
+}
+
+ssm2d_status weights_save(const weights *w, const char *path, const float *params,
+                          ssm2d_error *error)
+{
+    return save(w, path, params, 1, error);
+}
+
+ssm2d_status weights_save_gradients(const weights *w, const char *path, const float *grads,
+                                    ssm2d_error *error)
+{
+    return save(w, path, grads, 0, error);
 }
 
 ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out,

@@ -337,7 +337,7 @@ static void test_models_json(void **state)
     TOOL("models", "--json");
     assert_done();
     if (json_parse("models", tool.out, strlen(tool.out), &list, &error)) fail_msg("%s", error.line);
-    assert_int_equal(cJSON_GetArraySize(list), 24);
+    assert_int_equal(cJSON_GetArraySize(list), 27);
     const cJSON *entry;
     cJSON_ArrayForEach(entry, list)
     {
