@@ -2,6 +2,8 @@
 # commands run and models.
 layer_test(test_models "models;threads" model_case.c)
 target_link_libraries(test_models PRIVATE ssm2d_nn_double)
+layer_test(test_mega "models;threads")
+target_link_libraries(test_mega PRIVATE ssm2d_nn_double)
 foreach(name model_config weights extending)
   add_executable(test_${name} test_${name}.c model_case.c)
   target_link_libraries(test_${name} PRIVATE test_frame ssm2d_nn ssm2d_objects)

@@ -1,8 +1,8 @@
 /* batch_norm - y = (x - mean)/sqrt(variance + eps) * gamma + beta for each channel.
  *
  * x, y: [rows][D], rows being all tokens of all images; the rest: [D]. In training, mean and biased
- * variance are those of the rows, and the running ones move towards them by `momentum`, the variance
- * without its bias; otherwise the running ones are used. Saved: [2][D], mean and
+ * variance are those of the rows, and the running ones move towards them by `momentum`, the
+ * variance without its bias; otherwise the running ones are used. Saved: [2][D], mean and
  * 1/sqrt(variance + eps).
  *
  * Rows are cut into parts, their number a function of the shape alone, and parts into blocks that

@@ -83,7 +83,8 @@ static void make_spans(trainer *t)
         const int decay = a->spec.group == PARAM_DECAY;
         param_span *last = t->span_count ? &t->spans[t->span_count - 1] : NULL;
         const double lr = a->spec.group == PARAM_SYSTEM ? t->settings.options.mixer_lr : 1;
-        if (last && last->offset + last->count == a->offset && !last->decay == !decay && !(last->lr < lr) && !(last->lr > lr))
+        if (last && last->offset + last->count == a->offset && !last->decay == !decay
+            && !(last->lr < lr) && !(last->lr > lr))
             last->count += a->count;
         else
             t->spans[t->span_count++] = (param_span){a->offset, a->count, decay, lr};
