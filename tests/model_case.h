@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MODEL_CASES = 11 };
+enum { MODEL_CASES = 15 };
 extern const char *const model_cases[MODEL_CASES];
 
 typedef struct model_case {

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const model_family family_vit, family_mega;
+extern const model_family family_vit, family_swin, family_mega;
 
-static const model_family *const families[] = {&family_vit, &family_mega};
+static const model_family *const families[] = {&family_vit, &family_swin, &family_mega};
 
 enum { FAMILIES = sizeof families / sizeof *families, MAX_MODELS = 64 };
 

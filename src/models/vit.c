@@ -166,10 +166,23 @@ static const mixer_preset deit_mixers[] = {
         .patch = 16, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 4,            \
         .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, .init = VIT_TRUNC_NORMAL                  \
     }
-#define PAPER(plain, real_count, complex_count)                                                    \
-    (const paper_count[])                                                                          \
+
+static const char vit_note[] =
+    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
+    "count K*N is 128, as if the directions shared their systems";
+static const char deit_note[] =
+    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
+    "count K*N is 32";
+
+static const paper_row vit_paper[] = {{"none", "", 1, "2.71", NULL, 0},
+                                      {"ssm2d", "", 1, "2.72", vit_note, 0},
+                                      {"ssm2d", "values=polar", 1, "2.73", vit_note, 0},
+                                      {0}};
+#define DEIT_PAPER(plain, real_count, complex_count)                                               \
+    (const paper_row[])                                                                            \
     {                                                                                              \
-        {"none", "", plain}, {"ssm2d", "", real_count}, {"ssm2d", "values=polar", complex_count},  \
+        {"none", "", 2, plain, NULL, 0}, {"ssm2d", "", 2, real_count, deit_note, 0},               \
+            {"ssm2d", "values=polar", 2, complex_count, deit_note, 0},                             \
         {                                                                                          \
             0                                                                                      \
         }                                                                                          \
@@ -177,18 +190,23 @@ static const mixer_preset deit_mixers[] = {
 
 /* clang-format off */
 static const model models[] = {
-    {"vit-mini", "a small ViT for small images", &family_vit, 32, 3, 10, VIT(4, 96, 4, 4),
-     vit_mixers, 0, NULL, 0},
-    {"vit", "the paper's ViT for small images", &family_vit, 32, 3, 100, VIT(0, 192, 9, 12),
-     vit_mixers, 100, PAPER(2.71, 2.72, 2.73), 0},
-    {"deit-t", "DeiT tiny", &family_vit, 224, 3, 1000, DEIT(192, 12, 3),
-     deit_mixers, 40, PAPER(5.532, 5.537, 5.541), 0},
-    {"deit-s", "DeiT small", &family_vit, 224, 3, 1000, DEIT(384, 12, 6),
-     deit_mixers, 40, PAPER(21.681, 21.688, 21.691), 0},
-    {"deit-b", "DeiT base", &family_vit, 224, 3, 1000, DEIT(768, 12, 12),
-     deit_mixers, 40, PAPER(85.829, 85.841, 85.845), 0},
-    {"deit", "a DeiT of any size", &family_vit, 224, 3, 1000, DEIT(0, 0, 0),
-     deit_mixers, 0, NULL, 1},
+    {.name = "vit-mini", .help = "a small ViT for small images", .family = &family_vit,
+     .image = 32, .channels = 3, .classes = 10, .own = VIT(4, 96, 4, 4), .mixers = vit_mixers},
+    {.name = "vit", .help = "the paper's ViT for small images", .family = &family_vit,
+     .image = 32, .channels = 3, .classes = 100, .own = VIT(0, 192, 9, 12), .mixers = vit_mixers,
+     .paper_classes = 100, .paper = vit_paper},
+    {.name = "deit-t", .help = "DeiT tiny", .family = &family_vit,
+     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(192, 12, 3), .mixers = deit_mixers,
+     .paper_classes = 40, .paper = DEIT_PAPER("5.532", "5.537", "5.541")},
+    {.name = "deit-s", .help = "DeiT small", .family = &family_vit,
+     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(384, 12, 6), .mixers = deit_mixers,
+     .paper_classes = 40, .paper = DEIT_PAPER("21.681", "21.688", "21.691")},
+    {.name = "deit-b", .help = "DeiT base", .family = &family_vit,
+     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(768, 12, 12), .mixers = deit_mixers,
+     .paper_classes = 40, .paper = DEIT_PAPER("85.829", "85.841", "85.845")},
+    {.name = "deit", .help = "a DeiT of any size", .family = &family_vit,
+     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(0, 0, 0), .mixers = deit_mixers,
+     .hidden = 1},
     {0}};
 /* clang-format on */
 
