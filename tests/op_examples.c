@@ -86,6 +86,28 @@ static tensor *gate_example(maker *m, int v)
     return gate(m->g, a, b);
 }
 
+/* Without two views that overlap. */
+static tensor *silu_gate_example(maker *m, int v)
+{
+    tensor *a, *b;
+    pair(m, v + (v >= 5), &a, &b);
+    return silu_gate(m->g, a, b);
+}
+
+/* All apart; all but x the same, with tails; u and h columns of one tensor. */
+static tensor *gated_update_example(maker *m, int v)
+{
+    static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}, {130, 257}, {5, 19}};
+    const size_t rows = shape[v][0], width = shape[v][1];
+    tensor *x = v == 4 ? give_columns(m, 2, shape[v]) : give(m, 2, shape[v]);
+    tensor *p = give(m, 2, shape[v]);
+    if (v == 2) return gated_update(m->g, x, p, p, p);
+    if (v < 4) return gated_update(m->g, x, give(m, 2, shape[v]), give(m, 2, shape[v]), p);
+    tensor *both = give(m, SHAPE(rows, 2 * width + 1));
+    return gated_update(m->g, x, columns(m->g, both, 0, width),
+                        columns(m->g, both, width + 1, width), p);
+}
+
 static const size_t plain[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 1, 16}, {1, 5, 19}, {1, 129, 130}};
 
 /* The last variants are views. */
@@ -365,6 +387,7 @@ static const struct {
     {"dropout", 4, dropout_example},
     {"embed", 4, embed_example},
     {"gate", PAIRS, gate_example},
+    {"gated_update", 5, gated_update_example},
     {"gelu", 8, gelu_example},
     {"layer_norm", 7, layer_norm_example},
     {"linear", 10, linear_example},
@@ -376,6 +399,7 @@ static const struct {
     {"scale_shift", 6, scale_shift_example},
     {"sigmoid", 8, sigmoid_example},
     {"silu", 8, silu_example},
+    {"silu_gate", PAIRS - 1, silu_gate_example},
     {"softmax", 5, softmax_example},
     {"take_token", 3, take_token_example},
 };

@@ -163,9 +163,8 @@ static tensor *gated_attention(builder *b, tensor *x)
            *h = columns(g, all, (size_t)(dim + z + v), (size_t)dim);
     shared = silu(g, shared);
     tensor *q = scale_shift(g, shared, gamma, beta, 0), *k = scale_shift(g, shared, gamma, beta, 1);
-    tensor *y = gate(g, attend(b, q, k, value), silu(g, r));
-    y = silu(g, add(g, h, dense(b, y, dim, 1, "mega_layer.h_proj")));
-    return add(g, x, gate(g, sigmoid(g, u), add(g, y, scale(g, x, -1))));
+    tensor *y = silu_gate(g, attend(b, q, k, value), r);
+    return gated_update(g, x, u, h, dense(b, y, dim, 1, "mega_layer.h_proj"));
 }
 
 static tensor *block(builder *b, tensor *x)

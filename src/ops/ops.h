@@ -87,9 +87,12 @@ tensor *mean_tokens(graph *g, tensor *x);
 tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first,
                   int rows, int cols);
 
-tensor *add(graph *g, tensor *a, tensor *b);  /* a + b, same shape */
-tensor *gate(graph *g, tensor *a, tensor *b); /* a * b, same shape */
-tensor *contiguous(graph *g, tensor *x);      /* a copy when x is a view, else x */
+tensor *add(graph *g, tensor *a, tensor *b);       /* a + b, same shape */
+tensor *gate(graph *g, tensor *a, tensor *b);      /* a * b, same shape */
+tensor *silu_gate(graph *g, tensor *a, tensor *b); /* a * silu(b), same shape */
+/* x + sigmoid(u) * (silu(h + p) - x), same shape */
+tensor *gated_update(graph *g, tensor *x, tensor *u, tensor *h, tensor *p);
+tensor *contiguous(graph *g, tensor *x); /* a copy when x is a view, else x */
 tensor *scale(graph *g, tensor *x, double factor);
 tensor *gelu(graph *g, tensor *x); /* x * Phi(x), by erf */
 tensor *silu(graph *g, tensor *x);
