@@ -85,9 +85,9 @@ static void fill(model_config *c)
 static void adapt(model_config *c)
 {
     mega_config *m = mega_of(c);
-    const long long tokens = m->patch ? tokens_of(c) : 0;
-    if (m->max_positions && m->max_positions < tokens && tokens <= 1 << 24)
-        m->max_positions = (int)tokens;
+    const long long count = m->patch ? tokens_of(c) : 0;
+    if (m->max_positions && m->max_positions < count && count <= 1 << 24)
+        m->max_positions = (int)count;
 }
 
 static ssm2d_status check(const model_config *c, ssm2d_error *error)
@@ -114,7 +114,7 @@ static const double deviation = 0.02;
 /* The bias of query i and key j is entry P-1 + j-i of the table. */
 static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
 {
-    const int tokens = (int)tokens_of(b->c), P = max_int(own_of(b->c)->max_positions, tokens);
+    const int count = (int)tokens_of(b->c), P = max_int(own_of(b->c)->max_positions, count);
     const int laplace = own_of(b->c)->attention == MEGA_LAPLACE;
     const param_spec spec = {.rank = 1,
                              .shape = {2 * (size_t)P - 1},
@@ -123,12 +123,12 @@ static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
                              .scale = deviation,
                              .resize = PARAM_OFFSETS,
                              .grid = grid_of(b->c)};
-    int *position = mem_alloc(b->g->context, (size_t)tokens * sizeof *position);
+    int *position = mem_alloc(b->g->context, (size_t)count * sizeof *position);
     if (!position) return graph_no_memory(b->g);
-    for (int i = 0; i < tokens; i++) position[i] = -i;
+    for (int i = 0; i < count; i++) position[i] = -i;
     const attention_options o = {
         .heads = 1,
-        .scale = laplace ? 1.0 / tokens : 0,
+        .scale = laplace ? 1.0 / count : 0,
         .scores = laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX,
         .bias = block_param(b, spec, "mega_layer.rel_pos_bias", ".rel_pos_bias"),
         .position = position,
@@ -176,27 +176,49 @@ static tensor *block(builder *b, tensor *x)
     return add(b->g, x, dense(b, y, m->dim, 1, "nffn.fc2"));
 }
 
+static builder start(graph *g, const model_config *c)
+{
+    return (builder){.g = g,
+                     .c = c,
+                     .weights = {PARAM_NORMAL, deviation},
+                     .norm_eps = own_of(c)->norm_eps,
+                     .part = PARAM_BODY};
+}
+
+/* The tokens after the first `blocks` blocks. */
+static tensor *body(builder *b, tensor *images, int blocks)
+{
+    const mega_config *m = own_of(b->c);
+    const initial_values positional = {PARAM_TRUNC_NORMAL, 1 / sqrt(m->dim)};
+    tensor *pos =
+        m->pos_embed ? positions(b, grid_of(b->c), m->dim, positional, "pos_embed") : NULL;
+    tensor *x = embed_patches(b, images, m->patch, m->dim);
+    if (pos) x = embed(b->g, x, NULL, pos);
+    for (int i = 0; i < blocks; i++) {
+        builder_enter(b, "blocks.%d", i);
+        x = block(b, x);
+    }
+    builder_enter(b, "%s", "");
+    return x;
+}
+
 static tensor *build(graph *g, const model_config *c, tensor *images)
 {
     const mega_config *m = own_of(c);
-    const initial_values positional = {PARAM_TRUNC_NORMAL, 1 / sqrt(m->dim)};
-    builder b = {.g = g,
-                 .c = c,
-                 .weights = {PARAM_NORMAL, deviation},
-                 .norm_eps = m->norm_eps,
-                 .part = PARAM_BODY};
-    tensor *pos = m->pos_embed ? positions(&b, grid_of(c), m->dim, positional, "pos_embed") : NULL;
-    tensor *x = embed_patches(&b, images, m->patch, m->dim);
-    if (pos) x = embed(g, x, NULL, pos);
-    for (int i = 0; i < m->depth; i++) {
-        builder_enter(&b, "blocks.%d", i);
-        x = block(&b, x);
-    }
-    builder_enter(&b, "%s", "");
+    builder b = start(g, c);
+    tensor *x = body(&b, images, m->depth);
     x = dense(&b, norm_of(&b, x, "final_norm.norm"), m->dim, 1, "out_proj.fc");
     x = mean_tokens(g, silu(g, x));
     b.part = PARAM_HEAD;
     return dense(&b, x, c->classes, 1, "head");
+}
+
+static int depth(const model_config *c) { return own_of(c)->depth; }
+
+static tensor *tokens(graph *g, const model_config *c, tensor *images, int blocks)
+{
+    builder b = start(g, c);
+    return body(&b, images, blocks);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -261,4 +283,6 @@ const model_family family_mega = {.name = "mega",
                                   .fill = fill,
                                   .check = check,
                                   .build = build,
+                                  .depth = depth,
+                                  .tokens = tokens,
                                   .adapt = adapt};
