@@ -42,7 +42,7 @@ static const option options[] = {
     {"model", OPTION_STRING, offsetof(values, model),
      "a model, see ssm2d models (default: vit-mini)", .value = "NAME", .offers = model_name_at},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "the mixer inside a block: ssm2d or none (default: ssm2d)", .value = "NAME",
+     "the mixer inside a block: ssm2d, s4nd, ema or none (default: ssm2d)", .value = "NAME",
      .offers = mixer_name_at},
     {"config", OPTION_STRING, offsetof(values, config),
      "JSON file of settings, which the options replace", .value = "FILE"},

@@ -7,6 +7,7 @@
 #define SSM2D_OPS_OPS_H
 
 #include "graph/graph.h"
+#include "ssm2d_baselines.h"
 
 #define OP(name) extern const op op_##name;
 #include "ops/ops.def"
@@ -86,6 +87,12 @@ tensor *mean_tokens(graph *g, tensor *x);
  * [B][first + rows*cols][H] */
 tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first,
                   int rows, int cols);
+/* The same with S4ND, or with EMA in raster order and its SiLU. params: as many numbers as
+ * ssm2d_baseline_param_total says. */
+tensor *mix_s4nd(graph *g, tensor *x, tensor *params, const ssm2d_s4nd_config *config, int first,
+                 int rows, int cols);
+tensor *mix_ema(graph *g, tensor *x, tensor *params, const ssm2d_ema_config *config, int first,
+                int rows, int cols);
 
 tensor *add(graph *g, tensor *a, tensor *b);       /* a + b, same shape */
 tensor *gate(graph *g, tensor *a, tensor *b);      /* a * b, same shape */

@@ -4,7 +4,8 @@
 
 #include "simd/vector.h"
 
-#include "ops/simd/vecmath.h"
+#include "simd/vecmath.h"
+#include "simd/sigmoid.h"
 
 #include "ops/simd/activation.h"
 #include "ops/simd/gated.h"
