@@ -263,7 +263,7 @@ static void report_start(const training *s, const start_info *how)
     if (!s->hooks->start) return;
     const dataset_info *train = dataset_about(t->train_data), *test = dataset_about(t->test_data);
     train_start start = {.settings = &t->settings,
-                         .parameters = t->state.count,
+                         .parameters = t->weights->learned,
                          .train_images = train->count,
                          .test_images = test->count,
                          .step = t->state.step,
