@@ -307,7 +307,8 @@ SSM2D_API void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *wo
 
 typedef struct ssm2d_stream ssm2d_stream;
 
-/* Only for directions that look up: directions 1, or 2 with pair `columns`. params is copied. */
+/* Only for directions that look up: directions 1, or 2 with pair `columns`. params is copied, and
+ * refused when it is not finite. */
 SSM2D_API ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *config,
                                            size_t batch, size_t cols, ssm2d_type type,
                                            const void *params, ssm2d_stream **stream,

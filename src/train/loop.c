@@ -484,16 +484,22 @@ static ssm2d_status apply_changes(const char *folder, const train_changes *c, tr
     return status;
 }
 
-/* Whether train.json has the settings of the checkpoint. Somebody who edited it expects the changes
- * to count, and has to be told that they do not. */
-static int settings_file_matches(const ssm2d_context *context, const char *folder,
-                                 const train_settings *settings)
+/* Whether train.json has other settings than the checkpoint, or is not readable. Somebody who
+ * edited it expects the changes to count, and has to be told that they do not. Fails for want of
+ * memory alone. */
+static ssm2d_status settings_file_differs(const ssm2d_context *context, const char *folder,
+                                          const train_settings *settings, int *differs,
+                                          ssm2d_error *error)
 {
     char path[RUN_PATH];
     train_settings found;
-    if (run_path(folder, RUN_TRAIN, path, NULL) || train_settings_default(&found, NULL)) return 0;
-    return !train_settings_read(context, path, 0, &found, NULL)
-           && train_settings_same(&found, settings);
+    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
+    if (!status) status = train_settings_default(&found, error);
+    if (!status) status = train_settings_read(context, path, 0, &found, error);
+    int same = 0;
+    if (!status) status = train_settings_same(&found, settings, &same, error);
+    *differs = !same;
+    return status == SSM2D_ERROR_MEMORY ? status : SSM2D_OK;
 }
 
 /* Starts a run again that was ended before its first checkpoint was written. */
@@ -548,7 +554,8 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     }
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = read_settings(path, &identity, &settings, error))) goto done;
-    how.restored = !settings_file_matches(context, folder, &settings);
+    if ((status = settings_file_differs(context, folder, &settings, &how.restored, error)))
+        goto done;
     if ((status = apply_changes(folder, changes, &settings.options, &how, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
     if ((status = check_model(path, &t, &identity, error))) goto done;
