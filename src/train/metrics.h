@@ -16,6 +16,7 @@ typedef struct metric {
     long step;
     double epoch; /* epochs done, with a fraction */
     double loss, lr, images_per_s;
+    double wait; /* part of the time that steps waited for images, from 0 to 1 */
     double norm; /* of the last step's gradient; steps only */
     double accuracy, test_loss, test_accuracy, seconds; /* epochs only */
 } metric;
