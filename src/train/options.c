@@ -3,7 +3,6 @@
 #include "core/status.h"
 #include "train/schedule.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *const train_schedule_names[] = {"cosine", "constant", "linear", NULL};
@@ -43,18 +42,15 @@ long train_epochs(const train_options *o) { return (long)o->epochs + o->cooldown
 
 ssm2d_status train_options_check(const train_options *options, ssm2d_error *error)
 {
-    const double lr = train_peak_lr(options);
-    char scaled[80] = "";
-    if (options->lr_batch)
-        snprintf(scaled, sizeof scaled, " (%g for a batch of %d)", options->lr, options->lr_batch);
-    if (options->lr_start > lr && (options->warmup > 0 || options->warmup_epochs > 0))
+    /* lr before it is scaled: a small batch may bring it below the final one, as in timm */
+    if (options->lr_start > options->lr && (options->warmup > 0 || options->warmup_epochs > 0))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "lr_start=%g is above lr=%g%s: the warm-up rises from the one to the other",
-                    options->lr_start, lr, scaled);
-    if (options->lr_final > lr && options->schedule != SCHEDULE_CONSTANT)
+                    "lr_start=%g is above lr=%g: the warm-up rises from the one to the other",
+                    options->lr_start, options->lr);
+    if (options->lr_final > options->lr && options->schedule != SCHEDULE_CONSTANT)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "lr_final=%g is above lr=%g%s: the %s falls from lr to lr_final",
-                    options->lr_final, lr, scaled,
+                    "lr_final=%g is above lr=%g: the %s falls from lr to lr_final",
+                    options->lr_final, options->lr,
                     options->schedule == SCHEDULE_COSINE ? "cosine" : "line");
     if (options->warmup_epochs > options->epochs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
