@@ -284,11 +284,11 @@ static const command command_layer_part = {
     NULL};
 
 static const command *const parts[] = {&command_layer_part, &command_bench_train,
-                                       &command_bench_infer, NULL};
+                                       &command_bench_infer, &command_bench_data, NULL};
 
 const command command_bench = {
     "bench",
-    "time the layer, and training and inference of models",
+    "time the layer, training and inference of models, and data",
     "Compares times: what is compared is timed in alternation, so that the speed of the "
     "machine cancels out of the ratios.",
     NULL,

@@ -77,6 +77,7 @@ static ssm2d_status parse(const metrics *m, const char *text, size_t size, metri
                          .loss = number(root, "loss"),
                          .lr = number(root, "lr"),
                          .images_per_s = number(root, "images_per_s"),
+                         .wait = number(root, "wait"),
                          .norm = number(root, "norm"),
                          .accuracy = number(root, "accuracy"),
                          .test_loss = number(root, "test_loss"),
@@ -198,9 +199,9 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
         fprintf(m->stream,
                 "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, "
                 "\"accuracy\": %.6g, \"test_loss\": %.6g, \"test_accuracy\": %.6g, "
-                "\"lr\": %.6g, \"images_per_s\": %.1f, \"seconds\": %.2f}\n",
+                "\"lr\": %.6g, \"images_per_s\": %.1f, \"wait\": %.4f, \"seconds\": %.2f}\n",
                 l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr,
-                l->images_per_s, l->seconds);
+                l->images_per_s, l->wait, l->seconds);
     else {
         fprintf(m->stream,
                 "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, "
@@ -210,7 +211,7 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
             write_list(m->stream, "mixer_norms", l->blocks, l->mixer_norms);
             write_list(m->stream, "kernel_gains", l->blocks, l->kernel_gains);
         }
-        fprintf(m->stream, ", \"images_per_s\": %.1f}\n", l->images_per_s);
+        fprintf(m->stream, ", \"images_per_s\": %.1f, \"wait\": %.4f}\n", l->images_per_s, l->wait);
     }
     return fflush(m->stream) || ferror(m->stream) ? fail_write(m, error) : SSM2D_OK;
 }

@@ -130,6 +130,18 @@ static ssm2d_status refuse_key(const train_settings *s, const char *where, const
                 where, shown);
 }
 
+int train_settings_is_common(const char *key)
+{
+    const setting_groups g = groups();
+    void *config = NULL;
+    return field_find_in(g.list, key, &config) != NULL;
+}
+
+int train_settings_have(const train_settings *s, const char *key)
+{
+    return train_settings_is_common(key) || model_config_has(&s->model, key);
+}
+
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error)
 {
