@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MODEL_CASES = 14 };
-/* those of ViT, DeiT and Swin, with every mixer */
+enum { MODEL_CASES = 18 };
 extern const char *const model_cases[MODEL_CASES];
 
 typedef struct model_case {

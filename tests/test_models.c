@@ -106,7 +106,7 @@ static void test_counts(void **state)
     } table[] = {
         {"vit", 100, 2709796, 192, 9, 128},    {"deit-t", 40, 5532136, 192, 12, 32},
         {"deit-s", 40, 21681064, 384, 12, 32}, {"deit-b", 40, 85829416, 768, 12, 32},
-        {"vit-mini", 10, 310186, 96, 4, 128},
+        {"vit-mini", 10, 310186, 96, 4, 128},  {"mega", 100, 2761435, 192, 9, 512},
     };
     ssm2d_context *context = context_of(1);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -145,7 +145,7 @@ static size_t paper_total(ssm2d_context *context, const model *m, const paper_ro
     c.classes = m->paper_classes;
     if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
         fail_msg("%s: %s", m->name, error.line);
-    const size_t total = w->total;
+    const size_t total = w->learned;
     weights_destroy(w);
     return total;
 }
