@@ -119,6 +119,11 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
                     "%s: has %u x %u pixels and is progressive: save it as a baseline JPEG",
                     text_path(reader->path), jpeg->image_height, jpeg->image_width);
     jpeg->out_color_space = jpeg->jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
+    if (reader->options.reduce) {
+        jpeg->scale_num = 1;
+        jpeg->scale_denom = (unsigned)reader->options.reduce(reader->options.user,
+                                                             jpeg->image_height, jpeg->image_width);
+    }
     jpeg_start_decompress(jpeg);
     reader->info =
         (image_info){jpeg->output_height, jpeg->output_width, jpeg->output_components, 8};
