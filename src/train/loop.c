@@ -7,6 +7,7 @@
 #include "io/json.h"
 #include "io/text.h"
 #include "train/metrics.h"
+#include "train/mixer_log.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@
 typedef struct training {
     trainer *t;
     metrics *metrics;
+    mixer_log mixers;
     const train_hooks *hooks;
     train_result *result;
     const char *folder;
@@ -87,11 +89,17 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
     train_state *state = &s->t->state;
     const train_options *o = &s->t->settings.options;
     if (state->step % o->log_every) return SSM2D_OK;
+    const ssm2d_status status =
+        mixer_log_measure(&s->mixers, state->weights, s->t->gradients, error);
+    if (status) return status;
     metric line = {.step = state->step,
                    .epoch = (double)state->step / (double)s->t->epoch_steps,
                    .loss = state->log_sum / (double)state->log_steps,
                    .lr = r->lr,
                    .norm = r->norm,
+                   .blocks = s->mixers.blocks,
+                   .mixer_norms = s->mixers.gradients,
+                   .kernel_gains = s->mixers.gains,
                    .images_per_s = s->speed,
                    .wait = s->wait};
     state->log_sum = 0;
@@ -270,7 +278,7 @@ static void report_start(const training *s, const start_info *how)
     if (!s->hooks->start) return;
     const dataset_info *train = dataset_about(t->train_data), *test = dataset_about(t->test_data);
     train_start start = {.settings = &t->settings,
-                         .parameters = t->state.count,
+                         .parameters = t->weights->learned,
                          .train_images = train->count,
                          .test_images = test->count,
                          .step = t->state.step,
@@ -293,6 +301,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
 {
     static const train_hooks none;
     training s = {.t = t,
+                  .mixers = {.context = t->context},
                   .hooks = hooks ? hooks : &none,
                   .result = result,
                   .folder = folder,
@@ -321,6 +330,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
     if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);
+    if (!status) status = mixer_log_create(t->context, t->weights, &s.mixers, error);
     if (!status) status = trainer_seek(t, error);
     if (!status) report_start(&s, how);
     if (!status) status = run_epochs(&s, error);
@@ -330,6 +340,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     result->seconds = t->state.seconds;
     result->images_per_s = per_second((double)s.images, s.train_seconds);
     metrics_close(s.metrics);
+    mixer_log_destroy(&s.mixers);
     return status;
 }
 
@@ -492,16 +503,22 @@ static ssm2d_status apply_changes(const char *folder, const train_changes *c, tr
     return status;
 }
 
-/* Whether train.json has the settings of the checkpoint. Somebody who edited it expects the changes
- * to count, and has to be told that they do not. */
-static int settings_file_matches(const ssm2d_context *context, const char *folder,
-                                 const train_settings *settings)
+/* Whether train.json has other settings than the checkpoint, or is not readable. Somebody who
+ * edited it expects the changes to count, and has to be told that they do not. Fails for want of
+ * memory alone. */
+static ssm2d_status settings_file_differs(const ssm2d_context *context, const char *folder,
+                                          const train_settings *settings, int *differs,
+                                          ssm2d_error *error)
 {
     char path[RUN_PATH];
     train_settings found;
-    if (run_path(folder, RUN_TRAIN, path, NULL) || train_settings_default(&found, NULL)) return 0;
-    return !train_settings_read(context, path, 0, &found, NULL)
-           && train_settings_same(&found, settings);
+    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
+    if (!status) status = train_settings_default(&found, error);
+    if (!status) status = train_settings_read(context, path, 0, &found, error);
+    int same = 0;
+    if (!status) status = train_settings_same(&found, settings, &same, error);
+    *differs = !same;
+    return status == SSM2D_ERROR_MEMORY ? status : SSM2D_OK;
 }
 
 /* Starts a run again that was ended before its first checkpoint was written. */
@@ -556,7 +573,8 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     }
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = read_settings(path, &identity, &settings, error))) goto done;
-    how.restored = !settings_file_matches(context, folder, &settings);
+    if ((status = settings_file_differs(context, folder, &settings, &how.restored, error)))
+        goto done;
     if ((status = apply_changes(folder, changes, &settings.options, &how, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
     if ((status = check_model(path, &t, &identity, error))) goto done;

@@ -89,15 +89,17 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     return evaluator_create(t->context, m, batch, &t->evaluator, error);
 }
 
-/* Neighbours that are treated alike are one span. */
+/* Neighbours that are treated alike are one span; state is in none. */
 static void make_spans(trainer *t)
 {
     for (int i = 0; i < t->weights->count; i++) {
         const param_array *a = &t->weights->arrays[i];
+        if (a->spec.group == PARAM_STATE) continue;
         const int decay = a->spec.group == PARAM_DECAY;
         param_span *last = t->span_count ? &t->spans[t->span_count - 1] : NULL;
         const double lr = a->spec.group == PARAM_SYSTEM ? t->settings.options.mixer_lr : 1;
-        if (last && !last->decay == !decay && !(last->lr < lr) && !(last->lr > lr))
+        if (last && last->offset + last->count == a->offset && !last->decay == !decay
+            && !(last->lr < lr) && !(last->lr > lr))
             last->count += a->count;
         else
             t->spans[t->span_count++] = (param_span){a->offset, a->count, decay, lr};
