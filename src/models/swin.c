@@ -152,34 +152,34 @@ static tensor *relative_table(swin_builder *s, token_grid map)
     return block_param(&s->b, spec, "attn.relative_position_bias_table", "");
 }
 
-/* x, y: [B][H*W][C] */
+/* x, y: [B][H*W][C]. q, k and v are made of the map as it is; attention itself finds the tokens of
+ * its windows. */
 static tensor *window_attention(swin_builder *s, tensor *x, int is_shifted)
 {
     graph *g = s->b.g;
     const int dim = s->v->dim.at[s->stage];
     swin_windows w;
     if (g->status) return NULL;
+    const size_t D = (size_t)dim;
     const token_grid map = x->grid;
-    const size_t images = x->shape[0], D = (size_t)dim;
     tensor *table = relative_table(s, map);
+    tensor *qkv = dense(&s->b, x, 3 * dim, s->v->qkv_bias, "attn.qkv");
+    if (g->status) return NULL;
     if (!swin_windows_make(g->context, map, s->v->window, is_shifted, &w))
         return graph_no_memory(g);
-    const size_t windows = (size_t)w.windows, tokens = (size_t)w.tokens;
-    x = rearrange(g, x, w.token, windows * tokens,
-                  &(rearrange_shape){images, windows, tokens, 1, {0}});
-    x = dense(&s->b, x, 3 * dim, s->v->qkv_bias, "attn.qkv");
-    x = attention_of(g, columns(g, x, 0, D), columns(g, x, D, D), columns(g, x, 2 * D, D),
+    x = attention_of(g, columns(g, qkv, 0, D), columns(g, qkv, D, D), columns(g, qkv, 2 * D, D),
                      &(attention_options){.heads = s->v->heads.at[s->stage],
                                           .bias = table,
                                           .position = w.position,
                                           .center = w.center,
+                                          .order = w.token,
+                                          .tokens = w.tokens,
                                           .mask = w.mask,
+                                          .mask_of = w.mask_of,
+                                          .masks = w.masks,
                                           .groups = w.windows});
-    x = dense(&s->b, x, dim, 1, "attn.proj");
-    const size_t cells = (size_t)map.rows * (size_t)map.cols;
-    x = rearrange(g, x, w.place, cells, &(rearrange_shape){images, 1, cells, 1, map});
     swin_windows_free(g->context, &w);
-    return x;
+    return dense(&s->b, x, dim, 1, "attn.proj");
 }
 
 static tensor *add_branch(swin_builder *s, tensor *x, tensor *branch)
