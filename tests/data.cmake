@@ -1,6 +1,6 @@
 # The tests of src/data.
 find_package(ZLIB REQUIRED)
-foreach(name resize dataset folder augment loader stages targets)
+foreach(name resize dataset folder augment loader stages targets pixel_ops policies)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name}
     PRIVATE ssm2d_data ssm2d_io ssm2d_objects test_frame PkgConfig::JPEG ZLIB::ZLIB)
@@ -8,3 +8,5 @@ foreach(name resize dataset folder augment loader stages targets)
   set_tests_properties(data_${name} PROPERTIES LABELS "data" TIMEOUT 600)
 endforeach()
 set_tests_properties(data_loader data_stages PROPERTIES LABELS "data;threads")
+target_compile_definitions(test_pixel_ops
+  PRIVATE VECTORS="${CMAKE_CURRENT_SOURCE_DIR}/golden-pillow/vectors.txt")

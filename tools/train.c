@@ -264,10 +264,10 @@ static const char about[] =
     "not given, it is the size of the data's images if all have the same size and it can be "
     "cut into patches, otherwise the model's own. Image folders have 3 channels unless "
     "channels=1 is given, and are normalised with ImageNet's mean and standard deviation; "
-    "other data with their own. What is transparent in a PNG becomes white. Files in an image "
-    "folder that are no *.png, *.jpg or *.jpeg are counted and left out. Images that do not fill "
-    "the last batch of an epoch are left "
-    "out of it; these are different images in each epoch.";
+    "other data with their own. Images are turned upright as their EXIF orientation says, and "
+    "what is transparent becomes white. Files in an image folder that are no images (ssm2d version "
+    "lists the kinds that are read) are counted and left out. Images that do not fill the last "
+    "batch of an epoch are left out of it; these are different images in each epoch.";
 
 /* Data sets and augmentations, as their own files describe them. */
 static void more_help(const help_page *page)

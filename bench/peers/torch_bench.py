@@ -198,7 +198,7 @@ def main(models: dict, build, cases: list, goals: dict, about: str) -> None:
     parser.add_argument("--rounds", type=int, help="number of rounds (default: 5; --quick: 2)")
     parser.add_argument("--quick", action="store_true", help="short rounds, less accurate")
     parser.add_argument("--as-installed", action="store_true", help="preload nothing")
-    parser.add_argument("--libraries", default="/", help="where usr/lib is that has what to preload")
+    parser.add_argument("--libraries", default="/", help="where the usr/lib to preload from is")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)  # the process with PyTorch
     a = parser.parse_args()

@@ -68,6 +68,10 @@ struct model_family {
     ssm2d_status (*check)(const model_config *c, ssm2d_error *error);
     /* images: [batch][channels][rows][cols] -> [batch][classes] */
     tensor *(*build)(graph *g, const model_config *c, tensor *images);
+    /* How many blocks there are, and the tokens after the first `blocks` of them, with their grid:
+     * images -> [batch][tokens][dim]. Arrays have the names that they have in build. */
+    int (*depth)(const model_config *c);
+    tensor *(*tokens)(graph *g, const model_config *c, tensor *images, int blocks);
 };
 
 /* ---- models by name -------------------------------------------------------------------------- */

@@ -207,32 +207,59 @@ static tensor *downsample(swin_builder *s, tensor *x)
     return dense(&s->b, x, s->v->dim.at[s->stage], 0, "reduction");
 }
 
-static tensor *build(graph *g, const model_config *c, tensor *images)
+static int depth(const model_config *c)
 {
-    const swin_config *v = own_of(c);
-    swin_builder s = {
-        .b = {.g = g, .c = c, .weights = small, .norm_eps = v->norm_eps, .part = PARAM_BODY},
-        .v = v};
+    int blocks = 0;
+    for (int i = 0; i < own_of(c)->depth.count; i++) blocks += own_of(c)->depth.at[i];
+    return blocks;
+}
+
+static swin_builder builder_of(graph *g, const model_config *c)
+{
+    return (swin_builder){.b = {.g = g,
+                                .c = c,
+                                .weights = small,
+                                .norm_eps = own_of(c)->norm_eps,
+                                .part = PARAM_BODY},
+                          .v = own_of(c)};
+}
+
+/* Patches with their positions, and the first `blocks` blocks of all stages. */
+static tensor *body(swin_builder *s, tensor *images, int blocks)
+{
+    const model_config *c = s->b.c;
+    const swin_config *v = s->v;
     const token_grid grid = {0, c->image[0] / v->patch, c->image[1] / v->patch};
-    int blocks = 0, done = 0;
-    for (int i = 0; i < v->depth.count; i++) blocks += v->depth.at[i];
+    int done = 0;
     tensor *pos =
-        v->pos_embed ? positions(&s.b, grid, v->dim.at[0], small, "absolute_pos_embed") : NULL;
-    tensor *x = embed_patches(&s.b, images, v->patch, v->dim.at[0]);
-    if (v->patch_norm) x = norm(&s.b, x, "patch_embed.norm");
-    if (pos) x = embed(g, x, NULL, pos);
-    for (s.stage = 0; s.stage < v->depth.count; s.stage++) {
-        if (s.stage) x = downsample(&s, x);
-        for (int i = 0; i < v->depth.at[s.stage]; i++, done++) {
-            builder_enter(&s.b, "layers.%d.blocks.%d", s.stage, i);
-            s.drop = v->drop_path * done / max_int(blocks - 1, 1);
-            x = block(&s, x, i % 2);
+        v->pos_embed ? positions(&s->b, grid, v->dim.at[0], small, "absolute_pos_embed") : NULL;
+    tensor *x = embed_patches(&s->b, images, v->patch, v->dim.at[0]);
+    if (v->patch_norm) x = norm(&s->b, x, "patch_embed.norm");
+    if (pos) x = embed(s->b.g, x, NULL, pos);
+    for (s->stage = 0; s->stage < v->depth.count && done < blocks; s->stage++) {
+        if (s->stage) x = downsample(s, x);
+        for (int i = 0; i < v->depth.at[s->stage] && done < blocks; i++, done++) {
+            builder_enter(&s->b, "layers.%d.blocks.%d", s->stage, i);
+            s->drop = v->drop_path * done / max_int(depth(c) - 1, 1);
+            x = block(s, x, i % 2);
         }
     }
-    builder_enter(&s.b, "%s", "");
-    x = mean_tokens(g, norm(&s.b, x, "norm"));
+    builder_enter(&s->b, "%s", "");
+    return x;
+}
+
+static tensor *build(graph *g, const model_config *c, tensor *images)
+{
+    swin_builder s = builder_of(g, c);
+    tensor *x = mean_tokens(g, norm(&s.b, body(&s, images, depth(c)), "norm"));
     s.b.part = PARAM_HEAD;
     return dense(&s.b, x, c->classes, 1, "head.fc");
+}
+
+static tensor *tokens(graph *g, const model_config *c, tensor *images, int blocks)
+{
+    swin_builder s = builder_of(g, c);
+    return body(&s, images, blocks);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -314,5 +341,13 @@ static const model models[] = {
     {0}};
 /* clang-format on */
 
-const model_family family_swin = {"swin", sizeof(swin_config), fields, models, fits, fill, check,
-                                  build};
+const model_family family_swin = {.name = "swin",
+                                  .own_size = sizeof(swin_config),
+                                  .fields = fields,
+                                  .models = models,
+                                  .fits = fits,
+                                  .fill = fill,
+                                  .check = check,
+                                  .build = build,
+                                  .depth = depth,
+                                  .tokens = tokens};

@@ -93,6 +93,7 @@ static tensor *add_branch(builder *b, tensor *x, tensor *branch)
     return add(b->g, x, drop_path(b->g, branch, own_of(b->c)->drop_path));
 }
 
+/* last: only CLS is read of what it makes. */
 static tensor *block(builder *b, tensor *x, int last)
 {
     const vit_config *v = own_of(b->c);
@@ -115,31 +116,51 @@ static tensor *block(builder *b, tensor *x, int last)
     return add_branch(b, x, dense(b, gelu(b->g, y), dim, 1, "mlp.fc2"));
 }
 
-static tensor *build(graph *g, const model_config *c, tensor *images)
+static builder builder_of(graph *g, const model_config *c)
 {
-    const vit_config *v = own_of(c);
+    const initial_values small = {PARAM_TRUNC_NORMAL, 0.02}, xavier = {PARAM_XAVIER_NORMAL, 1};
+    return (builder){.g = g,
+                     .c = c,
+                     .weights = own_of(c)->init == VIT_TRUNC_NORMAL ? small : xavier,
+                     .norm_eps = own_of(c)->norm_eps,
+                     .part = PARAM_BODY};
+}
+
+/* Patches with the class token and positions, and the first `blocks` blocks; of the last block of
+ * all only CLS when cls_alone is set. */
+static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
+{
+    const vit_config *v = own_of(b->c);
     const int trunc = v->init == VIT_TRUNC_NORMAL;
-    const initial_values small = {PARAM_TRUNC_NORMAL, 0.02}, xavier = {PARAM_XAVIER_NORMAL, 1},
-                         tokens = {trunc ? PARAM_TRUNC_NORMAL : PARAM_NORMAL, trunc ? 0.02 : 1};
-    const token_grid grid = {1, c->image[0] / v->patch, c->image[1] / v->patch};
+    const initial_values tokens = {trunc ? PARAM_TRUNC_NORMAL : PARAM_NORMAL, trunc ? 0.02 : 1};
+    const token_grid grid = {1, b->c->image[0] / v->patch, b->c->image[1] / v->patch};
     const param_spec token = {
         .rank = 3, .shape = {1, 1, (size_t)v->dim}, .init = tokens.init, .scale = tokens.scale};
-    builder b = {.g = g,
-                 .c = c,
-                 .weights = trunc ? small : xavier,
-                 .norm_eps = v->norm_eps,
-                 .part = PARAM_BODY};
-    tensor *cls = block_param(&b, token, "cls_token", "");
-    tensor *pos = v->pos_embed ? positions(&b, grid, v->dim, tokens, "pos_embed") : NULL;
-    tensor *x = embed(g, embed_patches(&b, images, v->patch, v->dim), cls, pos);
-    for (int i = 0; i < v->depth; i++) {
-        builder_enter(&b, "blocks.%d", i);
-        x = block(&b, x, i + 1 == v->depth);
+    tensor *cls = block_param(b, token, "cls_token", "");
+    tensor *pos = v->pos_embed ? positions(b, grid, v->dim, tokens, "pos_embed") : NULL;
+    tensor *x = embed(b->g, embed_patches(b, images, v->patch, v->dim), cls, pos);
+    for (int i = 0; i < blocks; i++) {
+        builder_enter(b, "blocks.%d", i);
+        x = block(b, x, cls_alone && i + 1 == v->depth);
     }
-    builder_enter(&b, "%s", "");
-    x = norm(&b, x, "norm");
+    builder_enter(b, "%s", "");
+    return x;
+}
+
+static tensor *build(graph *g, const model_config *c, tensor *images)
+{
+    builder b = builder_of(g, c);
+    tensor *x = norm(&b, body(&b, images, own_of(c)->depth, 1), "norm");
     b.part = PARAM_HEAD;
     return dense(&b, x, c->classes, 1, "head");
+}
+
+static int depth(const model_config *c) { return own_of(c)->depth; }
+
+static tensor *tokens(graph *g, const model_config *c, tensor *images, int blocks)
+{
+    builder b = builder_of(g, c);
+    return body(&b, images, blocks, 0);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -210,5 +231,13 @@ static const model models[] = {
     {0}};
 /* clang-format on */
 
-const model_family family_vit = {"vit", sizeof(vit_config), fields, models, fits, fill, check,
-                                 build};
+const model_family family_vit = {.name = "vit",
+                                 .own_size = sizeof(vit_config),
+                                 .fields = fields,
+                                 .models = models,
+                                 .fits = fits,
+                                 .fill = fill,
+                                 .check = check,
+                                 .build = build,
+                                 .depth = depth,
+                                 .tokens = tokens};
