@@ -1,11 +1,12 @@
 /* attention - y = f(scale * q k^T + bias + mask) v for each group of tokens and head; f is softmax
  * over the keys, or the Laplace attention function.
  *
- * q, k: [B][..][heads*width], v, y: [B][..][heads*v_width], heads side by side; T tokens of an image
- * are a group, all of them if there is no order. Scores are never in memory as a whole: a worker
- * has a few rows of them (simd/attend.h), and softmax saves [groups][heads][T] numbers for backward.
- * Tokens in an order of their own are gathered for a head, and scattered. The bias comes from a table (entries, heads); for a run, each
- * head's is laid out so that it can be read fast, in one of three ways:
+ * q, k: [B][..][heads*width], v, y: [B][..][heads*v_width], heads side by side; a group is T tokens
+ * of an image, all of them where there is no order. Scores are never in memory as a whole: a worker
+ * has a few rows of them (simd/attend.h), and softmax saves [groups][heads][T] numbers for
+ * backward. Tokens in an order of their own are gathered for a head, and scattered. The bias comes
+ * from a table (entries, heads); for a run, each head's is laid out so that it can be read fast, in
+ * one of three ways:
  *     whole      [T][T], when that is small;
  *     diagonals  the table itself, when the entry depends on key - query alone and grows with it:
  *                a row of the bias is a piece of the table;
