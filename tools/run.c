@@ -149,6 +149,8 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
     if (report.resized)
         printf("position embedding interpolated from %d x %d to %d x %d patches\n",
                report.old_grid[0], report.old_grid[1], report.grid[0], report.grid[1]);
+    if (report.resized_tables)
+        printf("%d tables of relative positions interpolated\n", report.resized_tables);
     return SSM2D_OK;
 }
 

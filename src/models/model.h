@@ -55,6 +55,12 @@ struct model {
     int hidden;             /* not listed: it has no size of its own */
 };
 
+/* The names in a file of weights. */
+typedef struct array_names {
+    const void *file;
+    int (*has)(const void *file, const char *name);
+} array_names;
+
 struct model_family {
     const char *name;
     size_t own_size;
@@ -72,6 +78,10 @@ struct model_family {
      * images -> [batch][tokens][dim]. Arrays have the names that they have in build. */
     int (*depth)(const model_config *c);
     tensor *(*tokens)(graph *g, const model_config *c, tensor *images, int blocks);
+    /* Published files may have other names for the model's arrays. `ours` holds the name in the
+     * file, and is replaced by the model's. Returns 0 for what is no parameter and is left out. May
+     * be NULL: names are the same. */
+    int (*rename)(const array_names *names, const char *name, char ours[PARAM_NAME]);
 };
 
 /* ---- models by name -------------------------------------------------------------------------- */

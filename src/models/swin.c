@@ -20,6 +20,8 @@
 #include "ops/ops.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 _Static_assert(sizeof(swin_config) <= MODEL_OWN, "MODEL_OWN is too small");
 
@@ -262,6 +264,30 @@ static tensor *tokens(graph *g, const model_config *c, tensor *images, int block
     return body(&s, images, blocks);
 }
 
+/* ---- names in files -------------------------------------------------------------------------- */
+
+static int ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), k = strlen(end);
+    return n >= k && !strcmp(text + n - k, end);
+}
+
+/* Files of Swin's authors, and of timm before version 0.9, have each downsample at the end of the
+ * stage before, the head without `fc`, and index and mask of attention beside the parameters. */
+static int rename_array(const array_names *names, const char *name, char ours[PARAM_NAME])
+{
+    static const char layers[] = "layers.", first[] = "layers.0.downsample.reduction.weight";
+    const char *number = name + strlen(layers);
+    int stage, end = 0;
+    if (!strcmp(name, "head.weight") || !strcmp(name, "head.bias"))
+        snprintf(ours, PARAM_NAME, "head.fc%s", strchr(name, '.'));
+    if (strncmp(name, layers, strlen(layers)) || *number < '0' || *number > '9') return 1;
+    if (sscanf(number, "%1d.downsample.%n", &stage, &end) == 1 && end
+        && names->has(names->file, first))
+        snprintf(ours, PARAM_NAME, "layers.%d.downsample.%s", stage + 1, number + end);
+    return !ends_with(name, ".attn.relative_position_index") && !ends_with(name, ".attn_mask");
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 extern const model_family family_swin;
@@ -350,4 +376,5 @@ const model_family family_swin = {.name = "swin",
                                   .check = check,
                                   .build = build,
                                   .depth = depth,
-                                  .tokens = tokens};
+                                  .tokens = tokens,
+                                  .rename = rename_array};
