@@ -38,6 +38,9 @@ static ssm2d_status check_finite(const loading *l, const param_array *a, ssm2d_e
         if (!isfinite(x[i]))
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: weights must be finite",
                         text_path(l->path), a->name, i, (double)x[i]);
+        else if (a->spec.nonnegative && x[i] < 0)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: it cannot be negative",
+                        text_path(l->path), a->name, i, (double)x[i]);
     return SSM2D_OK;
 }
 
@@ -52,6 +55,7 @@ static grid_axis grid_axis_of(const param_spec *spec)
 {
     const token_grid g = spec->grid;
     if (spec->resize == PARAM_RELATIVE) return (grid_axis){0, 0, {2 * g.rows - 1, 2 * g.cols - 1}};
+    if (spec->resize == PARAM_OFFSETS) return (grid_axis){0, 0, {g.rows, g.cols}};
     return (grid_axis){spec->rank - 2, g.first, {g.rows, g.cols}};
 }
 
@@ -81,6 +85,12 @@ static int said_cells(const loading *l, const param_array *a, int cells[2])
     return cells[0] != 0;
 }
 
+/* Whether its numbers belong to the grid of the tokens, which is what files say. */
+static int has_grid(const param_array *a)
+{
+    return a->spec.resize == PARAM_GRID || a->spec.resize == PARAM_OFFSETS;
+}
+
 /* Whether it has to be interpolated; a grid of as many cells but other sides counts only when the
  * caller, or the file, said so. */
 static int other_grid(const loading *l, const param_array *a, const safetensors_array *found)
@@ -92,14 +102,35 @@ static int other_grid(const loading *l, const param_array *a, const safetensors_
            || (said_cells(l, a, said) && memcmp(said, g.cells, sizeof said));
 }
 
+/* Whether so many numbers are those of a grid; a table of offsets may be for more tokens. */
+static int holds_grid(const param_array *a, size_t count, const int cells[2])
+{
+    const size_t all = (size_t)cells[0] * (size_t)cells[1];
+    if (cells[0] < 1 || cells[1] < 1) return 0;
+    return a->spec.resize == PARAM_OFFSETS ? count % 2 && all <= (count + 1) / 2 : all == count;
+}
+
 /* The cells of the array in the file: what the caller or the file said, else a square. */
 static int old_cells(const loading *l, const param_array *a, const safetensors_array *found,
                      int cells[2])
 {
     const grid_axis g = grid_axis_of(&a->spec);
     const size_t count = found->shape[g.axis] - (size_t)g.prefix;
-    if (!said_cells(l, a, cells)) cells[0] = cells[1] = (int)lround(sqrt((double)count));
-    return cells[0] > 0 && cells[1] > 0 && (size_t)cells[0] * (size_t)cells[1] == count;
+    const size_t all = a->spec.resize == PARAM_OFFSETS ? (count + 1) / 2 : count;
+    if (!said_cells(l, a, cells)) cells[0] = cells[1] = (int)sqrt((double)all);
+    return holds_grid(a, count, cells);
+}
+
+/* The numbers of an array for the model's grid, from those of another one. */
+static void resize_numbers(const param_array *a, const float *old, size_t old_count,
+                           const int old_grid[2], float *out)
+{
+    const grid_axis g = grid_axis_of(&a->spec);
+    if (a->spec.resize == PARAM_OFFSETS)
+        offsets_resize(old, (int)((old_count + 1) / 2), old_grid, out, (int)((a->count + 1) / 2),
+                       g.cells);
+    else
+        grid_resize(old, old_grid, out, g.cells, g.prefix, a->count / a->shape[g.axis]);
 }
 
 static ssm2d_status load_resized(loading *l, const param_array *a, const safetensors_array *found,
@@ -118,8 +149,7 @@ static ssm2d_status load_resized(loading *l, const param_array *a, const safeten
     if (!old)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %s", text_path(l->path), a->name);
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
-    const size_t dim = a->count / a->shape[g.axis];
-    if (!status) grid_resize(old, cells, l->params + a->offset, g.cells, g.prefix, dim);
+    if (!status) resize_numbers(a, old, found->count, cells, l->params + a->offset);
     if (a->spec.resize == PARAM_RELATIVE) {
         l->report.resized_tables++;
     } else if (!l->report.resized++) {
@@ -206,7 +236,7 @@ static const char grid_note[] = "grid";
 static const param_array *first_with_grid(const weights *w)
 {
     for (int i = 0; i < w->count; i++)
-        if (w->arrays[i].spec.resize == PARAM_GRID) return &w->arrays[i];
+        if (has_grid(&w->arrays[i])) return &w->arrays[i];
     return NULL;
 }
 
@@ -219,7 +249,7 @@ static void read_grid(loading *l)
         || !parse_cells(safetensors_metadata(l->file, grid_note), grid))
         return;
     const grid_axis g = grid_axis_of(&a->spec);
-    if ((size_t)grid[0] * (size_t)grid[1] + (size_t)g.prefix == found->shape[g.axis])
+    if (holds_grid(a, found->shape[g.axis] - (size_t)g.prefix, grid))
         memcpy(l->options.old_grid, grid, sizeof grid);
 }
 
@@ -288,10 +318,11 @@ static size_t notes_of(const weights *w, safetensors_note *notes, char (*texts)[
     return count;
 }
 
-ssm2d_status weights_save(const weights *w, const char *path, const float *params,
-                          ssm2d_error *error)
+static ssm2d_status save(const weights *w, const char *path, const float *numbers, int with_state,
+                         ssm2d_error *error)
 {
     const size_t arrays = (size_t)w->count;
+    size_t count = 0;
     safetensors_item *items = mem_alloc(w->context, arrays * sizeof *items);
     safetensors_note *notes = mem_alloc(w->context, (arrays + 1) * sizeof *notes);
     char(*texts)[CELLS_TEXT] = mem_alloc(w->context, (arrays + 1) * sizeof *texts);
@@ -301,17 +332,30 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
                       text_path(path), w->count);
     for (int i = 0; i < w->count && !status; i++) {
         const param_array *a = &w->arrays[i];
-        items[i] = (safetensors_item){
-            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
-        memcpy(items[i].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
+        if (!with_state && a->spec.group == PARAM_STATE) continue;
+        items[count] = (safetensors_item){
+            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = numbers + a->offset};
+        memcpy(items[count++].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
     if (!status)
-        status = safetensors_write(w->context, path, arrays, items, notes_of(w, notes, texts),
-                                   notes, error);
+        status = safetensors_write(w->context, path, count, items, notes_of(w, notes, texts), notes,
+                                   error);
     mem_free(w->context, items);
     mem_free(w->context, notes);
     mem_free(w->context, texts);
     return status;
+}
+
+ssm2d_status weights_save(const weights *w, const char *path, const float *params,
+                          ssm2d_error *error)
+{
+    return save(w, path, params, 1, error);
+}
+
+ssm2d_status weights_save_gradients(const weights *w, const char *path, const float *grads,
+                                    ssm2d_error *error)
+{
+    return save(w, path, grads, 0, error);
 }
 
 ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out,
@@ -329,8 +373,7 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
                         "%s differs between the two models: only the image size may", b->name);
         const grid_axis old = grid_axis_of(&a->spec);
         if (b->spec.resize != PARAM_KEEP && memcmp(old.cells, new.cells, sizeof old.cells))
-            grid_resize(params + a->offset, old.cells, out + b->offset, new.cells, new.prefix,
-                        b->count / b->shape[new.axis]);
+            resize_numbers(b, params + a->offset, a->count, old.cells, out + b->offset);
         else
             memcpy(out + b->offset, params + a->offset, b->count * sizeof *out);
     }

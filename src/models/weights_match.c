@@ -23,6 +23,17 @@ static const char *our_name(const model_family *family, const safetensors *file,
     return family->rename(&names, name, ours) ? ours : NULL;
 }
 
+/* PyTorch counts the batches of a BatchNorm in an array beside its moments; nobody reads it. */
+static int is_counter(const weights *w, const char *name)
+{
+    static const char counter[] = ".num_batches_tracked";
+    const size_t length = strlen(name);
+    char mean[PARAM_NAME];
+    if (length < sizeof counter || strcmp(name + length - (sizeof counter - 1), counter)) return 0;
+    snprintf(mean, sizeof mean, "%.*s.running_mean", (int)(length - (sizeof counter - 1)), name);
+    return weights_find(w, mean) != NULL;
+}
+
 ssm2d_status weights_match(const weights *w, const char *path, const safetensors *file,
                            const safetensors_array **found, ssm2d_error *error)
 {
@@ -32,6 +43,7 @@ ssm2d_status weights_match(const weights *w, const char *path, const safetensors
         const char *name = our_name(w->config.model->family, file, array->name, ours);
         if (!name) continue;
         const param_array *a = weights_find(w, name);
+        if (!a && is_counter(w, name)) continue;
         if (!a)
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s: has the array %s, which the model does not have: it was made with "
