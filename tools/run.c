@@ -267,7 +267,7 @@ done:
 static const char about[] =
     "Runs a model on images in a file and writes the logits. The keys of a configuration are "
     "listed by `ssm2d models --keys`. Weights have timm's names, so that a published DeiT "
-    "file can be used.\n"
+    "or Swin file can be used; of Swin also those of its authors.\n"
     "\n"
     "Weights without mixers can be used for a model with mixers, which are then initialised "
     "from --seed. The position embedding of weights for another image size is interpolated. "

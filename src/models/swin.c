@@ -296,9 +296,15 @@ extern const model_family family_swin;
  * Swin-T with K*N = 16 in a layer. The directions of a channel have systems of their own, as in
  * ViT. */
 static const mixer_preset small_mixers[] = {
-    {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct"}, {0}};
+    {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct"},
+    {"s4nd", "n_ssm=8 d_state=16"},
+    {"ema", "d_state=16"},
+    {0}};
 static const mixer_preset tiny_mixers[] = {
-    {"ssm2d", "directions=4 n_ssm=1 d_state=4 assign=distinct"}, {0}};
+    {"ssm2d", "directions=4 n_ssm=1 d_state=4 assign=distinct"},
+    {"s4nd", "n_ssm=8 d_state=16"},
+    {"ema", "d_state=16"},
+    {0}};
 
 #define STAGES(...)                                                                                \
     {                                                                                              \
