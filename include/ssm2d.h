@@ -17,7 +17,9 @@
  *     ssm2d_backward(plan, ws, params, u, dy, du, dparams);           // adds to du and dparams
  *
  * Threads: a context, a plan and a parameter array may be shared by any number of threads; each
- * thread executes with a workspace of its own, or a stream of its own. The library never prints or
+ * thread executes with a workspace of its own, or a stream of its own. Subnormal numbers are taken
+ * as zero while the library computes, and the caller's floating-point mode is restored afterwards;
+ * neither it nor the number of threads changes a bit of the results. The library never prints or
  * exits; it aborts only where asserts are on and a caller breaks a contract. docs/layer.md has the
  * mathematics and a walk through these functions. MIT licence. */
 #ifndef SSM2D_H

@@ -1,8 +1,13 @@
 # The tests of src/io, and the fuzz targets.
-foreach(name file npy json image safetensors)
+foreach(name file npy json image image_kinds safetensors)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name}
     PRIVATE ssm2d_io ssm2d_objects test_frame PkgConfig::SPNG PkgConfig::JPEG)
+  foreach(kind WEBP TIFF)
+    if(${kind}_FOUND AND name STREQUAL image_kinds)
+      target_link_libraries(test_${name} PRIVATE PkgConfig::${kind})
+    endif()
+  endforeach()
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS io TIMEOUT 600)
 endforeach()

@@ -152,7 +152,7 @@ static void refuses_bad_folders(void **state)
     assert_line("/train: holds no folders: expected a folder with images for each class");
     data_put("train/b/readme", "", 0);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/train/b: has no images: expected *.png, *.jpg or *.jpeg");
+    assert_line("/train/b: has no images: expected *.png, *.jpg, *.jpeg");
     put_png("train/b/1.png", 2, 2, 1, 0);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_OK);
     assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_ERROR_ARGUMENT);

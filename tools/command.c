@@ -6,6 +6,7 @@
 #include "generate.h"
 #include "help.h"
 #include "core/suggest.h"
+#include "io/image.h"
 #include "io/text.h"
 
 #include <errno.h>
@@ -402,7 +403,7 @@ static int run_other(const command *const *commands, int argc, char **argv)
     if (is_help(first)) return run_help(commands, 0, NULL);
     if (!strcmp(first, "version") || !strcmp(first, "--version") || !strcmp(first, "-V")) {
         if (argc > 1) return unexpected(argv[1], "version");
-        printf("ssm2d %s\n", ssm2d_version());
+        printf("ssm2d %s\nreads %s\n", ssm2d_version(), image_kinds());
         return EXIT_DONE;
     }
     if (!strcmp(first, "--generate")) { /* for the build */

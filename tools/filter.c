@@ -26,7 +26,8 @@ typedef struct values {
 
 static const option options[] = {
     {"IMAGE", OPTION_STRING, offsetof(values, image),
-     "picture to read: PNG or JPEG, grey or colour; - reads standard input", .positional = 1},
+     "picture to read: PNG, JPEG or another kind of image; - reads standard input",
+     .positional = 1},
     {"output", OPTION_STRING, offsetof(values, output),
      "picture to write: .png, .jpg or .jpeg; - writes a PNG to standard output", .value = "FILE",
      .letter = 'o', .required = 1},
@@ -338,7 +339,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 
 static const char about[] =
     "Runs a layer over a picture while it is decoded, row by row: memory does not depend on "
-    "the picture's height. Each colour of the picture, scaled to 0..1, is a channel of the "
+    "the height of a PNG or JPEG that is stored upright. Each colour of the picture, scaled to "
+    "0..1, is a channel of the "
     "layer; the output is clamped to 0..1. A PNG keeps the 16 bits and the alpha of the "
     "picture; in a JPEG samples have 8 bits, and what is transparent is laid over white.\n"
     "\n"
@@ -360,10 +362,6 @@ static const char about[] =
     "with pair columns. Others need --in-memory, which --run turns on by itself. Long jobs "
     "show their progress on standard error.";
 
-const command command_filter = {"filter",
-                                "run a layer over a PNG or JPEG of any size",
-                                about,
-                                options,
-                                check_values,
-                                run,
-                                .lists_fields = 1};
+const command command_filter = {
+    "filter",         "run a layer over a picture of any size", about, options, check_values, run,
+    .lists_fields = 1};

@@ -1,5 +1,6 @@
 #include "ignored.h"
 
+#include "io/image.h"
 #include "io/text.h"
 
 #include <stdio.h>
@@ -10,5 +11,5 @@ void report_ignored(const char *command, size_t count, const char *first)
     fprintf(stderr, "ssm2d %s: %zu file%s in the data folder %s ignored, such as ", command, count,
             count == 1 ? "" : "s", count == 1 ? "is" : "are");
     text_print(stderr, first);
-    fprintf(stderr, ": images are *.png, *.jpg and *.jpeg\n");
+    fprintf(stderr, ": images are %s\n", image_endings());
 }

@@ -25,7 +25,7 @@ typedef struct values {
 
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
-    {"IMAGE", OPTION_LIST, offsetof(values, images), "PNG or JPEG files", .positional = 1},
+    {"IMAGE", OPTION_LIST, offsetof(values, images), "image files", .positional = 1},
     {"top", OPTION_INT, offsetof(values, top), "number of classes to print for each image",
      .low = 1, .high = 1000, .default_value = "3"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
@@ -190,7 +190,8 @@ done:
 static const char about[] =
     "Classifies images with the model of a run: resizes each image to the model's image size, "
     "and prints the most likely classes with their probabilities. The data that the model was "
-    "trained on are not needed. What is transparent in a PNG becomes white.";
+    "trained on are not needed. Images are turned upright as their EXIF orientation says, and what "
+    "is transparent becomes white.";
 
 const command command_predict = {
     "predict", "classify images with a trained model", about, options, check_values, run, 0};

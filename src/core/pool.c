@@ -1,5 +1,6 @@
 #include "core/pool.h"
 
+#include "core/float_mode.h"
 #include "core/status.h"
 
 #include <pthread.h>
@@ -26,6 +27,16 @@ typedef struct worker {
     int index;
 } worker;
 
+/* The gate of a round: its number, whether it is closed, and how many workers are inside. A worker
+ * that comes after the last task was taken finds it closed, so that nobody waits for a thread that
+ * the system has not let run yet: on a machine with more threads than processors the caller then
+ * does all tasks itself. */
+#define GATE_ROUND  ((uint64_t)1 << 32)
+#define GATE_CLOSED ((uint64_t)1 << 31)
+#define GATE_INSIDE (GATE_CLOSED - 1)
+
+static unsigned round_of(uint64_t gate) { return (unsigned)(gate / GATE_ROUND); }
+
 /* Each number that threads write while others wait for another one has a cache line of its own. */
 #define OWN_LINE _Alignas(64)
 
@@ -36,13 +47,12 @@ struct pool {
     void *arg;
     int threads;
     _Atomic int quit;
-    _Atomic unsigned generation;     /* of forks, at the time the threads were started */
-    _Atomic unsigned restarting;     /* the generation that some thread is starting them for */
-    OWN_LINE _Atomic unsigned round; /* counts runs; workers wait for it to change */
-    OWN_LINE _Atomic size_t next;    /* the next task number */
-    OWN_LINE _Atomic int working;    /* workers that have not left this round */
-    OWN_LINE _Atomic int busy;       /* a thread is in pool_run */
-    OWN_LINE _Atomic int sleepers;   /* with the lock that guards it */
+    _Atomic unsigned generation;    /* of forks, at the time the threads were started */
+    _Atomic unsigned restarting;    /* the generation that some thread is starting them for */
+    OWN_LINE _Atomic uint64_t gate; /* see GATE_ROUND; workers wait for its round to change */
+    OWN_LINE _Atomic size_t next;   /* the next task number */
+    OWN_LINE _Atomic int busy;      /* a thread is in pool_run */
+    OWN_LINE _Atomic int sleepers;  /* with the lock that guards it */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     worker workers[];
@@ -63,22 +73,40 @@ static void take_tasks(pool *p, int index)
     }
 }
 
-static void wait_for_round(pool *p, unsigned seen)
+/* Returns the number of the round that is not `seen`. */
+static unsigned wait_for_round(pool *p, unsigned seen)
 {
+    unsigned now;
     for (int i = 0; i < SPINS; i++) {
-        if (atomic_load_explicit(&p->round, memory_order_acquire) != seen) return;
+        now = round_of(atomic_load_explicit(&p->gate, memory_order_acquire));
+        if (now != seen) return now;
         relax();
     }
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(&p->sleepers, 1);
-    while (atomic_load(&p->round) == seen) pthread_cond_wait(&p->wake, &p->lock);
+    while ((now = round_of(atomic_load(&p->gate))) == seen) pthread_cond_wait(&p->wake, &p->lock);
     atomic_fetch_sub(&p->sleepers, 1);
     pthread_mutex_unlock(&p->lock);
+    return now;
 }
 
-static void next_round(pool *p)
+/* Says whether the worker is inside now, as it is not when the gate is closed. */
+static int enter(pool *p)
 {
-    atomic_fetch_add(&p->round, 1);
+    uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
+    while (!(gate & GATE_CLOSED))
+        if (atomic_compare_exchange_weak_explicit(&p->gate, &gate, gate + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return 1;
+    return 0;
+}
+
+static void leave(pool *p) { atomic_fetch_sub_explicit(&p->gate, 1, memory_order_release); }
+
+static void open_gate(pool *p)
+{
+    const uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
+    atomic_store(&p->gate, (uint64_t)(round_of(gate) + 1) * GATE_ROUND);
     if (atomic_load(&p->sleepers)) {
         pthread_mutex_lock(&p->lock);
         pthread_cond_broadcast(&p->wake);
@@ -86,16 +114,33 @@ static void next_round(pool *p)
     }
 }
 
+/* Returns when no worker is inside any more. */
+static void close_gate(pool *p)
+{
+    uint64_t gate = atomic_fetch_or(&p->gate, GATE_CLOSED);
+    for (int spins = 0; gate & GATE_INSIDE; spins++) {
+        if (spins < SPINS)
+            relax();
+        else
+            /* on a busy machine the one we wait for may be waiting for this very processor */
+            sched_yield();
+        gate = atomic_load_explicit(&p->gate, memory_order_acquire);
+    }
+}
+
 static void *work(void *arg)
 {
     worker *w = arg;
     pool *p = w->owner;
+    float_mode_flush();
     for (unsigned seen = 0;;) {
-        wait_for_round(p, seen);
-        seen++;
+        seen = wait_for_round(p, seen);
         if (atomic_load(&p->quit)) return NULL;
-        take_tasks(p, w->index);
-        atomic_fetch_sub_explicit(&p->working, 1, memory_order_release);
+        /* a round that was opened since is as good */
+        if (enter(p)) {
+            take_tasks(p, w->index);
+            leave(p);
+        }
     }
 }
 
@@ -103,9 +148,8 @@ static void *work(void *arg)
  * included. */
 static int start_threads(pool *p)
 {
-    atomic_init(&p->round, 0);
+    atomic_init(&p->gate, GATE_CLOSED);
     atomic_init(&p->next, 0);
-    atomic_init(&p->working, 0);
     atomic_init(&p->sleepers, 0);
     atomic_init(&p->quit, 0);
     pthread_mutex_init(&p->lock, NULL);
@@ -128,7 +172,7 @@ static int start_threads(pool *p)
 static void stop_threads(pool *p, int running)
 {
     atomic_store(&p->quit, 1);
-    next_round(p);
+    open_gate(p);
     for (int i = 1; i < running; i++) pthread_join(p->workers[i].thread, NULL);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->wake);
@@ -179,24 +223,20 @@ static int ready(pool *p)
 void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
 {
     int idle = 0;
+    const float_mode before = float_mode_flush();
     if (tasks < 2 || !ready(p) || p->threads == 1
         || !atomic_compare_exchange_strong(&p->busy, &idle, 1)) {
         for (size_t task = 0; task < tasks; task++) run(arg, task, 0);
+        float_mode_restore(before);
         return;
     }
     p->tasks = tasks;
     p->run = run;
     p->arg = arg;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
-    atomic_store(&p->working, p->threads - 1);
-    next_round(p);
+    open_gate(p);
     take_tasks(p, 0);
-    for (int spins = 0; atomic_load_explicit(&p->working, memory_order_acquire); spins++) {
-        if (spins < SPINS)
-            relax();
-        else
-            /* on a busy machine the one we wait for may be waiting for this very processor */
-            sched_yield();
-    }
+    close_gate(p);
     atomic_store(&p->busy, 0);
+    float_mode_restore(before);
 }

@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "data/dataset_impl.h"
 #include "data/picture.h"
+#include "io/image.h"
 #include "io/text.h"
 
 #include <dirent.h>
@@ -88,14 +89,7 @@ static int is_folder(const char *path)
     return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
-static int is_image(const char *name)
-{
-    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        if (!strcasecmp(dot, endings[i])) return 1;
-    return 0;
-}
+static int is_image(const char *name) { return image_named(name); }
 
 typedef enum found_kind { FOUND_FOLDER, FOUND_IMAGE, FOUND_OTHER } found_kind;
 
@@ -271,8 +265,8 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
         if (split == DATASET_TEST && !is_folder(path)) continue; /* nothing to test of this class */
         status = list_folder(l, path, i, error);
         if (!status && split == DATASET_TRAIN && l->entries.count == before)
-            status = fail(error, SSM2D_ERROR_ARGUMENT,
-                          "%s: has no images: expected *.png, *.jpg or *.jpeg", text_path(path));
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected %s",
+                          text_path(path), image_endings());
     }
     d->info.count = l->entries.count;
     d->info.names = names_hash(l);

@@ -4,7 +4,7 @@
 
 #include "data/resize.h"
 
-/* Decodes a PNG or JPEG file and resizes it into out[rows][cols][channels], the sizes of `to`.
+/* Decodes an image file and resizes it into out[rows][cols][channels], the sizes of `to`.
  * Refuses a file of more than max_pixels pixels before decoding it. */
 ssm2d_status picture_read(const ssm2d_context *context, const char *path, size_t max_pixels,
                           resize *to, uint8_t *out, ssm2d_error *error);

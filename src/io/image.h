@@ -1,4 +1,5 @@
-/* image - PNG and JPEG, row by row, so that memory does not depend on the height. */
+/* image - image files of several kinds, row by row. Of PNG and JPEG memory does not depend on the
+ * height, unless they are interlaced, progressive or turned; others are held whole. */
 #ifndef SSM2D_IO_IMAGE_H
 #define SSM2D_IO_IMAGE_H
 
@@ -20,6 +21,13 @@ static inline size_t image_row_bytes(const image_info *info)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* The kinds that this build reads, as a list for messages, and the endings of their names: "PNG,
+ * JPEG, BMP, WebP, TIFF" and "*.png, *.jpg, ..". */
+const char *image_kinds(void);
+const char *image_endings(void);
+/* Whether a name has one of the endings, in small letters or capitals. */
+int image_named(const char *name);
+
 typedef struct image_reader image_reader;
 
 #define IMAGE_MAX_PIXELS ((size_t)1 << 28) /* a limit that suits most */
@@ -31,9 +39,10 @@ typedef struct image_read_options {
     FILE *stream;      /* read it instead of the file at path, and leave it open; or NULL */
 } image_read_options;
 
-/* Opens a PNG or JPEG; the caller ends it with image_close. The format is recognised by the file's
- * first byte, not by its name. Interlaced PNGs and progressive JPEGs are held in memory whole.
- * image_open has neither a limit nor other options: 1 or 3 channels of 8 bits. */
+/* Opens an image; the caller ends it with image_close. The format is recognised by the file's first
+ * byte, not by its name. Rows and columns, and *info, are those of the upright image: the EXIF
+ * orientation has been followed. CMYK becomes RGB. image_open has neither a limit nor other
+ * options: 1 or 3 channels of 8 bits. */
 ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **reader,
                         image_info *info, ssm2d_error *error);
 ssm2d_status image_open_with(const ssm2d_context *context, const char *path,

@@ -2,9 +2,10 @@
  *
  * libjpeg reports errors through a function that must not return, so every call into it stands
  * behind a setjmp; longjmp stays within this file. Warnings that mean lost pixels count as errors.
- * libjpeg's memory is its own. */
+ * libjpeg's memory is its own. CMYK, with which images for printing are stored, becomes RGB. */
 #include "core/context.h"
 #include "core/status.h"
+#include "io/exif.h"
 #include "io/image_format.h"
 #include "io/text.h"
 
@@ -12,6 +13,7 @@
 
 #include <jerror.h>
 #include <setjmp.h>
+#include <string.h>
 
 /* Encoders make about ten scans. Without a limit a small file could ask for endless passes over a
  * large image. */
@@ -24,6 +26,8 @@ typedef struct decoder {
     jmp_buf back;
     int ended;          /* the file ended before the image did */
     int too_many_scans; /* more than MAX_SCANS */
+    uint8_t *cmyk;      /* one row of CMYK; NULL: the image is grey or RGB */
+    int inverted;       /* CMYK as Adobe writes it: 0 is full ink */
     char message[JMSG_LENGTH_MAX];
 } decoder;
 
@@ -86,6 +90,15 @@ static size_t whole_bytes(const struct jpeg_decompress_struct *jpeg)
     return bytes;
 }
 
+static void find_orientation(image_reader *reader, const struct jpeg_decompress_struct *jpeg)
+{
+    for (jpeg_saved_marker_ptr m = jpeg->marker_list; m; m = m->next)
+        if (m->data_length > 6 && !memcmp(m->data, "Exif\0", 5)) {
+            reader->orientation = exif_orientation(m->data, m->data_length);
+            return;
+        }
+}
+
 static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
 {
     decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
@@ -104,12 +117,10 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
     jpeg->progress = &d->progress;
     jpeg->mem->max_memory_to_use = (long)(IMAGE_MAX_WHOLE + IMAGE_MAX_WHOLE / 4);
     jpeg_stdio_src(jpeg, reader->stream);
+    jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xffff); /* EXIF */
     jpeg_read_header(jpeg, TRUE);
     ssm2d_status status = image_check_size(reader, jpeg->image_height, jpeg->image_width, error);
     if (status) return status;
-    if (jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "%s: is a CMYK JPEG, for printing: save it as RGB", text_path(reader->path));
     if (jpeg->jpeg_color_space == JCS_UNKNOWN)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: is a JPEG of %d unknown components: save it as RGB",
@@ -118,19 +129,39 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: has %u x %u pixels and is progressive: save it as a baseline JPEG",
                     text_path(reader->path), jpeg->image_height, jpeg->image_width);
-    jpeg->out_color_space = jpeg->jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
+    const int printed = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
+    jpeg->out_color_space = printed                                   ? JCS_CMYK
+                            : jpeg->jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE
+                                                                      : JCS_RGB;
+    if (printed && !(d->cmyk = mem_alloc(reader->context, (size_t)jpeg->image_width * 4)))
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %u columns",
+                    text_path(reader->path), jpeg->image_width);
+    d->inverted = jpeg->saw_Adobe_marker;
+    find_orientation(reader, jpeg);
     jpeg_start_decompress(jpeg);
-    reader->info =
-        (image_info){jpeg->output_height, jpeg->output_width, jpeg->output_components, 8};
+    reader->info = (image_info){jpeg->output_height, jpeg->output_width,
+                                printed ? 3 : jpeg->output_components, 8};
     return SSM2D_OK;
+}
+
+/* A colour is what its ink and the black leave of white: (255 - C) * (255 - K) / 255, rounded, as
+ * programs reckon that have no colour profile. */
+static void rgb_from_cmyk(const decoder *d, size_t cols, uint8_t *row)
+{
+    const uint8_t flip = d->inverted ? 0 : 255;
+    for (size_t i = 0; i < cols; i++)
+        for (size_t c = 0; c < 3; c++)
+            row[3 * i + c] =
+                (uint8_t)(((d->cmyk[4 * i + c] ^ flip) * (d->cmyk[4 * i + 3] ^ flip) + 127) / 255);
 }
 
 static ssm2d_status read_jpeg_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
     if (setjmp(d->back)) return fail_jpeg(reader, error);
-    JSAMPROW rows[] = {row};
+    JSAMPROW rows[] = {d->cmyk ? d->cmyk : row};
     jpeg_read_scanlines(&d->jpeg, rows, 1); /* a stdio source never pauses: one row, or an error */
+    if (d->cmyk) rgb_from_cmyk(d, reader->info.cols, row);
     return SSM2D_OK;
 }
 
@@ -139,7 +170,8 @@ static void close_jpeg(image_reader *reader)
     decoder *d = reader->decoder;
     /* cannot fail, and accepts a decoder that could not be created */
     jpeg_destroy_decompress(&d->jpeg);
+    mem_free(reader->context, d->cmyk);
     mem_free(reader->context, d);
 }
 
-const image_format image_jpeg = {0xff, open_jpeg, read_jpeg_row, close_jpeg};
+const image_format image_jpeg = {"JPEG", "\xff", open_jpeg, read_jpeg_row, close_jpeg};

@@ -5,6 +5,7 @@
  * its allocator has no place for a context. */
 #include "core/context.h"
 #include "core/status.h"
+#include "io/exif.h"
 #include "io/image_format.h"
 #include "io/text.h"
 
@@ -95,43 +96,13 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
         reader->info.channels += alpha;
         reader->info.depth = d->deep ? 16 : 8;
     }
+    struct spng_exif exif;
+    if (!spng_get_exif(d->png, &exif))
+        reader->orientation = exif_orientation((const uint8_t *)exif.data, exif.length);
     code = spng_decode_image(d->png, NULL, 0, d->deep ? SPNG_FMT_RGBA16 : SPNG_FMT_RGBA8,
                              SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE);
     if (code) return fail_png(reader, code, error);
     return d->interlaced ? read_whole(reader, d, error) : SSM2D_OK;
-}
-
-static void blend_8(const uint8_t *rgba, size_t cols, int channels, uint8_t *row)
-{
-    for (size_t i = 0; i < cols; i++)
-        for (int c = 0; c < channels; c++)
-            row[i * channels + c] =
-                (uint8_t)((rgba[4 * i + c] * rgba[4 * i + 3] + 255 * (255 - rgba[4 * i + 3]) + 127)
-                          / 255);
-}
-
-static void blend_16(const uint16_t *rgba, size_t cols, int channels, uint8_t *row)
-{
-    const uint64_t white = 65535, scale = white * 257; /* 65535 = 255 * 257 */
-    for (size_t i = 0; i < cols; i++)
-        for (int c = 0; c < channels; c++)
-            row[i * channels + c] = (uint8_t)((rgba[4 * i + c] * (uint64_t)rgba[4 * i + 3]
-                                               + white * (white - rgba[4 * i + 3]) + scale / 2)
-                                              / scale);
-}
-
-/* Copies the samples of RGBA that the image has: the first one or three, and alpha. */
-static void copy_samples(const uint8_t *rgba, const image_info *info, uint8_t *row)
-{
-    const size_t bytes = info->depth / 8;
-    const int colours = image_colours(info);
-    for (size_t i = 0; i < info->cols; i++, rgba += 4 * bytes) {
-        memcpy(row, rgba, (size_t)colours * bytes);
-        row += (size_t)colours * bytes;
-        if (info->channels == colours) continue;
-        memcpy(row, rgba + 3 * bytes, bytes);
-        row += bytes;
-    }
 }
 
 static ssm2d_status read_png_row(image_reader *reader, void *row, ssm2d_error *error)
@@ -147,13 +118,7 @@ static ssm2d_status read_png_row(image_reader *reader, void *row, ssm2d_error *e
         if (last && code == SPNG_EOI) code = spng_decode_chunks(d->png);
         if (code) return fail_png(reader, code, error);
     }
-    if (reader->options.exact)
-        copy_samples(pixels, &reader->info, row);
-    else if (d->deep)
-        blend_16((const uint16_t *)(const void *)pixels, reader->info.cols, reader->info.channels,
-                 row);
-    else
-        blend_8(pixels, reader->info.cols, reader->info.channels, row);
+    image_row_from_rgba(reader, pixels, d->deep, row);
     return SSM2D_OK;
 }
 
@@ -165,4 +130,4 @@ static void close_png(image_reader *reader)
     mem_free(reader->context, d);
 }
 
-const image_format image_png = {0x89, open_png, read_png_row, close_png};
+const image_format image_png = {"PNG", "\x89", open_png, read_png_row, close_png};

@@ -191,8 +191,9 @@ const char *mixer_config_text(const mixer_config *m, char *text, size_t size)
             if (!worth_saying(m, f, value)) continue;
             const int bare = f->kind == SSM2D_KIND_CHOICE || f->kind == SSM2D_KIND_FLAG;
             const char *name = f->kind == SSM2D_KIND_CHOICE ? "" : f->name;
+            const char *off = f->kind == SSM2D_KIND_FLAG && *value == 'f' ? "no " : "";
             if (f->kind == SSM2D_KIND_FLAG) *value = 0;
-            used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", before, name,
+            used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s", before, off, name,
                                      bare ? "" : " ", value);
             before = ", ";
         }

@@ -7,6 +7,7 @@
 #include "io/json.h"
 #include "io/text.h"
 #include "train/metrics.h"
+#include "train/mixer_log.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@
 typedef struct training {
     trainer *t;
     metrics *metrics;
+    mixer_log mixers;
     const train_hooks *hooks;
     train_result *result;
     const char *folder;
@@ -28,6 +30,8 @@ typedef struct training {
     double test_seconds;                 /* of the last evaluation */
     long images, epoch_images;           /* trained on: in this call, in this epoch */
     double speed;                        /* images per second, over the last steps */
+    double wait;                         /* part of the time that steps waited for images */
+    double epoch_waited;                 /* seconds of it in this epoch */
 } training;
 
 /* The mean accuracy of the current epoch so far. */
@@ -85,12 +89,19 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
     train_state *state = &s->t->state;
     const train_options *o = &s->t->settings.options;
     if (state->step % o->log_every) return SSM2D_OK;
+    const ssm2d_status status =
+        mixer_log_measure(&s->mixers, state->weights, s->t->gradients, error);
+    if (status) return status;
     metric line = {.step = state->step,
                    .epoch = (double)state->step / (double)s->t->epoch_steps,
                    .loss = state->log_sum / (double)state->log_steps,
                    .lr = r->lr,
                    .norm = r->norm,
-                   .images_per_s = s->speed};
+                   .blocks = s->mixers.blocks,
+                   .mixer_norms = s->mixers.gradients,
+                   .kernel_gains = s->mixers.gains,
+                   .images_per_s = s->speed,
+                   .wait = s->wait};
     state->log_sum = 0;
     state->log_steps = 0;
     return metrics_add(s->metrics, &line, error);
@@ -100,7 +111,7 @@ static void report_step(const training *s, const step_result *r)
 {
     const train_state *state = &s->t->state;
     const long done = state->step - state->epochs * s->t->epoch_steps,
-               epochs = s->t->settings.options.epochs;
+               epochs = train_epochs(&s->t->settings.options);
     const double images =
         (double)((epochs * s->t->epoch_steps - state->step) * s->t->settings.options.batch);
     if (!s->hooks->step) return;
@@ -112,6 +123,7 @@ static void report_step(const training *s, const step_result *r)
                         .accuracy = train_accuracy(s),
                         .lr = r->lr,
                         .images_per_s = s->speed,
+                        .wait = s->wait,
                         .seconds_left =
                             images / s->speed + s->test_seconds * (double)(epochs - state->epochs)};
     s->hooks->step(s->hooks->user, &p);
@@ -138,7 +150,10 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
         s->epoch_seconds += seconds;
         s->images += batch;
         s->epoch_images += batch;
-        /* an exponential moving average over about twenty steps */
+        s->epoch_waited += r.waited;
+        /* exponential moving averages over about twenty steps */
+        const double wait = seconds > 0 ? r.waited / seconds : 0;
+        s->wait = s->speed > 0 ? 0.95 * s->wait + 0.05 * wait : wait;
         s->speed = s->speed > 0 ? 1 / (0.95 / s->speed + 0.05 * seconds / (double)batch)
                                 : (double)batch / seconds;
         status = log_step(s, &r, error);
@@ -202,12 +217,13 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .test_accuracy = e->accuracy,
                    .lr = schedule_at(&t->schedule, state->step - 1),
                    .images_per_s = speed,
+                   .wait = per_second(s->epoch_waited, s->epoch_seconds),
                    .seconds = state->seconds};
     ssm2d_status status = metrics_add(s->metrics, &line, error);
     snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
              t->settings.model.mixer.kind->name, short_name(o->data, data));
     if (!status) status = check_folder(s, error);
-    if (!status) status = metrics_draw(s->metrics, s->curves, title, o->epochs, error);
+    if (!status) status = metrics_draw(s->metrics, s->curves, title, train_epochs(o), error);
     if (!status) status = check_folder(s, error);
     if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
     if (!status && best) status = check_folder(s, error);
@@ -216,10 +232,17 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     if (status) return status;
     s->result->test_loss = e->loss;
     s->result->test_accuracy = e->accuracy;
-    train_epoch report = {state->epochs, o->epochs,   loss,  accuracy,
-                          e->loss,       e->accuracy, speed, s->epoch_seconds + s->test_seconds,
-                          best};
-    s->epoch_seconds = 0;
+    train_epoch report = {.epoch = state->epochs,
+                          .epochs = train_epochs(o),
+                          .loss = loss,
+                          .accuracy = accuracy,
+                          .test_loss = e->loss,
+                          .test_accuracy = e->accuracy,
+                          .images_per_s = speed,
+                          .wait = line.wait,
+                          .seconds = s->epoch_seconds + s->test_seconds,
+                          .best = best};
+    s->epoch_seconds = s->epoch_waited = 0;
     s->epoch_images = 0;
     if (s->hooks->epoch) s->hooks->epoch(s->hooks->user, &report);
     return SSM2D_OK;
@@ -229,7 +252,7 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
     ssm2d_status status = SSM2D_OK;
-    while (state->epochs < s->t->settings.options.epochs && !status) {
+    while (state->epochs < train_epochs(&s->t->settings.options) && !status) {
         evaluation e;
         status = run_steps(s, error);
         if (!status && !s->result->stopped) status = evaluate_test(s, &e, error);
@@ -255,11 +278,11 @@ static void report_start(const training *s, const start_info *how)
     if (!s->hooks->start) return;
     const dataset_info *train = dataset_about(t->train_data), *test = dataset_about(t->test_data);
     train_start start = {.settings = &t->settings,
-                         .parameters = t->state.count,
+                         .parameters = t->weights->learned,
                          .train_images = train->count,
                          .test_images = test->count,
                          .step = t->state.step,
-                         .steps = t->settings.options.epochs * t->epoch_steps,
+                         .steps = train_epochs(&t->settings.options) * t->epoch_steps,
                          .epoch_steps = t->epoch_steps,
                          .bytes = t->graph->bytes,
                          .read = how->read,
@@ -278,6 +301,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
 {
     static const train_hooks none;
     training s = {.t = t,
+                  .mixers = {.context = t->context},
                   .hooks = hooks ? hooks : &none,
                   .result = result,
                   .folder = folder,
@@ -306,6 +330,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
     if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);
+    if (!status) status = mixer_log_create(t->context, t->weights, &s.mixers, error);
     if (!status) status = trainer_seek(t, error);
     if (!status) report_start(&s, how);
     if (!status) status = run_epochs(&s, error);
@@ -315,6 +340,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     result->seconds = t->state.seconds;
     result->images_per_s = per_second((double)s.images, s.train_seconds);
     metrics_close(s.metrics);
+    mixer_log_destroy(&s.mixers);
     return status;
 }
 
@@ -441,7 +467,7 @@ static ssm2d_status check_data(const char *path, const trainer *t, const train_i
 static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error *error)
 {
     const train_state *s = &t->state;
-    if (s->epochs > t->settings.options.epochs)
+    if (s->epochs > train_epochs(&t->settings.options))
         return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%d: the run has done %ld already",
                     t->settings.options.epochs, s->epochs);
     const long first = s->epochs * t->epoch_steps;
@@ -468,6 +494,10 @@ static ssm2d_status apply_changes(const char *folder, const train_changes *c, tr
     if (c->epochs && c->epochs != o->epochs && !status) {
         snprintf(number, sizeof number, "%ld", c->epochs);
         status = train_options_set(o, "epochs", number, error);
+        how->changed = 1;
+    }
+    if (c->workers && c->workers != o->workers) {
+        o->workers = c->workers;
         how->changed = 1;
     }
     return status;

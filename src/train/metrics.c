@@ -8,6 +8,7 @@
 #include "io/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,6 +77,7 @@ static ssm2d_status parse(const metrics *m, const char *text, size_t size, metri
                          .loss = number(root, "loss"),
                          .lr = number(root, "lr"),
                          .images_per_s = number(root, "images_per_s"),
+                         .wait = number(root, "wait"),
                          .norm = number(root, "norm"),
                          .accuracy = number(root, "accuracy"),
                          .test_loss = number(root, "test_loss"),
@@ -172,23 +174,45 @@ static ssm2d_status fail_write(const metrics *m, ssm2d_error *error)
                 strerror(errno));
 }
 
+static void write_list(FILE *to, const char *name, int count, const double *numbers)
+{
+    fprintf(to, ", \"%s\": [", name);
+    for (int i = 0; i < count; i++) {
+        if (i) fputs(", ", to);
+        if (isfinite(numbers[i])) /* JSON has nothing else */
+            fprintf(to, "%.4g", numbers[i]);
+        else
+            fputs("null", to);
+    }
+    fputc(']', to);
+}
+
 ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
 {
-    ssm2d_status status = keep(m, l, error);
+    metric kept = *l;
+    kept.blocks = 0;
+    kept.mixer_norms = kept.kernel_gains = NULL;
+    ssm2d_status status = keep(m, &kept, error);
     if (status) return status;
     errno = 0;
     if (l->is_epoch)
         fprintf(m->stream,
                 "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, "
                 "\"accuracy\": %.6g, \"test_loss\": %.6g, \"test_accuracy\": %.6g, "
-                "\"lr\": %.6g, \"images_per_s\": %.1f, \"seconds\": %.2f}\n",
+                "\"lr\": %.6g, \"images_per_s\": %.1f, \"wait\": %.4f, \"seconds\": %.2f}\n",
                 l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr,
-                l->images_per_s, l->seconds);
-    else
+                l->images_per_s, l->wait, l->seconds);
+    else {
         fprintf(m->stream,
                 "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, "
-                "\"lr\": %.6g, \"norm\": %.6g, \"images_per_s\": %.1f}\n",
-                l->step, l->epoch, l->loss, l->lr, l->norm, l->images_per_s);
+                "\"lr\": %.6g, \"norm\": %.6g",
+                l->step, l->epoch, l->loss, l->lr, l->norm);
+        if (l->blocks) {
+            write_list(m->stream, "mixer_norms", l->blocks, l->mixer_norms);
+            write_list(m->stream, "kernel_gains", l->blocks, l->kernel_gains);
+        }
+        fprintf(m->stream, ", \"images_per_s\": %.1f, \"wait\": %.4f}\n", l->images_per_s, l->wait);
+    }
     return fflush(m->stream) || ferror(m->stream) ? fail_write(m, error) : SSM2D_OK;
 }
 

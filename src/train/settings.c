@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_KEYS = 128, SHOWN = 48 };
+enum { MAX_KEYS = 256, SHOWN = 48 };
 
 static const char default_model[] = "vit-mini";
 
@@ -128,6 +128,18 @@ static ssm2d_status refuse_key(const train_settings *s, const char *where, const
                     where, shown, near);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: there is no setting %s; see ssm2d train --help",
                 where, shown);
+}
+
+int train_settings_is_common(const char *key)
+{
+    const setting_groups g = groups();
+    void *config = NULL;
+    return field_find_in(g.list, key, &config) != NULL;
+}
+
+int train_settings_have(const train_settings *s, const char *key)
+{
+    return train_settings_is_common(key) || model_config_has(&s->model, key);
 }
 
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,

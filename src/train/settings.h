@@ -23,6 +23,10 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error);
  * model to that model's own values. */
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error);
+/* Whether there is such a key; for keys of a model, in the model that is set. */
+int train_settings_have(const train_settings *s, const char *key);
+/* Whether it is a key of every run, rather than of a model. */
+int train_settings_is_common(const char *key);
 /* Keys given in the object replace those in *s; on failure *s is left as it is. */
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
                                       ssm2d_error *error);

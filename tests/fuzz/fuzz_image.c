@@ -17,22 +17,22 @@ static int large_jpeg(const uint8_t *data, size_t size)
     return 0;
 }
 
-static void fuzz_one(const uint8_t *data, size_t size)
+static void fuzz_read(const uint8_t *data, size_t size, const image_read_options *options)
 {
-    if (size && data[0] == 0xff && large_jpeg(data, size)) return;
     const char *path = fuzz_put("image", data, size);
     image_reader *reader;
     image_info info;
     ssm2d_error error = {{0}};
-    ssm2d_status status = image_open(fuzz_context(), path, &reader, &info, &error);
+    ssm2d_status status = image_open_with(fuzz_context(), path, options, &reader, &info, &error);
     if (status) {
         REQUIRE(!reader);
         fuzz_check_refusal(status, &error, path);
         return;
     }
-    REQUIRE(info.rows && info.cols && (info.channels == 1 || info.channels == 3));
+    REQUIRE(info.rows && info.cols && info.channels >= 1 && info.channels <= 4);
+    REQUIRE(options->exact || (info.channels % 2 && info.depth == 8));
     /* exactly, so that writing beyond is seen */
-    uint8_t *row = malloc(info.cols * (size_t)info.channels);
+    uint8_t *row = malloc(image_row_bytes(&info));
     REQUIRE(row);
     size_t rows = info.rows < MAX_ROWS ? info.rows : MAX_ROWS;
     if (rows > MAX_PIXELS / info.cols) rows = MAX_PIXELS / info.cols;
@@ -44,4 +44,11 @@ static void fuzz_one(const uint8_t *data, size_t size)
         }
     free(row);
     image_close(reader);
+}
+
+static void fuzz_one(const uint8_t *data, size_t size)
+{
+    if (size && data[0] == 0xff && large_jpeg(data, size)) return;
+    fuzz_read(data, size, &(image_read_options){0});
+    fuzz_read(data, size, &(image_read_options){.exact = 1, .max_pixels = MAX_PIXELS});
 }

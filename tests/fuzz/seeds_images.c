@@ -1,10 +1,21 @@
-/* seeds_images - PNG and JPEG of every kind. */
+/* seeds_images - images of every kind. */
 #include "seeds.h"
 
 #include <stdio.h>
 
 #include <jpeglib.h>
 #include <spng.h>
+#include <string.h>
+#ifdef SSM2D_WEBP
+#include <webp/encode.h>
+#endif
+#ifdef SSM2D_TIFF
+#include <tiffio.h>
+#endif
+
+/* An orientation of 6. */
+static const unsigned char exif[] = {'E',  'x', 'i', 'f', 0, 0, 'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0,
+                                     0x12, 1,   3,   0,   1, 0, 0,   0,   6,  0, 0, 0, 0, 0, 0, 0};
 
 static void seed_png(int number, int color, int depth, int samples, int interlaced)
 {
@@ -41,6 +52,7 @@ static void seed_jpeg(int number, int channels, int progressive)
     jpeg_set_defaults(&jpeg);
     if (progressive) jpeg_simple_progression(&jpeg);
     jpeg_start_compress(&jpeg, TRUE);
+    if (progressive) jpeg_write_marker(&jpeg, JPEG_APP0 + 1, exif, sizeof exif);
     for (int r = 0; r < 17; r++) {
         uint8_t row[9 * 4];
         JSAMPROW rows[] = {row};
@@ -51,6 +63,55 @@ static void seed_jpeg(int number, int channels, int progressive)
     jpeg_destroy_compress(&jpeg);
     fclose(f);
 }
+
+/* A BMP of 5 x 3 pixels. */
+static void seed_bmp(int number, int bits)
+{
+    uint8_t file[54 + 1024 + 3 * 20] = "BM";
+    const int palette = bits <= 8 ? 4 << bits : 0, row = (5 * bits + 31) / 32 * 4;
+    file[10] = (uint8_t)(54 + palette);
+    file[11] = (uint8_t)((54 + palette) >> 8);
+    file[14] = 40;
+    file[18] = 5;
+    file[22] = 3;
+    file[26] = 1;
+    file[28] = (uint8_t)bits;
+    for (int i = 54; i < 54 + palette + 3 * row; i++) file[i] = (uint8_t)(i * 7);
+    seed_put("image", number, file, (size_t)(54 + palette + 3 * row));
+}
+
+#ifdef SSM2D_WEBP
+static void seed_webp(int number, int lossless)
+{
+    uint8_t rgba[9 * 7 * 4], *coded = NULL;
+    for (size_t i = 0; i < sizeof rgba; i++) rgba[i] = (uint8_t)(i * 5);
+    const size_t size = lossless ? WebPEncodeLosslessRGBA(rgba, 9, 7, 36, &coded)
+                                 : WebPEncodeRGBA(rgba, 9, 7, 36, 50, &coded);
+    check(!size);
+    seed_put("image", number, coded, size);
+    WebPFree(coded);
+}
+#endif
+
+#ifdef SSM2D_TIFF
+static void seed_tiff(int number, int bits, int samples, int packed)
+{
+    uint8_t row[9 * 4 * 2];
+    TIFF *t = TIFFOpen(seed_path("image", number), "w");
+    check(!t);
+    TIFFSetField(t, TIFFTAG_IMAGEWIDTH, 9);
+    TIFFSetField(t, TIFFTAG_IMAGELENGTH, 7);
+    TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, bits);
+    TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, samples);
+    TIFFSetField(t, TIFFTAG_ORIENTATION, packed ? 6 : 1);
+    TIFFSetField(t, TIFFTAG_PHOTOMETRIC, samples < 3 ? PHOTOMETRIC_MINISBLACK : PHOTOMETRIC_RGB);
+    TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(t, TIFFTAG_COMPRESSION, packed ? COMPRESSION_LZW : COMPRESSION_NONE);
+    for (size_t i = 0; i < sizeof row; i++) row[i] = (uint8_t)(i * 3);
+    for (uint32_t r = 0; r < 7; r++) check(TIFFWriteScanline(t, row, r, 0) != 1);
+    TIFFClose(t);
+}
+#endif
 
 void seed_images(void)
 {
@@ -63,4 +124,15 @@ void seed_images(void)
     for (int channels = 1; channels <= 4; channels++)
         for (int progressive = 0; channels != 2 && progressive < 2; progressive++)
             seed_jpeg(number++, channels, progressive);
+    for (int bits = 1; bits <= 32; bits *= 2)
+        if (bits != 2) seed_bmp(number++, bits);
+    seed_bmp(number++, 24);
+#ifdef SSM2D_WEBP
+    for (int lossless = 0; lossless < 2; lossless++) seed_webp(number++, lossless);
+#endif
+#ifdef SSM2D_TIFF
+    static const int tiffs[][3] = {{8, 1, 0}, {8, 3, 1}, {16, 1, 1}, {16, 3, 0}, {8, 4, 1}};
+    for (size_t i = 0; i < sizeof tiffs / sizeof *tiffs; i++)
+        seed_tiff(number++, tiffs[i][0], tiffs[i][1], tiffs[i][2]);
+#endif
 }
