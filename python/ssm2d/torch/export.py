@@ -19,11 +19,19 @@ def not_traced():
         torch._C._set_tracing_state(state)
 
 
+def sizes(tensor: torch.Tensor) -> tuple:
+    """The tensor's shape, as numbers in a trace as well."""
+    if not torch.jit.is_tracing():
+        return tensor.shape
+    with not_traced():
+        return tuple(tensor.shape)
+
+
 def weights(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
     """All directions and D as the weights [channels][1][2*rows-1][2*cols-1] of a convolution, in
     which PyTorch and ONNX do not flip the kernel."""
-    sizes = 2 * rows - 1, 2 * cols - 1
-    k = recursion.two_sided(config, recursion.causal(config, raw, rows, cols), rows, cols, sizes)
+    k = recursion.causal(config, raw, rows, cols)
+    k = recursion.two_sided(config, k, rows, cols, (2 * rows - 1, 2 * cols - 1))
     k = k.roll((rows - 1, cols - 1), (1, 2))  # no shift in the middle
     if config.skip:
         k[:, rows - 1, cols - 1] += raw["D"]

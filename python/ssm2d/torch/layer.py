@@ -2,6 +2,7 @@
 recursion.py."""
 import inspect
 import json
+import math
 import weakref
 from contextlib import nullcontext
 from typing import Optional
@@ -50,6 +51,10 @@ def overlaps(size, stride) -> bool:
             return True
         reach += (length - 1) * step
     return False
+
+
+def dense_strides(size) -> tuple:
+    return tuple(math.prod(size[i + 1:]) for i in range(len(size)))
 
 
 def same_strides(size, a, b) -> bool:
@@ -116,10 +121,11 @@ class Runner:
 def check_input(u, layout: str, channels: int) -> tuple:
     """Where batch, rows, columns and channels are, when u fits."""
     axes = arrays.order(layout)
-    if u.dim() != 4:
-        raise ValueError(f"u: shape {tuple(u.shape)}, expected four dimensions ({layout})")
-    if u.shape[axes[3]] != channels:
-        raise ValueError(f"u: {u.shape[axes[3]]} channels (shape {tuple(u.shape)}, layout "
+    sizes = export.sizes(u)
+    if len(sizes) != 4:
+        raise ValueError(f"u: shape {tuple(sizes)}, expected four dimensions ({layout})")
+    if sizes[axes[3]] != channels:
+        raise ValueError(f"u: {sizes[axes[3]]} channels (shape {tuple(sizes)}, layout "
                          f"{layout}), but the layer has "
                          f"channels={channels}")
     return axes
@@ -286,8 +292,7 @@ gamma, beta."""
         self.shapes = [p.shape for p in self.config.params]
         self._runner = runner(self.config, self.layout, self.algorithm, self.measure,
                               self.max_bytes)
-        self.places = [(p.shape, torch.empty(p.shape, device="meta").stride(), p.offset)
-                       for p in self.config.params]
+        self.places = [(p.shape, dense_strides(p.shape), p.offset) for p in self.config.params]
         own = {name: getattr(self, name) for name in ("layout", "algorithm", "measure",
                                                       "max_bytes")}
         self._settings = json.dumps({**self.config.settings, **own}, sort_keys=True)
@@ -328,6 +333,8 @@ gamma, beta."""
             raise TypeError(f"u: expected a torch.Tensor, got {type(u).__name__}")
         own = self._parameters
         try:
+            if "_attr_to_path" in self.__dict__:  # inside functional_call, before torch 2
+                raise KeyError
             params = [own[name] for name in self.names]
         except KeyError:  # parametrized or pruned: an attribute instead of a parameter
             params = [getattr(self, name) for name in self.names]
@@ -416,7 +423,7 @@ gamma, beta."""
             if p.dtype is not u.dtype:
                 raise TypeError(f"u: dtype {u.dtype}, but parameter {name} is {p.dtype}; convert "
                                 f"one of them")
-        if u.numel() == 0:
+        if 0 in export.sizes(u):
             return u.clone()
         channels_last = axes[3] == 3
         plain = nullcontext()
