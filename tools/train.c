@@ -42,8 +42,9 @@ static const option options[] = {
     {"model", OPTION_STRING, offsetof(values, model),
      "a model, see ssm2d models (default: vit-mini)", .value = "NAME", .offers = model_name_at},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "the mixer inside a block: ssm2d, s4nd, ema or none (default: ssm2d)", .value = "NAME",
-     .offers = mixer_name_at},
+     "the mixer inside a block: ssm2d, s4nd, ema or none (default: the model's own, "
+     "which ssm2d models marks: ssm2d, of Mega ema)",
+     .value = "NAME", .offers = mixer_name_at},
     {"config", OPTION_STRING, offsetof(values, config),
      "JSON file of settings, which the options replace", .value = "FILE"},
     {"set", OPTION_LIST, offsetof(values, set),
