@@ -331,12 +331,127 @@ static void merge_takes_two_by_two(void **state)
     once_close(&o);
 }
 
+/* ---- batch_norm ------------------------------------------------------------------------------ */
+
+enum { ROWS = 300, WIDTH_BN = 5 };
+
+typedef struct normed {
+    graph *g;
+    tensor *x, *y;
+    double params[4 * WIDTH_BN + ROWS * WIDTH_BN], grads[4 * WIDTH_BN + ROWS * WIDTH_BN];
+} normed;
+
+/* Parameters in this order: gamma, beta, mean, variance, x. */
+static void normed_open(normed *n, ssm2d_context *context, int training, int random)
+{
+    ssm2d_error error;
+    const param_spec learned = {.rank = 1, .shape = {WIDTH_BN}},
+                     state = {.rank = 1, .shape = {WIDTH_BN}, .group = PARAM_STATE};
+    if (graph_create(context, training, &n->g, &error)) fail_msg("%s", error.line);
+    n->g->random = random;
+    const batch_norm_arrays a = {
+        graph_param(n->g, &learned, "gamma"), graph_param(n->g, &learned, "beta"),
+        graph_param(n->g, &state, "mean"), graph_param(n->g, &state, "variance")};
+    n->x = graph_param(n->g, spec_of(3, (size_t[]){3, ROWS / 3, WIDTH_BN}), "x");
+    n->y = batch_norm(n->g, n->x, &a, 0.1, 1e-3);
+    if (graph_finish(n->g, n->y, &error)) fail_msg("%s", error.line);
+    rng r = rng_seed(6);
+    for (size_t i = 0; i < 4 * WIDTH_BN; i++) n->params[i] = 0.5 + rng_uniform(&r, 0, 1);
+    /* far from zero, so that sums of squares alone would lose digits */
+    for (size_t i = 0; i < ROWS * WIDTH_BN; i++)
+        n->params[4 * WIDTH_BN + i] = 1e4 * (double)(i % WIDTH_BN) + rng_normal(&r);
+    graph_bind(n->g, n->params, training ? n->grads : NULL);
+}
+
+/* y, and how the running moments move: by a tenth, once in a forward run, the variance unbiased;
+ * with the running moments nothing moves. Whatever the number of threads, to the bit. */
+static void batch_norm_moves_its_moments(void **state)
+{
+    (void)state;
+    static normed first, n;
+    for (int threads = 1; threads <= 4; threads++) {
+        ssm2d_context *context = context_of(threads);
+        for (int random = 0; random < 2; random++) {
+            double old[4 * WIDTH_BN];
+            normed_open(&n, context, 1, random);
+            memcpy(old, n.params, sizeof old);
+            graph_forward(n.g);
+            for (size_t d = 0; d < WIDTH_BN; d++) {
+                const double *x = n.x->data + d;
+                double mean = 0, squares = 0;
+                for (size_t r = 0; r < ROWS; r++) mean += x[r * WIDTH_BN] / ROWS;
+                for (size_t r = 0; r < ROWS; r++)
+                    squares += (x[r * WIDTH_BN] - mean) * (x[r * WIDTH_BN] - mean);
+                const double old_mean = old[2 * WIDTH_BN + d], old_variance = old[3 * WIDTH_BN + d];
+                const double used_mean = random ? mean : old_mean,
+                             variance = random ? squares / ROWS : old_variance;
+                for (size_t r = 0; r < ROWS; r++) {
+                    const double want =
+                                     (x[r * WIDTH_BN] - used_mean) / sqrt(variance + 1e-3) * old[d]
+                                     + old[WIDTH_BN + d],
+                                 got = n.y->data[r * WIDTH_BN + d];
+                    if (fabs(got - want) > 1e-10 * (1 + fabs(want)))
+                        fail_msg("y[%zu][%zu] is %.15g, not %.15g", r, d, got, want);
+                }
+                const double next_mean = random ? 0.9 * old_mean + 0.1 * mean : old_mean;
+                const double next_variance =
+                    random ? 0.9 * old_variance + 0.1 * squares / (ROWS - 1) : old_variance;
+                assert_true(fabs(n.params[2 * WIDTH_BN + d] - next_mean)
+                            <= 1e-12 * fabs(next_mean));
+                assert_true(fabs(n.params[3 * WIDTH_BN + d] - next_variance) <= 1e-10);
+            }
+            memcpy(old, n.params, sizeof old);
+            for (size_t i = 0; i < n.y->count; i++) n.y->grad[i] = 1;
+            graph_backward(n.g); /* moves nothing */
+            assert_memory_equal(old, n.params, sizeof old);
+            if (threads == 1 && random) first = n;
+            if (random) assert_memory_equal(first.params, n.params, sizeof n.params);
+            graph_destroy(n.g);
+        }
+        ssm2d_context_destroy(context);
+    }
+}
+
+/* A node that is recomputed before backward does not move the moments again. */
+static void batch_norm_is_recomputed_once(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    ssm2d_error error;
+    double after[2];
+    for (int back = 0; back < 2; back++) {
+        graph *g;
+        double params[64], grads[64] = {0};
+        const param_spec learned = {.rank = 1, .shape = {2}},
+                         kept = {.rank = 1, .shape = {2}, .group = PARAM_STATE};
+        if (graph_create(context, 1, &g, &error)) fail_msg("%s", error.line);
+        const batch_norm_arrays a = {
+            graph_param(g, &learned, "gamma"), graph_param(g, &learned, "beta"),
+            graph_param(g, &kept, "mean"), graph_param(g, &kept, "variance")};
+        tensor *x = scale(g, graph_param(g, spec_of(2, (size_t[]){4, 2}), "x"), 2);
+        tensor *w = graph_param(g, spec_of(2, (size_t[]){3, 2}), "w");
+        tensor *y = linear(g, batch_norm(g, x, &a, 0.1, 1e-5), w, NULL); /* reads it in backward */
+        if (graph_finish(g, y, &error)) fail_msg("%s", error.line);
+        for (int i = 0; i < 64; i++) params[i] = sin(i + 1.0);
+        graph_bind(g, params, grads);
+        graph_forward(g);
+        for (size_t i = 0; i < y->count; i++) y->grad[i] = 1;
+        if (back) graph_backward(g);
+        after[back] = params[4];
+        graph_destroy(g);
+    }
+    assert_true(after[0] == after[1]);
+    ssm2d_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_in_windows),   cmocka_unit_test(attention_along_a_sequence),
         cmocka_unit_test(attention_in_an_order),  cmocka_unit_test(windows_of_a_rolled_map),
         cmocka_unit_test(merge_takes_two_by_two),
+        cmocka_unit_test(batch_norm_moves_its_moments),
+        cmocka_unit_test(batch_norm_is_recomputed_once),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,8 @@ const option bench_model_options[] = {
     {"quick", OPTION_FLAG, AT(quick), "a few seconds, less accurate"},
     {"model", OPTION_CHOICE, AT(model), "a model, see ssm2d models", .choice = model_name_at,
      .default_value = "vit"},
-    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block", .choice = mixer_name_at,
-     .default_value = "ssm2d"},
+    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block; the model's own when not given",
+     .choice = mixer_name_at},
     {"batch", OPTION_INT, AT(batch), "images per batch; 128 when not given (infer: 128, and 1)",
      .low = 1, .high = 65536},
     {"image", OPTION_INT, AT(image), "side of the images in pixels; the model's own when not given",
@@ -53,9 +53,11 @@ ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm
     char text[32], key[OPTION_KEY];
     const char *value;
     ssm2d_status status = model_config_named(o->model, config, error);
-    if (!status)
+    if (!status && o->mixer)
         status =
             model_config_set((field_source){.where = "--mixer"}, "mixer", o->mixer, config, error);
+    else if (!status)
+        status = model_config_use_mixer(config, model_default_mixer(config->model), error);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !status; i++) {
         if (numbers[i].value == OPTION_UNSET) continue;
         snprintf(text, sizeof text, "%ld", numbers[i].value);

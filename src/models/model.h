@@ -46,8 +46,10 @@ struct model {
     const char *name, *help;
     const model_family *family;
     int image, channels, classes; /* image: rows and columns; 0: must be given */
+    int keeps_channels;           /* a run does not take the data's; images are converted */
     const void *own;              /* the family's own configuration; zeros must be given */
     const mixer_preset *mixers;   /* ends without a mixer */
+    const mixer *mixer;           /* of a run that names none; NULL: ssm2d */
     /* The paper's counts are for images of this side, or of `image` when it is 0, and for so many
      * classes. */
     int paper_image, paper_classes;
@@ -97,6 +99,8 @@ ssm2d_status model_find(const char *name, const model **found, ssm2d_error *erro
 
 /* Everything as the table has it for this name, without a mixer. */
 ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_error *error);
+/* The mixer of a run that names none. */
+const mixer *model_default_mixer(const model *m);
 /* Puts a mixer in, with the settings that the model's table has for it. */
 ssm2d_status model_config_use_mixer(model_config *config, const mixer *kind, ssm2d_error *error);
 
