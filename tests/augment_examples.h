@@ -124,7 +124,7 @@ typedef struct mix_options {
 } mix_options;
 
 static const ssm2d_field mix_fields[] = {
-    {"mix", "mixes images and targets with those of the reversed batch", SSM2D_KIND_FLAG,
+    {"blend", "mixes images and targets with those of the reversed batch", SSM2D_KIND_FLAG,
      offsetof(mix_options, mix), 0, 1, "false", NULL, NULL},
     {0}};
 
@@ -150,7 +150,7 @@ static void mix_run(const void *options, rng *r, float_batch *b)
 }
 
 static const augmentation example_mix = {
-    .name = "mix",
+    .name = "blend",
     .help = "mixes images",
     .fields = mix_fields,
     .options_size = sizeof(mix_options),

@@ -1,6 +1,7 @@
 # The tests of src/data.
 find_package(ZLIB REQUIRED)
-foreach(name resize dataset folder image_sets split augment loader stages targets)
+foreach(name resize dataset folder image_sets split augment loader stages targets pixel_ops
+    policies)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name}
     PRIVATE ssm2d_data ssm2d_io ssm2d_objects test_frame PkgConfig::JPEG ZLIB::ZLIB)
@@ -8,3 +9,5 @@ foreach(name resize dataset folder image_sets split augment loader stages target
   set_tests_properties(data_${name} PROPERTIES LABELS "data" TIMEOUT 600)
 endforeach()
 set_tests_properties(data_loader data_stages PROPERTIES LABELS "data;threads")
+target_compile_definitions(test_pixel_ops
+  PRIVATE VECTORS="${CMAKE_CURRENT_SOURCE_DIR}/golden-pillow/vectors.txt")

@@ -167,7 +167,7 @@ static void batches_are_mixed(void **state)
     dataset *d = numbered();
     loader_options o = options_for(d, 1);
     loader *plain = create(d, &o);
-    set(&o, "mix", "true");
+    set(&o, "blend", "true");
     loader *mixed = create(d, &o);
     float images[BATCH * SIZE], targets[BATCH * CLASSES], scratch[BATCH * SIZE];
     for (int n = 0; n < EPOCHS * BATCHES; n++) {
@@ -199,7 +199,7 @@ static void evaluation_is_left_alone(void **state)
     loader_options o = options_for(d, 0);
     set(&o, "mark", "1,2");
     set(&o, "noise", "1");
-    set(&o, "mix", "true");
+    set(&o, "blend", "true");
     set(&o, "flip", "true");
     loader *l = create(d, &o);
     for (size_t n = 0; n < loader_batches(l); n++) {
@@ -227,7 +227,7 @@ static loader_options everything(const dataset *d)
     set(&o, "crop_padding", "1");
     set(&o, "mark", "1,1");
     set(&o, "noise", "0.1");
-    set(&o, "mix", "true");
+    set(&o, "blend", "true");
     return o;
 }
 
@@ -358,12 +358,12 @@ static void refuses_what_is_taken(void **state)
     assert_int_not_equal(augmentation_register(&a, &error), SSM2D_OK);                             \
     assert_line(line);                                                                             \
     a = example_mix
-    REFUSED("augmentation mix: mix is also that of mix");
+    REFUSED("augmentation blend: blend is also that of blend");
     a.name = "other";
-    REFUSED("augmentation other: its purpose of random numbers is also that of mix");
+    REFUSED("augmentation other: its purpose of random numbers is also that of blend");
     a.name = "other";
     a.purpose = (rng_purpose)2000;
-    REFUSED("augmentation other: mix is also that of mix");
+    REFUSED("augmentation other: blend is also that of blend");
     a.purpose = RNG_ORDER;
     REFUSED("its purpose of random numbers is that of the order");
     a.when = AUGMENT_TRAINING | AUGMENT_EVALUATION;

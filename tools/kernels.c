@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "draw/canvas.h"
 #include "draw/heatmap.h"
+#include "kernels_field.h"
 #include "kernels_run.h"
 #include "layer/config.h"
 #include "layer_setup.h"
@@ -16,12 +17,13 @@
 #include <string.h>
 
 typedef struct values {
-    const char *run, *config, *output, *init, *scale, *weights;
-    long seed, rows, cols, draws, channels;
+    word_list runs;
+    const char *config, *output, *init, *scale, *weights, *receptive_field;
+    long seed, rows, cols, draws, channels, images, block;
     int figure2, no_title;
 } values;
 
-enum { MAX_PANELS = 32, MAX_DIRECTIONS = 4, TITLE = 48, DEFAULT_SIDE = 20 };
+enum { MAX_PANELS = 32, MAX_DIRECTIONS = 4, TITLE = 48, DEFAULT_SIDE = 20, DEFAULT_IMAGES = 64 };
 
 static const char *scale_at(int i)
 {
@@ -30,8 +32,19 @@ static const char *scale_at(int i)
 }
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run: draw the kernels of its model",
+    {"RUN", OPTION_LIST, offsetof(values, runs),
+     "folder of a run: draw the kernels of its model; several with --receptive-field",
      .positional = 1, .optional = 1},
+    {"receptive-field", OPTION_STRING, offsetof(values, receptive_field),
+     "runs: draw the effective receptive field of each model instead, on this image, on test "
+     "images of these data, or on those of the run (test)",
+     .value = "IMAGE|DATA|test"},
+    {"images", OPTION_INT, offsetof(values, images),
+     "receptive field: number of images of a data set to average over (64 when not given)",
+     .low = 1, .high = 1000000},
+    {"block", OPTION_INT, offsetof(values, block),
+     "receptive field: of the tokens after this block, from 1 (when not given: the last)", .low = 1,
+     .high = 1024},
     {"output", OPTION_STRING, offsetof(values, output), "picture to write: .png, .svg or .pdf",
      .value = "FILE", .letter = 'o', .required = 1},
     {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
@@ -67,12 +80,32 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     ssm2d_status status = canvas_check(o->output, error);
     if (status) return status;
-    if (o->run && (o->figure2 || o->config || o->init || o->seed != OPTION_UNSET))
+    const int runs = o->runs.count;
+    if (runs && (o->figure2 || o->config || o->init || o->seed != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--%s cannot be combined with the folder of a run",
                     o->figure2  ? "figure2"
                     : o->config ? "config"
                     : o->init   ? "init"
                                 : "seed");
+    if (o->receptive_field && !runs)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--receptive-field needs the folder of a run: ssm2d kernels RUN ..");
+    if (runs > 1 && !o->receptive_field)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "kernels are drawn of one run at a time, and here are %d", runs);
+    if (runs > MAX_PANELS)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "at most %d runs fit in a picture, not %d",
+                    MAX_PANELS, runs);
+    if (!o->receptive_field && (o->images != OPTION_UNSET || o->block != OPTION_UNSET))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s needs --receptive-field",
+                    o->images != OPTION_UNSET ? "images" : "block");
+    if (o->receptive_field
+        && (o->channels != OPTION_UNSET || o->rows != OPTION_UNSET || o->cols != OPTION_UNSET))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--%s is for kernels and cannot be combined with --receptive-field",
+                    o->channels != OPTION_UNSET ? "channels"
+                    : o->rows != OPTION_UNSET   ? "rows"
+                                                : "cols");
     if (o->figure2 && (o->config || o->init || o->channels != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--%s is for drawing a layer and cannot be combined with --figure2",
@@ -309,7 +342,7 @@ done:
 
 static ssm2d_status draw_run(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
-    kernels_run what = {.folder = o->run,
+    kernels_run what = {.folder = o->runs.words[0],
                         .output = o->output,
                         .weights = run_weights_file(o->weights),
                         .rows = o->rows == OPTION_UNSET ? 0 : (int)o->rows,
@@ -320,10 +353,23 @@ static ssm2d_status draw_run(ssm2d_context *context, const values *o, ssm2d_erro
     return kernels_run_draw(context, &what, error);
 }
 
+static ssm2d_status draw_fields(ssm2d_context *context, const values *o, ssm2d_error *error)
+{
+    const kernels_field what = {.runs = o->runs,
+                                .images = o->receptive_field,
+                                .count = o->images == OPTION_UNSET ? DEFAULT_IMAGES : o->images,
+                                .block = o->block == OPTION_UNSET ? 0 : (int)o->block,
+                                .output = o->output,
+                                .weights = run_weights_file(o->weights),
+                                .no_title = o->no_title};
+    return kernels_field_draw(context, &what, error);
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     values o = *(const values *)v;
-    if (o.run) return draw_run(context, &o, error);
+    if (o.receptive_field) return draw_fields(context, &o, error);
+    if (o.runs.count) return draw_run(context, &o, error);
     if (o.rows == OPTION_UNSET) o.rows = DEFAULT_SIDE;
     if (o.cols == OPTION_UNSET) o.cols = DEFAULT_SIDE;
     return o.figure2 ? draw_figure2(context, &o, error) : draw_layer(context, &o, error);
@@ -339,6 +385,11 @@ static const char about[] =
     "\n"
     "With the folder of a run, draws the kernels that its model has learned: one row per "
     "block and one column per channel, all directions together.\n"
+    "\n"
+    "With --receptive-field, draws how strongly the output of the centre token depends on each "
+    "pixel, averaged over images, for each of the runs side by side:\n"
+    "\n"
+    "  ssm2d kernels runs/plain runs/ssm --receptive-field test -o fields.png\n"
     "\n"
     "--figure2 draws kernels of the same random parameters before the relaxation (norm half, "
     "above) and after it (norm paper, below).";

@@ -1,11 +1,14 @@
-/* ssm2d models - every model by name, plain and with the 2-D SSM: how many parameters it has,
- * beside what the paper prints. */
+/* ssm2d models - every model by name with the mixers that the paper's tables have for it: how many
+ * parameters it has, beside what the paper prints, and where the two do not agree. */
 #include "command.h"
+#include "core/arith.h"
+#include "core/context.h"
 #include "core/status.h"
 #include "io/json.h"
 #include "models/weights.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct values {
@@ -19,63 +22,154 @@ static const option options[] = {
     {0}};
 
 /* The rows for a model that is not in the paper: mixers, and their settings. */
-static const paper_count our_rows[] = {
-    {"none", "", 0}, {"ssm2d", "", 0}, {"ssm2d", "values=polar", 0}, {0}};
+static const paper_row our_rows[] = {{.mixer = "none", .settings = ""},
+                                     {.mixer = "ssm2d", .settings = ""},
+                                     {.mixer = "ssm2d", .settings = "values=polar"},
+                                     {0}};
 
 /* One row of the table: a model with a mixer. */
 typedef struct row {
     model_config config;
-    char mixer[128];
     size_t parameters;
-    double paper; /* in millions; 0: not in the paper */
+    const paper_row *paper; /* without `millions` where the paper has no such row */
 } row;
 
-static ssm2d_status row_of(ssm2d_context *context, const model *m, const paper_count *variant,
-                           row *out, ssm2d_error *error)
+static ssm2d_status row_of(ssm2d_context *context, const model *m, const paper_row *paper, row *out,
+                           ssm2d_error *error)
 {
     weights *w;
     model_config *c = &out->config;
     ssm2d_status status = model_config_named(m->name, c, error);
-    if (!status) status = model_config_use_mixer(c, mixer_find(variant->mixer), error);
-    if (!status) status = mixer_config_preset(variant->settings, &c->mixer, error);
+    if (!status) status = model_config_use_mixer(c, mixer_find(paper->mixer), error);
+    if (!status) status = mixer_config_preset(paper->settings, &c->mixer, error);
     if (status) return status;
+    if (m->paper_image) c->image[0] = c->image[1] = m->paper_image;
     if (m->paper_classes) c->classes = m->paper_classes;
     if ((status = model_config_finish(c, error))) return status;
     if ((status = weights_create(context, c, &w, error))) return status;
     out->parameters = w->total;
-    out->paper = variant->millions;
-    mixer_config_text(&c->mixer, out->mixer, sizeof out->mixer);
+    out->paper = paper;
     weights_destroy(w);
     return SSM2D_OK;
 }
 
-static void print_row(const row *r)
+/* ---- as text --------------------------------------------------------------------------------- */
+
+enum { COLUMNS = 10, CELL = 160, MAX_NOTES = 32 };
+
+static const char *const headings[COLUMNS] = {"model", "image",   "patch",      "dim",   "depth",
+                                              "heads", "classes", "parameters", "paper", "mixer"};
+
+typedef struct line {
+    char cells[COLUMNS][CELL];
+} line;
+
+/* The number of a note, from 1 on; the same text has the same number. */
+static int note_number(const char *notes[MAX_NOTES], const char *note)
 {
-    static const char *const keys[] = {"patch", "dim", "depth", "heads"};
-    char size[32], paper[16] = "-", text[32];
-    const model_config *c = &r->config;
-    snprintf(size, sizeof size, "%dx%d", c->image[0], c->image[1]);
-    if (r->paper > 0) snprintf(paper, sizeof paper, r->paper < 3 ? "%.2f M" : "%.3f M", r->paper);
-    printf("%-10s %-9s", c->model->name, size);
-    for (int i = 0; i < 4; i++) printf(" %5s", model_config_text(c, keys[i], text, sizeof text));
-    printf(" %8d %12zu %10s  %s\n", c->classes, r->parameters, paper, r->mixer);
+    int i = 0;
+    while (notes[i] && notes[i] != note) i++;
+    notes[i] = note;
+    return i + 1;
 }
 
-static int add_json(cJSON *list, const row *r, int is_complex)
+static void fill_line(line *l, const row *r, const char *notes[MAX_NOTES])
 {
     const model_config *c = &r->config;
-    cJSON *entry = cJSON_CreateObject(), *config = model_config_to_json(c);
-    int good = entry && config && cJSON_AddStringToObject(entry, "model", c->model->name)
-               && cJSON_AddStringToObject(entry, "mixer", c->mixer.kind->name)
-               && cJSON_AddBoolToObject(entry, "complex", is_complex)
-               && cJSON_AddNumberToObject(entry, "parameters", (double)r->parameters)
-               && (r->paper > 0 ? cJSON_AddNumberToObject(entry, "paper_millions", r->paper)
-                                : cJSON_AddNullToObject(entry, "paper_millions"));
-    if (!good) cJSON_Delete(config);
-    if (good && json_add(entry, "config", config)) return json_add(list, NULL, entry);
+    const paper_row *p = r->paper;
+    snprintf(l->cells[0], CELL, "%s", c->model->name);
+    snprintf(l->cells[1], CELL, "%dx%d", c->image[0], c->image[1]);
+    for (int i = 2; i < 6; i++) model_config_text(c, headings[i], l->cells[i], CELL);
+    snprintf(l->cells[6], CELL, "%d", c->classes);
+    snprintf(l->cells[7], CELL, "%zu", r->parameters);
+    if (p->millions)
+        snprintf(l->cells[8], CELL, "%s M", p->millions);
+    else
+        snprintf(l->cells[8], CELL, "-");
+    mixer_config_text(&c->mixer, l->cells[9], CELL);
+    const size_t used = strlen(l->cells[9]);
+    if (p->note) snprintf(l->cells[9] + used, CELL - used, " [%d]", note_number(notes, p->note));
+}
+
+/* Numbers stand to the right of their column, words to the left. */
+static void print_lines(const line *lines, int count, const char *const notes[MAX_NOTES])
+{
+    int widths[COLUMNS];
+    for (int k = 0; k < COLUMNS; k++) {
+        widths[k] = (int)strlen(headings[k]);
+        for (int i = 0; i < count; i++)
+            widths[k] = max_int(widths[k], (int)strlen(lines[i].cells[k]));
+    }
+    for (int i = -1; i < count; i++)
+        for (int k = 0; k < COLUMNS; k++) {
+            const char *cell = i < 0 ? headings[k] : lines[i].cells[k];
+            const int last = k == COLUMNS - 1, width = last ? 0 : widths[k];
+            printf("%*s%s", k < 2 ? -width : width, cell, last ? "\n" : "  ");
+        }
+    for (int i = 0; i < MAX_NOTES && notes[i]; i++)
+        printf("%s[%d] %s\n", i ? "" : "\n", i + 1, notes[i]);
+}
+
+static ssm2d_status print_rows(ssm2d_context *context, const row *rows, int count,
+                               ssm2d_error *error)
+{
+    const char *notes[MAX_NOTES] = {0};
+    line *lines = mem_alloc(context, (size_t)count * sizeof *lines);
+    if (!lines) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
+    for (int i = 0; i < count; i++) fill_line(&lines[i], &rows[i], notes);
+    print_lines(lines, count, notes);
+    mem_free(context, lines);
+    return SSM2D_OK;
+}
+
+/* ---- as JSON --------------------------------------------------------------------------------- */
+
+static int add_text_or_null(cJSON *entry, const char *key, const char *text)
+{
+    return (text ? cJSON_AddStringToObject(entry, key, text) : cJSON_AddNullToObject(entry, key))
+           != NULL;
+}
+
+static int add_json(cJSON *list, const row *r)
+{
+    const model_config *c = &r->config;
+    const paper_row *p = r->paper;
+    char settings[CELL];
+    cJSON *entry = cJSON_CreateObject();
+    mixer_config_text(&c->mixer, settings, sizeof settings);
+    const int good =
+        entry && cJSON_AddStringToObject(entry, "model", c->model->name)
+        && cJSON_AddStringToObject(entry, "mixer", c->mixer.kind->name)
+        && cJSON_AddBoolToObject(entry, "complex", strstr(p->settings, "values=") != NULL)
+        && json_add(entry, "image", cJSON_CreateIntArray(c->image, 2))
+        && cJSON_AddNumberToObject(entry, "classes", c->classes)
+        && cJSON_AddNumberToObject(entry, "parameters", (double)r->parameters)
+        && (p->millions ? cJSON_AddNumberToObject(entry, "paper", atof(p->millions))
+                        : cJSON_AddNullToObject(entry, "paper"))
+        && (p->table ? cJSON_AddNumberToObject(entry, "table", p->table)
+                     : cJSON_AddNullToObject(entry, "table"))
+        && add_text_or_null(entry, "note", p->note)
+        && cJSON_AddStringToObject(entry, "settings", settings)
+        && json_add(entry, "config", model_config_to_json(c));
+    if (good) return json_add(list, NULL, entry);
     cJSON_Delete(entry);
     return 0;
 }
+
+static ssm2d_status print_json(const row *rows, int count, ssm2d_error *error)
+{
+    cJSON *list = cJSON_CreateArray();
+    char *text = NULL;
+    int good = list != NULL;
+    for (int i = 0; i < count && good; i++) good = add_json(list, &rows[i]);
+    if (good) text = cJSON_Print(list);
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(list);
+    return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* The keys of a model of each family, and those of each mixer. */
 static ssm2d_status print_keys(ssm2d_error *error)
@@ -106,41 +200,27 @@ static ssm2d_status print_keys(ssm2d_error *error)
     return SSM2D_OK;
 }
 
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static const paper_row *rows_of(const model *m) { return m->paper ? m->paper : our_rows; }
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    ssm2d_status status = SSM2D_OK;
-    cJSON *list = cJSON_CreateArray();
-    if (o->keys) {
-        status = print_keys(error);
-        goto done;
-    }
-    if (!list) goto no_memory;
-    if (!o->json)
-        printf("%-10s %-9s %5s %5s %5s %5s %8s %12s %10s  %s\n", "model", "image", "patch", "dim",
-               "depth", "heads", "classes", "parameters", "the paper", "mixer");
     const model *m;
-    for (int i = 0; (m = model_at(i)); i++) {
-        for (const paper_count *p = m->paper ? m->paper : our_rows; p->mixer; p++) {
-            row r;
-            if ((status = row_of(context, m, p, &r, error))) goto done;
-            if (!o->json)
-                print_row(&r);
-            else if (!add_json(list, &r, strstr(p->settings, "values=") != NULL))
-                goto no_memory;
-        }
-    }
-    if (o->json) {
-        char *text = cJSON_Print(list);
-        if (!text) goto no_memory;
-        puts(text);
-        cJSON_free(text);
-    }
-    goto done;
-no_memory:
-    status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
-done:
-    cJSON_Delete(list);
+    int count = 0, filled = 0;
+    if (o->keys) return print_keys(error);
+    for (int i = 0; (m = model_at(i)); i++)
+        for (const paper_row *p = rows_of(m); p->mixer; p++) count++;
+    row *rows = mem_alloc(context, (size_t)count * sizeof *rows);
+    ssm2d_status status =
+        rows ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
+    for (int i = 0; (m = model_at(i)) && !status; i++)
+        for (const paper_row *p = rows_of(m); p->mixer && !status; p++)
+            status = row_of(context, m, p, &rows[filled++], error);
+    if (!status)
+        status = o->json ? print_json(rows, count, error) : print_rows(context, rows, count, error);
+    mem_free(context, rows);
     return status;
 }
 
@@ -153,9 +233,10 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 }
 
 static const char about[] =
-    "Lists every model, plain and with the 2-D SSM (real, complex), with its number of "
-    "parameters beside the number in the paper. Classes and image sizes are the paper's. A "
-    "configuration may change them; --keys lists its keys.";
+    "Lists every model with each mixer that the paper's Tables 1, 2 and 4 have for it, with its "
+    "settings and its number of parameters beside the number in the paper, for the paper's classes "
+    "and image sizes. Notes say where the paper's text and its counts disagree. A configuration "
+    "may change everything; --keys lists its keys.";
 
 const command command_models = {
     "models", "list models and their numbers of parameters", about, options, check_values, run, 0};

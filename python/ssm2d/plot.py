@@ -1,6 +1,10 @@
 """Pictures of kernels, with matplotlib."""
 import numpy as np
 
+PER_LINE = 8     # pictures beside each other
+SIDE = 1.1       # inches of a picture
+NAME_POINTS = 8  # size of the layers' names
+
 
 def two_sided(kernel: np.ndarray, config) -> np.ndarray:
     """All directions of kernel[directions][channels][rows][cols] together, no shift in the middle:
@@ -14,36 +18,76 @@ def two_sided(kernel: np.ndarray, config) -> np.ndarray:
     return out / len(kernel) if config.average else out
 
 
+def chosen(channels, layers) -> list:
+    """The channels to draw, which every layer must have."""
+    least = min(layer.channels for _, layer in layers)
+    if isinstance(channels, int):
+        if channels < 1:
+            raise ValueError(f"channels={channels}: use 1 or more, or a list of channels")
+        return list(range(min(channels, least)))
+    which = list(channels)
+    if not which:
+        raise ValueError("channels: the list is empty")
+    for channel in which:
+        if not 0 <= channel < least:
+            raise ValueError(f"channels: {channel} is not from 0 to {least - 1}, which every "
+                             f"layer has")
+    return which
+
+
+def draw_layer(area, name: str, pictures: np.ndarray, which: list, extent: tuple) -> None:
+    """One layer in its part of the figure. Its pictures have one scale, which the bar shows, so
+    that they may be compared."""
+    sizes = np.abs(pictures[which])
+    if not np.isfinite(sizes).all():
+        raise ValueError(f"{name}: a kernel has values that are not finite")
+    largest = sizes.max() or 1
+    across = min(len(which), PER_LINE)
+    axes = area.subplots(-(-len(which) // across), across, squeeze=False)
+    for ax in axes.flat[len(which):]:
+        ax.set_axis_off()
+    for ax, channel in zip(axes.flat, which):
+        shown = ax.imshow(pictures[channel], cmap="RdBu_r", vmin=-largest, vmax=largest,
+                          interpolation="nearest", extent=extent)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.set_title(f"channel {channel}", fontsize=7)
+    high, wide = pictures.shape[1:]
+    bar = area.colorbar(shown, ax=axes, ticks=(-largest, 0, largest), format="%.2g", pad=0.02,
+                        fraction=0.05, aspect=max(5, 12 * len(axes) * min(1, high / wide)))
+    bar.ax.tick_params(labelsize=6)
+    area.suptitle(name, fontsize=NAME_POINTS)
+
+
 def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
-    """Draws the kernels of an SSM2d, or of every SSM2d in a model: a line of pictures for each
-    layer, one for each channel (`channels`: how many, or a list of which). All directions are in
-    one picture; no shift is in the middle; red adds, blue subtracts. Returns the matplotlib figure,
-    and writes it to `path` if given."""
+    """Draws the kernels of an SSM2d, or of every SSM2d in a model: pictures for each layer, one
+    for each channel (`channels`: how many, or a list of which), and a bar with the layer's scale.
+    All directions are in one picture; no shift is in the middle; red adds, blue subtracts. Returns
+    the matplotlib figure, and writes it to `path` if given."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("plot_kernels needs matplotlib (python3-matplotlib in Debian)") from None
     from .torch import SSM2d
 
-    layers = [(name, m) for name, m in module.named_modules() if isinstance(m, SSM2d)]
+    layers = [(name or type(m).__name__, m) for name, m in module.named_modules()
+              if isinstance(m, SSM2d)]
     if not layers:
         raise ValueError(f"module={type(module).__name__}: there is no SSM2d in it")
-    if isinstance(channels, int):
-        channels = range(min(channels, min(m.channels for _, m in layers)))
-    figure = Figure(figsize=(1.1 * len(channels) + 0.6, 1.25 * len(layers) + 0.3),
-                    layout="constrained")
-    axes = figure.subplots(len(layers), len(channels), squeeze=False)
-    for line, (name, layer) in zip(axes, layers):
+    which = chosen(channels, layers)
+    across = min(len(which), PER_LINE)
+    lines = -(-len(which) // across)
+    shape = (2 * rows - 1) / (2 * cols - 1)  # wide pictures are as wide, and less high
+    high = lines * (SIDE * min(max(shape, 0.25), 4) + 0.2) + 0.3
+    # The bar and its numbers take 0.8; a name is about 0.6 of its size wide per letter.
+    letters = max(len(name) for name, _ in layers) * 0.6 * NAME_POINTS / 72
+    wide = max(SIDE * across + 0.8, letters + 0.2)
+    figure = Figure(figsize=(wide, high * len(layers)), layout="constrained")
+    areas = figure.subfigures(len(layers), 1, squeeze=False)[:, 0]
+    extent = (-cols + 0.5, cols - 0.5, rows - 0.5, -rows + 0.5)
+    for area, (name, layer) in zip(areas, layers):
         pictures = two_sided(layer.kernel(rows, cols).detach().cpu().numpy(), layer.config)
-        for ax, channel in zip(line, channels):
-            largest = np.abs(pictures[channel]).max() or 1
-            ax.imshow(pictures[channel], cmap="RdBu_r", vmin=-largest, vmax=largest,
-                      interpolation="nearest",
-                      extent=(-cols + 0.5, cols - 0.5, rows - 0.5, -rows + 0.5))
-            ax.set_xticks([])
-            ax.set_yticks([])
-            ax.set_title(f"channel {channel}", fontsize=7)
-        line[0].set_ylabel(name or type(layer).__name__, fontsize=7)
+        draw_layer(area, name, pictures, which, extent)
     if path is not None:
         figure.savefig(path, dpi=120)
     return figure

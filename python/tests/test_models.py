@@ -153,7 +153,7 @@ class Pictures(unittest.TestCase):
             path = os.path.join(folder, "kernels.png")
             figure = ssm2d.plot_kernels(model, 6, 5, channels=3, path=path)
             self.assertGreater(os.path.getsize(path), 3000)
-        self.assertEqual(len(figure.axes), 2 * 3)
+        self.assertEqual(len(figure.axes), 2 * (3 + 1))  # and a bar for each layer
         layer = SSM2d(4, average=True, skip=False)
         picture = ssm2d.plot_kernels(layer, 6, 5, channels=[1]).axes[0].images[0].get_array()
         self.assertEqual(picture.shape, (11, 9))
@@ -162,6 +162,37 @@ class Pictures(unittest.TestCase):
         self.assertLess(error(layer(unit)[0, :, :, 1].detach().numpy(), picture.data), 1e-5)
         with self.assertRaisesRegex(ValueError, "module=Linear"):
             ssm2d.plot_kernels(nn.Linear(2, 2))
+        for channels in (0, [], [4], [-1]):
+            with self.assertRaisesRegex(ValueError, "channels"):
+                ssm2d.plot_kernels(layer, channels=channels)
+        with torch.no_grad():
+            layer.C[0, 0, 0] = float("nan")
+        with self.assertRaisesRegex(ValueError, "not finite"):
+            ssm2d.plot_kernels(layer)
+
+    def test_nothing_overlaps(self):
+        """No text lies over another, over a picture or outside of the figure."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        model = nn.ModuleDict({"a_block_with_a_name_that_is_long": SSM2d(16, complex=True),
+                               "other": SSM2d(16, directions=4)})
+        for channels, rows in ((1, 6), (4, 6), (16, 6), (11, 2)):
+            figure = ssm2d.plot_kernels(model, rows, 6, channels=channels)
+            canvas = FigureCanvasAgg(figure)
+            canvas.draw()
+            renderer = canvas.get_renderer()
+            shown = [ax for ax in figure.axes if ax.axison]
+            texts = [area._suptitle for area in figure.subfigs] + [ax.title for ax in shown]
+            texts += [label for ax in shown for label in ax.get_yticklabels()]
+            boxes = [t.get_window_extent(renderer) for t in texts if t.get_text()]
+            self.assertGreaterEqual(len(boxes), 2 * (channels + 1 + 3))
+            pictures = [ax.get_window_extent(renderer) for ax in shown]
+            for i, box in enumerate(boxes):
+                self.assertTrue(all(0 <= x for x in (box.x0, box.y0)))
+                self.assertTrue(box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1)
+                for other in boxes[:i] + pictures:
+                    wide = min(box.x1, other.x1) - max(box.x0, other.x0)
+                    high = min(box.y1, other.y1) - max(box.y0, other.y0)
+                    self.assertFalse(wide > 1 and high > 1, f"channels={channels}")
 
 
 if __name__ == "__main__":

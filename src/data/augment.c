@@ -23,7 +23,8 @@ struct augment {
     pixel_image image;
     uint8_t *memory;
     float *scratch_images, *scratch_targets; /* only with an augmentation of batches */
-    float table[3][256];                     /* a pixel's number, per channel */
+    uint32_t *partners;
+    float table[3][256]; /* a pixel's number, per channel */
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -77,12 +78,19 @@ static ssm2d_status take_memory(augment *a, ssm2d_error *error)
         good = !__builtin_mul_overflow(row, size, &image_bytes)
                && !__builtin_mul_overflow(row, (size_t)s->classes, &target_bytes)
                && (a->scratch_images = mem_alloc(a->context, image_bytes))
-               && (a->scratch_targets = mem_alloc(a->context, target_bytes));
+               && (a->scratch_targets = mem_alloc(a->context, target_bytes))
+               && (a->partners = mem_alloc(a->context, s->batch * sizeof *a->partners));
     }
     if (!good)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for images of %zu x %zu x %d", s->rows,
                     s->cols, s->channels);
-    a->image = (pixel_image){s->rows, s->cols, s->channels, a->memory, a->memory + size};
+    a->image = (pixel_image){.rows = s->rows,
+                             .cols = s->cols,
+                             .channels = s->channels,
+                             .pixels = a->memory,
+                             .spare = a->memory + size};
+    for (int c = 0; c < s->channels; c++)
+        a->image.fill[c] = (uint8_t)fminf(fmaxf(nearbyintf(255 * s->norm.mean[c]), 0), 255);
     return SSM2D_OK;
 }
 
@@ -120,6 +128,7 @@ void augment_destroy(augment *a)
     mem_free(a->context, a->memory);
     mem_free(a->context, a->scratch_images);
     mem_free(a->context, a->scratch_targets);
+    mem_free(a->context, a->partners);
     mem_free(a->context, a);
 }
 
@@ -185,7 +194,8 @@ void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, fl
                          .images = images,
                          .targets = targets,
                          .scratch_images = a->scratch_images,
-                         .scratch_targets = a->scratch_targets};
+                         .scratch_targets = a->scratch_targets,
+                         .partners = a->partners};
     for (int i = a->first[AUGMENT_BATCH]; i < a->first[AUGMENT_BATCH + 1]; i++) {
         const active *one = &a->active[i];
         rng r = keyed_rng(a->setup.seed, one->what->purpose, epoch, number);

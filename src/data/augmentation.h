@@ -35,6 +35,7 @@ typedef struct pixel_image {
     size_t rows, cols;
     int channels;
     uint8_t *pixels, *spare; /* [rows][cols][channels] */
+    uint8_t fill[3];         /* the mean colour of the data */
 } pixel_image;
 
 typedef struct float_image {
@@ -49,6 +50,7 @@ typedef struct float_batch {
     float *images;                           /* [count][channels][rows][cols] */
     float *targets;                          /* [count][classes], smoothed */
     float *scratch_images, *scratch_targets; /* of the same sizes */
+    uint32_t *partners;                      /* [count], scratch */
 } float_batch;
 
 typedef struct augmentation {

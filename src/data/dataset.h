@@ -72,8 +72,8 @@ int dataset_label(const dataset *d, size_t i);
 /* target[classes]: 1 for the class of image i, or for each of its attributes, else 0. */
 void dataset_target(const dataset *d, size_t i, float *target);
 
-/* The file of image i into path; 0 when the data set has no file for each image, or the path does not
- * fit. */
+/* The file of image i into path; 0 when the data set has no file for each image, or the path does
+ * not fit. */
 int dataset_file(const dataset *d, size_t i, char *path, size_t size);
 
 /* The normalisation for a model of 1 or 3 channels. */

@@ -12,6 +12,7 @@ enum { BITS = 22 }; /* of the weights: with 8 bits of a pixel and the sign they 
 /* One axis: `from` pixels resized to `to`, of which the `outputs` from `window` on are computed.
  * Output i is the sum of weights[i * taps + k] * input[first[i] + k], k < count[i]. */
 typedef struct axis {
+    resize_filter filter;
     size_t from, to, window, outputs, taps;
     int *first, *count;
     int32_t *weights;
@@ -75,6 +76,20 @@ void resize_destroy(resize *r)
 
 static double triangle(double x) { return x < 0 ? (x > -1 ? 1 + x : 0) : (x < 1 ? 1 - x : 0); }
 
+static double cubic(double x)
+{
+    static const double a = -0.5;
+    if (x < 0) x = -x;
+    if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+/* The weights of each filter, and how far they reach. */
+static const struct {
+    double (*weight)(double x);
+    double support;
+} filters[] = {[RESIZE_BILINEAR] = {triangle, 1}, [RESIZE_BICUBIC] = {cubic, 2}};
+
 void resize_choose_with(resize *r, resize_chooser *choose, void *user)
 {
     r->choose = choose;
@@ -83,16 +98,20 @@ void resize_choose_with(resize *r, resize_chooser *choose, void *user)
 
 /* Every operation as in Pillow's precompute_coeffs, so that the roundings are the same. Says
  * whether there was memory. */
-static int plan_axis(const ssm2d_context *context, axis *a, block *b, size_t from, size_t to,
-                     size_t window, size_t outputs)
+static int plan_axis(const ssm2d_context *context, axis *a, block *b, resize_filter filter,
+                     size_t from, size_t to, size_t window, size_t outputs)
 {
-    if (a->from == from && a->to == to && a->window == window && a->outputs == outputs) return 1;
-    const double scale = (double)from / (double)to, reach = scale < 1 ? 1 : scale;
+    if (a->from == from && a->to == to && a->window == window && a->outputs == outputs
+        && a->filter == filter)
+        return 1;
+    const double scale = (double)from / (double)to, stretch = scale < 1 ? 1 : scale;
+    const double reach = filters[filter].support * stretch;
     const size_t taps = (size_t)ceil(reach) * 2 + 1;
     a->from = 0;
     if (!block_reserve(context, b, outputs * (2 * sizeof(int) + taps * sizeof(int32_t)))) return 0;
     int *numbers = b->memory;
-    *a = (axis){.from = from,
+    *a = (axis){.filter = filter,
+                .from = from,
                 .to = to,
                 .window = window,
                 .outputs = outputs,
@@ -101,17 +120,19 @@ static int plan_axis(const ssm2d_context *context, axis *a, block *b, size_t fro
                 .count = numbers + outputs,
                 .weights = (int32_t *)b->memory + 2 * outputs};
     for (size_t i = 0; i < outputs; i++) {
-        double centre = ((double)(window + i) + 0.5) * scale, sum = 0, narrow = 1 / reach;
+        double centre = ((double)(window + i) + 0.5) * scale, sum = 0, narrow = 1 / stretch;
         int first = (int)(centre - reach + 0.5), end = (int)(centre + reach + 0.5);
         if (first < 0) first = 0;
         if (end > (int)from) end = (int)from;
         a->first[i] = first;
         a->count[i] = end - first;
-        for (int k = 0; k < end - first; k++) sum += triangle((k + first - centre + 0.5) * narrow);
+        double (*weigh)(double) = filters[filter].weight;
+        for (int k = 0; k < end - first; k++) sum += weigh((k + first - centre + 0.5) * narrow);
         for (int k = 0; k < end - first; k++) {
-            double weight = triangle((k + first - centre + 0.5) * narrow);
+            double weight = weigh((k + first - centre + 0.5) * narrow);
             if (sum != 0) weight /= sum;
-            a->weights[i * taps + (size_t)k] = (int32_t)(0.5 + weight * (1 << BITS));
+            a->weights[i * taps + (size_t)k] =
+                (int32_t)((weight < 0 ? -0.5 : 0.5) + weight * (1 << BITS));
         }
     }
     return 1;
@@ -130,12 +151,12 @@ static int prepare(resize *r, size_t cols, int channels)
         && !block_reserve(r->context, &r->converted, g->cols * (size_t)r->channels))
         return 0;
     if (!keeps_cols(r)
-        && !plan_axis(r->context, &r->across, &r->across_block, g->cols, g->resized_cols,
+        && !plan_axis(r->context, &r->across, &r->across_block, g->filter, g->cols, g->resized_cols,
                       g->window_left, r->cols))
         return 0;
     if (keeps_rows(r)) return 1;
-    return plan_axis(r->context, &r->down, &r->down_block, g->rows, g->resized_rows, g->window_top,
-                     r->rows)
+    return plan_axis(r->context, &r->down, &r->down_block, g->filter, g->rows, g->resized_rows,
+                     g->window_top, r->rows)
            && block_reserve(r->context, &r->ring, r->down.taps * line)
            && block_reserve(r->context, &r->sums, line * sizeof(int32_t));
 }

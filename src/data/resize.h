@@ -1,10 +1,11 @@
-/* resize - images of any size to one size, row by row: bilinear with antialiasing, to the bit as
- * Pillow and torchvision do.
+/* resize - images of any size to one size, row by row, with antialiasing, to the bit as Pillow and
+ * torchvision do.
  *
  * Along each axis an output pixel is the mean of the input pixels around its place, weighted by a
- * triangle that is as wide as two output pixels (two input pixels when enlarging). Columns first,
- * rounded to 8 bits, then rows. The aspect ratio is not kept. Grey becomes RGB by repetition; RGB
- * becomes grey as (19595 R + 38470 G + 7471 B + 32768) / 65536, before resizing. */
+ * triangle that is as wide as two output pixels (two input pixels when enlarging), or by a cubic
+ * that is twice as wide. Columns first, rounded to 8 bits, then rows. The aspect ratio is not kept.
+ * Grey becomes RGB by repetition; RGB becomes grey as (19595 R + 38470 G + 7471 B + 32768) / 65536,
+ * before resizing. */
 #ifndef SSM2D_DATA_RESIZE_H
 #define SSM2D_DATA_RESIZE_H
 
@@ -19,6 +20,8 @@ ssm2d_status resize_create(const ssm2d_context *context, size_t rows, size_t col
                            resize **out, ssm2d_error *error);
 void resize_destroy(resize *r);
 
+typedef enum resize_filter { RESIZE_BILINEAR, RESIZE_BICUBIC } resize_filter;
+
 /* Which pixels of a source image become the output: a rectangle of the source is resized as a
  * whole, and the output is a window, in its own size, of the result. A random resized crop chooses
  * the rectangle; an evaluation that resizes the short side and takes the centre chooses the window.
@@ -27,10 +30,11 @@ typedef struct resize_region {
     size_t top, left, rows, cols;      /* the rectangle, in pixels of the source */
     size_t resized_rows, resized_cols; /* the size it is resized to */
     size_t window_top, window_left;    /* where the output begins in the resized rectangle */
+    resize_filter filter;
 } resize_region;
 
 /* Changes the region for a source of rows x cols pixels. Before, it is the whole source resized to
- * the size of the output. */
+ * the size of the output, bilinear. */
 typedef void resize_chooser(void *user, size_t rows, size_t cols, resize_region *region);
 /* `choose` is asked by every resize_start from now on; NULL: the region stays as it is before. */
 void resize_choose_with(resize *r, resize_chooser *choose, void *user);

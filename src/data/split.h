@@ -2,8 +2,9 @@
  * training on a fraction of the rest.
  *
  * Both take the same share of every class (of images with binary labels, of all), but leave each
- * class an image to train on; they are chosen by the seed and by nothing else: the same images whenever a run is resumed or evaluated. What is held
- * out is chosen first, and does not depend on the fraction that is trained on. */
+ * class an image to train on. They are chosen by the seed and by nothing else: the same images
+ * whenever a run is resumed or evaluated. What is held out is chosen first, and does not depend on
+ * the fraction that is trained on. */
 #ifndef SSM2D_DATA_SPLIT_H
 #define SSM2D_DATA_SPLIT_H
 

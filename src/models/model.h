@@ -33,11 +33,14 @@ typedef struct mixer_preset {
     const char *mixer, *settings;
 } mixer_preset;
 
-/* How many parameters the paper prints for a model with one mixer, in millions. */
-typedef struct paper_count {
-    const char *mixer, *settings; /* on top of the preset's */
-    double millions;
-} paper_count;
+/* A row of the paper's tables that says how many parameters a model has with one mixer. */
+typedef struct paper_row {
+    const char *mixer, *settings; /* the settings on top of the preset's */
+    int table;                    /* of the paper */
+    const char *millions;         /* as it is printed */
+    const char *note;             /* where its text and its count disagree; or NULL */
+    int unexplained;              /* no setting was found that has so many parameters */
+} paper_row;
 
 struct model {
     const char *name, *help;
@@ -45,9 +48,11 @@ struct model {
     int image, channels, classes; /* image: rows and columns; 0: must be given */
     const void *own;              /* the family's own configuration; zeros must be given */
     const mixer_preset *mixers;   /* ends without a mixer */
-    int paper_classes;            /* the paper's counts are for so many; 0: not in the paper */
-    const paper_count *paper;     /* ends without a mixer; NULL: not in the paper */
-    int hidden;                   /* not listed: it has no size of its own */
+    /* The paper's counts are for images of this side, or of `image` when it is 0, and for so many
+     * classes. */
+    int paper_image, paper_classes;
+    const paper_row *paper; /* ends without a mixer; NULL: not in the paper */
+    int hidden;             /* not listed: it has no size of its own */
 };
 
 struct model_family {
@@ -63,6 +68,10 @@ struct model_family {
     ssm2d_status (*check)(const model_config *c, ssm2d_error *error);
     /* images: [batch][channels][rows][cols] -> [batch][classes] */
     tensor *(*build)(graph *g, const model_config *c, tensor *images);
+    /* How many blocks there are, and the tokens after the first `blocks` of them, with their grid:
+     * images -> [batch][tokens][dim]. Arrays have the names that they have in build. */
+    int (*depth)(const model_config *c);
+    tensor *(*tokens)(graph *g, const model_config *c, tensor *images, int blocks);
 };
 
 /* ---- models by name -------------------------------------------------------------------------- */

@@ -10,10 +10,10 @@
 #include "models/vit.h"
 
 #include "core/status.h"
+#include "models/blocks.h"
 #include "ops/ops.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 
 _Static_assert(sizeof(vit_config) <= MODEL_OWN, "MODEL_OWN is too small");
 
@@ -73,10 +73,8 @@ static void fill(model_config *c)
 static ssm2d_status check(const model_config *c, ssm2d_error *error)
 {
     const vit_config *v = own_of(c);
-    if (c->image[0] % v->patch || c->image[1] % v->patch)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"patch\" is %d: images of %d x %d cannot be cut into such patches", v->patch,
-                    c->image[0], c->image[1]);
+    const ssm2d_status status = check_patch(c, v->patch, error);
+    if (status) return status;
     if (v->dim % v->heads)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "\"heads\" is %d: it must divide \"dim\", which is %d", v->heads, v->dim);
@@ -89,124 +87,80 @@ static ssm2d_status check(const model_config *c, ssm2d_error *error)
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
-typedef struct builder {
-    graph *g;
-    const model_config *c;
-    const vit_config *v;
-    param_part part;
-    char block[24]; /* "blocks.3", or nothing outside of blocks */
-} builder;
-
-/* A parameter of the block: "blocks.3" "." "attn.qkv" ".weight" */
-static tensor *param(builder *b, param_spec spec, const char *part, const char *end)
-{
-    spec.part = b->part;
-    return graph_param(b->g, &spec, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
-}
-
-static tensor *bias(builder *b, size_t count, const char *part)
-{
-    const param_spec spec = {
-        .rank = 1, .shape = {count}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
-    return param(b, spec, part, ".bias");
-}
-
-/* Initial values of a matrix; of tokens, xavier is N(0, 1). */
-static param_spec with_init(const builder *b, param_spec spec, int is_token)
-{
-    spec.init = b->v->init == VIT_TRUNC_NORMAL ? PARAM_TRUNC_NORMAL
-                : is_token                     ? PARAM_NORMAL
-                                               : PARAM_XAVIER_NORMAL;
-    spec.scale = b->v->init == VIT_TRUNC_NORMAL ? 0.02 : 1;
-    return spec;
-}
-
-static tensor *dense(builder *b, tensor *x, int in, int out, int has_bias, const char *part)
-{
-    const param_spec spec = {.rank = 2, .shape = {(size_t)out, (size_t)in}};
-    tensor *w = param(b, with_init(b, spec, 0), part, ".weight");
-    return linear(b->g, x, w, has_bias ? bias(b, (size_t)out, part) : NULL);
-}
-
-static tensor *norm(builder *b, tensor *x, const char *part)
-{
-    const size_t dim = (size_t)b->v->dim;
-    const param_spec spec = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
-    tensor *gamma = param(b, spec, part, ".weight");
-    return layer_norm(b->g, x, gamma, bias(b, dim, part), b->v->norm_eps);
-}
-
-/* A matrix in the graph, a convolution in files. */
-static tensor *embed_patches(builder *b, tensor *images)
-{
-    const size_t channels = (size_t)b->c->channels, patch = (size_t)b->v->patch;
-    const size_t dim = (size_t)b->v->dim;
-    const param_spec spec = {.rank = 2,
-                             .shape = {dim, channels * patch * patch},
-                             .file_rank = 4,
-                             .file_shape = {dim, channels, patch, patch}};
-    tensor *x = patches(b->g, images, b->v->patch);
-    tensor *w = param(b, with_init(b, spec, 0), "patch_embed.proj", ".weight");
-    return linear(b->g, x, w, bias(b, dim, "patch_embed.proj"));
-}
-
-/* What is added to every token, the class token's first. */
-static tensor *positions(builder *b)
-{
-    const token_grid grid = {1, b->c->image[0] / b->v->patch, b->c->image[1] / b->v->patch};
-    const size_t tokens = 1 + (size_t)grid.rows * (size_t)grid.cols;
-    const param_spec spec = {
-        .rank = 3, .shape = {1, tokens, (size_t)b->v->dim}, .resize = PARAM_GRID, .grid = grid};
-    return param(b, with_init(b, spec, 1), "pos_embed", "");
-}
-
-static tensor *mix_at(builder *b, tensor *x, mixer_place place)
-{
-    return (mixer_place)b->c->mixer.place == place ? mix(b->g, x, &b->c->mixer, b->block) : x;
-}
-
 /* The same rate on every branch. */
 static tensor *add_branch(builder *b, tensor *x, tensor *branch)
 {
-    return add(b->g, x, drop_path(b->g, branch, b->v->drop_path));
+    return add(b->g, x, drop_path(b->g, branch, own_of(b->c)->drop_path));
 }
 
+/* last: only CLS is read of what it makes. */
 static tensor *block(builder *b, tensor *x, int last)
 {
-    const int dim = b->v->dim, hidden = hidden_of(b->v);
+    const vit_config *v = own_of(b->c);
+    const int dim = v->dim, hidden = hidden_of(v);
     if (b->g->status) return NULL;
     const token_grid grid = x->grid;
     x = mix_at(b, x, PLACE_BLOCK);
     tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
-    y = attention(b->g, dense(b, y, dim, 3 * dim, b->v->qkv_bias, "attn.qkv"), b->v->heads);
+    y = attention(b->g, dense(b, y, 3 * dim, v->qkv_bias, "attn.qkv"), v->heads);
     if (last) {
         x = take_token(b->g, x, CLS);
         y = take_token(b->g, y, CLS);
     }
-    x = add_branch(b, x, dense(b, y, dim, dim, 1, "attn.proj"));
-    y = dense(b, norm(b, x, "norm2"), dim, hidden, 1, "mlp.fc1");
+    x = add_branch(b, x, dense(b, y, dim, 1, "attn.proj"));
+    y = dense(b, norm(b, x, "norm2"), hidden, 1, "mlp.fc1");
     if (!last)
         y = mix_at(b, y, PLACE_FFN);
     else if (b->c->mixer.place == PLACE_FFN) /* CLS passes it by, but the weights have it */
         mixer_params(b->g, &b->c->mixer, hidden, grid, b->block);
-    return add_branch(b, x, dense(b, gelu(b->g, y), hidden, dim, 1, "mlp.fc2"));
+    return add_branch(b, x, dense(b, gelu(b->g, y), dim, 1, "mlp.fc2"));
+}
+
+static builder builder_of(graph *g, const model_config *c)
+{
+    const initial_values small = {PARAM_TRUNC_NORMAL, 0.02}, xavier = {PARAM_XAVIER_NORMAL, 1};
+    return (builder){.g = g,
+                     .c = c,
+                     .weights = own_of(c)->init == VIT_TRUNC_NORMAL ? small : xavier,
+                     .norm_eps = own_of(c)->norm_eps,
+                     .part = PARAM_BODY};
+}
+
+/* Patches with the class token and positions, and the first `blocks` blocks; of the last block of
+ * all only CLS when cls_alone is set. */
+static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
+{
+    const vit_config *v = own_of(b->c);
+    const int trunc = v->init == VIT_TRUNC_NORMAL;
+    const initial_values tokens = {trunc ? PARAM_TRUNC_NORMAL : PARAM_NORMAL, trunc ? 0.02 : 1};
+    const token_grid grid = {1, b->c->image[0] / v->patch, b->c->image[1] / v->patch};
+    const param_spec token = {
+        .rank = 3, .shape = {1, 1, (size_t)v->dim}, .init = tokens.init, .scale = tokens.scale};
+    tensor *cls = block_param(b, token, "cls_token", "");
+    tensor *pos = v->pos_embed ? positions(b, grid, v->dim, tokens, "pos_embed") : NULL;
+    tensor *x = embed(b->g, embed_patches(b, images, v->patch, v->dim), cls, pos);
+    for (int i = 0; i < blocks; i++) {
+        builder_enter(b, "blocks.%d", i);
+        x = block(b, x, cls_alone && i + 1 == v->depth);
+    }
+    builder_enter(b, "%s", "");
+    return x;
 }
 
 static tensor *build(graph *g, const model_config *c, tensor *images)
 {
-    builder b = {.g = g, .c = c, .v = own_of(c), .part = PARAM_BODY};
-    const param_spec token = {.rank = 3, .shape = {1, 1, (size_t)b.v->dim}};
-    tensor *cls = param(&b, with_init(&b, token, 1), "cls_token", "");
-    tensor *pos = b.v->pos_embed ? positions(&b) : NULL;
-    tensor *x = embed(g, embed_patches(&b, images), cls, pos);
-    for (int i = 0; i < b.v->depth; i++) {
-        snprintf(b.block, sizeof b.block, "blocks.%d", i);
-        x = block(&b, x, i + 1 == b.v->depth);
-    }
-    b.block[0] = 0;
-    x = norm(&b, x, "norm");
+    builder b = builder_of(g, c);
+    tensor *x = norm(&b, body(&b, images, own_of(c)->depth, 1), "norm");
     b.part = PARAM_HEAD;
-    return dense(&b, x, b.v->dim, c->classes, 1, "head");
+    return dense(&b, x, c->classes, 1, "head");
+}
+
+static int depth(const model_config *c) { return own_of(c)->depth; }
+
+static tensor *tokens(graph *g, const model_config *c, tensor *images, int blocks)
+{
+    builder b = builder_of(g, c);
+    return body(&b, images, blocks, 0);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -233,10 +187,23 @@ static const mixer_preset deit_mixers[] = {
         .patch = 16, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 4,            \
         .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, .init = VIT_TRUNC_NORMAL                  \
     }
-#define PAPER(plain, real_count, complex_count)                                                    \
-    (const paper_count[])                                                                          \
+
+static const char vit_note[] =
+    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
+    "count K*N is 128, as if the directions shared their systems";
+static const char deit_note[] =
+    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
+    "count K*N is 32";
+
+static const paper_row vit_paper[] = {{"none", "", 1, "2.71", NULL, 0},
+                                      {"ssm2d", "", 1, "2.72", vit_note, 0},
+                                      {"ssm2d", "values=polar", 1, "2.73", vit_note, 0},
+                                      {0}};
+#define DEIT_PAPER(plain, real_count, complex_count)                                               \
+    (const paper_row[])                                                                            \
     {                                                                                              \
-        {"none", "", plain}, {"ssm2d", "", real_count}, {"ssm2d", "values=polar", complex_count},  \
+        {"none", "", 2, plain, NULL, 0}, {"ssm2d", "", 2, real_count, deit_note, 0},               \
+            {"ssm2d", "values=polar", 2, complex_count, deit_note, 0},                             \
         {                                                                                          \
             0                                                                                      \
         }                                                                                          \
@@ -244,20 +211,33 @@ static const mixer_preset deit_mixers[] = {
 
 /* clang-format off */
 static const model models[] = {
-    {"vit-mini", "a small ViT for small images", &family_vit, 32, 3, 10, VIT(4, 96, 4, 4),
-     vit_mixers, 0, NULL, 0},
-    {"vit", "the paper's ViT for small images", &family_vit, 32, 3, 100, VIT(0, 192, 9, 12),
-     vit_mixers, 100, PAPER(2.71, 2.72, 2.73), 0},
-    {"deit-t", "DeiT tiny", &family_vit, 224, 3, 1000, DEIT(192, 12, 3),
-     deit_mixers, 40, PAPER(5.532, 5.537, 5.541), 0},
-    {"deit-s", "DeiT small", &family_vit, 224, 3, 1000, DEIT(384, 12, 6),
-     deit_mixers, 40, PAPER(21.681, 21.688, 21.691), 0},
-    {"deit-b", "DeiT base", &family_vit, 224, 3, 1000, DEIT(768, 12, 12),
-     deit_mixers, 40, PAPER(85.829, 85.841, 85.845), 0},
-    {"deit", "a DeiT of any size", &family_vit, 224, 3, 1000, DEIT(0, 0, 0),
-     deit_mixers, 0, NULL, 1},
+    {.name = "vit-mini", .help = "a small ViT for small images", .family = &family_vit,
+     .image = 32, .channels = 3, .classes = 10, .own = VIT(4, 96, 4, 4), .mixers = vit_mixers},
+    {.name = "vit", .help = "the paper's ViT for small images", .family = &family_vit,
+     .image = 32, .channels = 3, .classes = 100, .own = VIT(0, 192, 9, 12), .mixers = vit_mixers,
+     .paper_classes = 100, .paper = vit_paper},
+    {.name = "deit-t", .help = "DeiT tiny", .family = &family_vit,
+     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(192, 12, 3), .mixers = deit_mixers,
+     .paper_classes = 40, .paper = DEIT_PAPER("5.532", "5.537", "5.541")},
+    {.name = "deit-s", .help = "DeiT small", .family = &family_vit,
+     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(384, 12, 6), .mixers = deit_mixers,
+     .paper_classes = 40, .paper = DEIT_PAPER("21.681", "21.688", "21.691")},
+    {.name = "deit-b", .help = "DeiT base", .family = &family_vit,
+     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(768, 12, 12), .mixers = deit_mixers,
+     .paper_classes = 40, .paper = DEIT_PAPER("85.829", "85.841", "85.845")},
+    {.name = "deit", .help = "a DeiT of any size", .family = &family_vit,
+     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(0, 0, 0), .mixers = deit_mixers,
+     .hidden = 1},
     {0}};
 /* clang-format on */
 
-const model_family family_vit = {"vit", sizeof(vit_config), fields, models, fits, fill, check,
-                                 build};
+const model_family family_vit = {.name = "vit",
+                                 .own_size = sizeof(vit_config),
+                                 .fields = fields,
+                                 .models = models,
+                                 .fits = fits,
+                                 .fill = fill,
+                                 .check = check,
+                                 .build = build,
+                                 .depth = depth,
+                                 .tokens = tokens};

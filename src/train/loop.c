@@ -7,6 +7,7 @@
 #include "io/json.h"
 #include "io/text.h"
 #include "train/metrics.h"
+#include "train/mixer_log.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@
 typedef struct training {
     trainer *t;
     metrics *metrics;
+    mixer_log mixers;
     const train_hooks *hooks;
     train_result *result;
     const char *folder;
@@ -85,11 +87,17 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
     train_state *state = &s->t->state;
     const train_options *o = &s->t->settings.options;
     if (state->step % o->log_every) return SSM2D_OK;
+    const ssm2d_status status =
+        mixer_log_measure(&s->mixers, state->weights, s->t->gradients, error);
+    if (status) return status;
     metric line = {.step = state->step,
                    .epoch = (double)state->step / (double)s->t->epoch_steps,
                    .loss = state->log_sum / (double)state->log_steps,
                    .lr = r->lr,
                    .norm = r->norm,
+                   .blocks = s->mixers.blocks,
+                   .mixer_norms = s->mixers.gradients,
+                   .kernel_gains = s->mixers.gains,
                    .images_per_s = s->speed};
     state->log_sum = 0;
     state->log_steps = 0;
@@ -278,6 +286,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
 {
     static const train_hooks none;
     training s = {.t = t,
+                  .mixers = {.context = t->context},
                   .hooks = hooks ? hooks : &none,
                   .result = result,
                   .folder = folder,
@@ -306,6 +315,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     if ((how->is_new || how->changed) && !status) status = save(&s, error);
     if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);
+    if (!status) status = mixer_log_create(t->context, t->weights, &s.mixers, error);
     if (!status) status = trainer_seek(t, error);
     if (!status) report_start(&s, how);
     if (!status) status = run_epochs(&s, error);
@@ -315,6 +325,7 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     result->seconds = t->state.seconds;
     result->images_per_s = per_second((double)s.images, s.train_seconds);
     metrics_close(s.metrics);
+    mixer_log_destroy(&s.mixers);
     return status;
 }
 

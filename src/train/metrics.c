@@ -8,6 +8,7 @@
 #include "io/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -164,9 +165,25 @@ static ssm2d_status fail_write(const metrics *m, ssm2d_error *error)
                 strerror(errno));
 }
 
+static void write_list(FILE *to, const char *name, int count, const double *numbers)
+{
+    fprintf(to, ", \"%s\": [", name);
+    for (int i = 0; i < count; i++) {
+        if (i) fputs(", ", to);
+        if (isfinite(numbers[i])) /* JSON has nothing else */
+            fprintf(to, "%.4g", numbers[i]);
+        else
+            fputs("null", to);
+    }
+    fputc(']', to);
+}
+
 ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
 {
-    ssm2d_status status = keep(m, l, error);
+    metric kept = *l;
+    kept.blocks = 0;
+    kept.mixer_norms = kept.kernel_gains = NULL;
+    ssm2d_status status = keep(m, &kept, error);
     if (status) return status;
     errno = 0;
     if (l->is_epoch)
@@ -179,8 +196,13 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
     else
         fprintf(m->stream,
                 "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, "
-                "\"lr\": %.6g, \"norm\": %.6g, \"images_per_s\": %.1f}\n",
+                "\"lr\": %.6g, \"norm\": %.6g, \"images_per_s\": %.1f",
                 l->step, l->epoch, l->loss, l->lr, l->norm, l->images_per_s);
+    if (l->blocks) {
+        write_list(m->stream, "mixer_norms", l->blocks, l->mixer_norms);
+        write_list(m->stream, "kernel_gains", l->blocks, l->kernel_gains);
+    }
+    if (!l->is_epoch) fputs("}\n", m->stream);
     return fflush(m->stream) || ferror(m->stream) ? fail_write(m, error) : SSM2D_OK;
 }
 

@@ -1,11 +1,13 @@
 /* metrics - how a run went: one JSON object per line in metrics.jsonl, and the same in memory for
  * the curves.
  *
- *     {"kind": "step", "step": 50, "epoch": 0.107, "loss": 1.93, "lr": 0.001, "norm": 0.8, ..}
+ *     {"kind": "step", "step": 50, "epoch": 0.107, "loss": 1.93, "lr": 0.001, "norm": 0.8, ..,
+ *      "mixer_norms": [0.1, ..], "kernel_gains": [1.3, ..]}
  *     {"kind": "epoch", "step": 468, "epoch": 1, "loss": 0.91, "accuracy": 0.78, ..}
  *
  * There is a line after every `log_every` steps, with the mean loss since the line before, and a
- * line after every epoch. Accuracies are from 0 to 1. */
+ * line after every epoch. Accuracies are from 0 to 1. mixer_norms and kernel_gains have a number
+ * for each block with a mixer: see mixer_log.h. */
 #ifndef SSM2D_TRAIN_METRICS_H
 #define SSM2D_TRAIN_METRICS_H
 
@@ -17,6 +19,9 @@ typedef struct metric {
     double epoch; /* epochs done, with a fraction */
     double loss, lr, images_per_s;
     double norm; /* of the last step's gradient; steps only */
+    /* of the mixer in each block, borrowed for metrics_add and not kept; steps only */
+    int blocks;
+    const double *mixer_norms, *kernel_gains;
     double accuracy, test_loss, test_accuracy, seconds; /* epochs only */
 } metric;
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_KEYS = 128, SHOWN = 48 };
+enum { MAX_KEYS = 256, SHOWN = 48 };
 
 static const char default_model[] = "vit-mini";
 

@@ -150,6 +150,9 @@ static void test_every_number(void **state)
             assert_defined("run");
             TOOL("kernels", in_folder("run"), "-o", in_folder("k.svg"));
             assert_defined("kernels");
+            TOOL("kernels", in_folder("run"), "-o", in_folder("k.svg"), "--receptive-field",
+                 in_folder("one.png"));
+            assert_defined("kernels");
         }
         fill_images(in_folder("x.npy"), 1, numbers[i]);
         TOOL("run", "--config", in_folder("good/config.json"), "--weights",

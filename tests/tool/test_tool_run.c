@@ -307,20 +307,32 @@ static void test_unwritable(void **state)
 
 /* ---- ssm2d models ---------------------------------------------------------------------------- */
 
+/* Columns are as wide as they have to be: spaces are counted as one. */
+static void squeeze(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++)
+        if (*from != ' ' || from[1] != ' ') *to++ = *from;
+    *to = 0;
+}
+
 static void test_models(void **state)
 {
     (void)state;
     TOOL("models");
     assert_done();
-    static const char *const parts[] = {"2709796     2.71 M",
-                                        "2720740     2.72 M",
-                                        "2729956     2.73 M",
-                                        "5532136    5.532 M",
-                                        "21681064   21.681 M",
-                                        "85829416   85.829 M",
-                                        "310186          -",
-                                        "vit-mini",
-                                        "polar"};
+    squeeze(tool.out);
+    static const char *const parts[] = {" 2709796 2.71 M none\n",
+                                        " 2720740 2.72 M ssm2d (",
+                                        " 2729956 2.73 M ssm2d (",
+                                        " 5532136 5.532 M ",
+                                        " 21681064 21.681 M ",
+                                        " 85829416 85.829 M ",
+                                        " 310186 - none\n",
+                                        "vit-mini 32x32 4 96 4 4 ",
+                                        "polar",
+                                        " [1]\n",
+                                        "\n[1] the paper's text has"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(tool.out, parts[i])) fail_msg("\"%s\" is not in\n%s", parts[i], tool.out);
     TOOL("models", "--keys");
@@ -337,20 +349,27 @@ static void test_models_json(void **state)
     TOOL("models", "--json");
     assert_done();
     if (json_parse("models", tool.out, strlen(tool.out), &list, &error)) fail_msg("%s", error.line);
-    assert_int_equal(cJSON_GetArraySize(list), 15);
+    assert_true(cJSON_GetArraySize(list) >= 15);
     const cJSON *entry;
     cJSON_ArrayForEach(entry, list)
     {
         model_config c = {0};
         const cJSON *config = cJSON_GetObjectItemCaseSensitive(entry, "config"),
-                    *paper = cJSON_GetObjectItemCaseSensitive(entry, "paper_millions");
+                    *paper = cJSON_GetObjectItemCaseSensitive(entry, "paper");
         const double count = cJSON_GetObjectItemCaseSensitive(entry, "parameters")->valuedouble;
         if (model_config_from_json("models", config, NULL, &c, &error)
             || model_config_finish(&c, &error))
             fail_msg("%s", error.line);
         assert_string_equal(cJSON_GetObjectItemCaseSensitive(entry, "mixer")->valuestring,
                             c.mixer.kind->name);
-        assert_true(cJSON_IsNull(paper) || fabs(paper->valuedouble - count / 1e6) < 0.01);
+        const cJSON *image = cJSON_GetObjectItemCaseSensitive(entry, "image"),
+                    *table = cJSON_GetObjectItemCaseSensitive(entry, "table");
+        assert_int_equal(cJSON_GetArrayItem(image, 0)->valueint, c.image[0]);
+        assert_int_equal(cJSON_GetObjectItemCaseSensitive(entry, "classes")->valueint, c.classes);
+        assert_true(cJSON_IsBool(cJSON_GetObjectItemCaseSensitive(entry, "complex")));
+        assert_int_equal(cJSON_IsNull(table), cJSON_IsNull(paper));
+        assert_true(cJSON_IsNull(paper) || fabs(paper->valuedouble - count / 1e6) < 0.01
+                    || cJSON_IsString(cJSON_GetObjectItemCaseSensitive(entry, "note")));
     }
     cJSON_Delete(list);
 }

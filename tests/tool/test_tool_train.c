@@ -402,6 +402,40 @@ static void test_kernels(void **state)
     assert_refused(1, "kernels", "is not the folder of a run");
 }
 
+#define FIELDS(...) TOOL("kernels", "-o", in_folder("f.png"), "--receptive-field", __VA_ARGS__)
+
+/* Receptive fields of a plain run beside one with the mixer, on its test images and others. */
+static void test_receptive_fields(void **state)
+{
+    (void)state;
+    train(in_folder("run"));
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("plain"), "--mixer", "none",
+         "--set", "dim=16", "--batch", "8", "--epochs", "1");
+    assert_done();
+    FIELDS("test", "--images", "5", in_folder("plain"), in_folder("run"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "plain: vit-mini, none: half of "));
+    assert_non_null(strstr(tool.out, "run: vit-mini, ssm2d ("));
+    free(get_file(in_folder("f.png"), &(size_t){0}));
+    FIELDS(in_folder("data"), in_folder("run"), "--block", "1");
+    assert_done();
+    put_picture(in_folder("one.png"), 9, 7, 3);
+    FIELDS(in_folder("one.png"), in_folder("run"), "--weights", "best");
+    assert_done();
+    FIELDS(in_folder("none.png"), in_folder("run"));
+    assert_refused(1, "kernels", "none.png");
+    FIELDS("test", in_folder("run"), "--block", "99");
+    assert_refused(1, "kernels", "there is no block 99: the model has ");
+    FIELDS("test");
+    assert_refused(2, "kernels", "--receptive-field needs the folder of a run");
+    FIELDS("test", in_folder("run"), "--rows", "9");
+    assert_refused(2, "kernels", "--rows is for kernels");
+    TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), in_folder("plain"));
+    assert_refused(2, "kernels", "kernels are drawn of one run at a time, and here are 2");
+    TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), "--images", "9");
+    assert_refused(2, "kernels", "--images needs --receptive-field");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +446,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_eval, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_predict, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_kernels, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_receptive_fields, setup, folder_teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

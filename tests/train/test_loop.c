@@ -19,6 +19,8 @@ static void test_same_bits(void **state)
     assert_same(&e, path_of("four"));
     char *other = metrics_text(path_of("four"));
     assert_string_equal(text, other);
+    assert_non_null(strstr(text, "\"mixer_norms\": ["));
+    assert_non_null(strstr(text, "\"kernel_gains\": ["));
     free(other);
     free(text);
     free(e.memory);

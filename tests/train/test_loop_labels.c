@@ -175,7 +175,7 @@ static void test_stages(void **state)
 {
     (void)state;
     static const char *const changes[][2] = {
-        {"half", "off"}, {"mark", "0"}, {"noise", "0"}, {"mix", "false"}};
+        {"half", "off"}, {"mark", "0"}, {"noise", "0"}, {"blend", "false"}};
     for (int classes = 0; classes < 2; classes++) {
         train_settings s = classes ? tiny() : binary();
         char whole[32], name[32];
@@ -183,7 +183,7 @@ static void test_stages(void **state)
         set(&s, "half", "random");
         set(&s, "mark", "[1, 2]");
         set(&s, "noise", "0.2");
-        set(&s, "mix", "true");
+        set(&s, "blend", "true");
         snprintf(whole, sizeof whole, "whole%d", classes);
         run(whole, &s, NULL);
         for (long at = 1; at < 10; at += 4) {

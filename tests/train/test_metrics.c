@@ -1,6 +1,7 @@
 /* metrics.jsonl is taken up where a checkpoint left it, and the curves are drawn. */
 #include "../io_helpers.h"
 
+#include "io/file.h"
 #include "train/metrics.h"
 
 #include <math.h>
@@ -149,13 +150,32 @@ static void test_full(void **state)
     assert_line("no/such");
 }
 
+/* Numbers of each block's mixer; what is not finite is no number in JSON. */
+static void test_mixers(void **state)
+{
+    (void)state;
+    const double norms[] = {0.5, 2}, gains[] = {INFINITY, 0.25};
+    const metric line = {
+        .step = 1, .epoch = 1, .blocks = 2, .mixer_norms = norms, .kernel_gains = gains};
+    metrics *m;
+    size_t size;
+    char *text;
+    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_add(m, &line, &error), SSM2D_OK);
+    metrics_close(m);
+    assert_int_equal(file_read(context, io_path("m"), 1 << 20, &text, &size, &error), SSM2D_OK);
+    assert_non_null(strstr(text, "\"mixer_norms\": [0.5, 2], \"kernel_gains\": [null, 0.25]}\n"));
+    mem_free(context, text);
+    assert_int_equal(metrics_read(context, io_path("m"), &m, &error), SSM2D_OK);
+    metrics_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_take_up, io_begin),
-        cmocka_unit_test_setup(test_draw, io_begin),
-        cmocka_unit_test_setup(test_memory, io_begin),
-        cmocka_unit_test_setup(test_full, io_begin),
+        cmocka_unit_test_setup(test_take_up, io_begin), cmocka_unit_test_setup(test_draw, io_begin),
+        cmocka_unit_test_setup(test_memory, io_begin),  cmocka_unit_test_setup(test_full, io_begin),
+        cmocka_unit_test_setup(test_mixers, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

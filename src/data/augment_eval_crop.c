@@ -1,0 +1,68 @@
+/* augment_eval_crop - evaluates the middle of an image: it is resized, keeping its aspect ratio, so
+ * that the model's size is `eval_crop` of the shorter side, and cut. As torchvision's Resize and
+ * CenterCrop: 0.875 with a model of 224 resizes to 256. */
+#include "data/augmentation.h"
+
+#include <math.h>
+
+typedef struct eval_crop_options {
+    double eval_crop;
+} eval_crop_options;
+
+static const ssm2d_field fields[] = {
+    {"eval_crop",
+     "evaluates the middle of an image, this part of its shorter side, at its own aspect ratio; 0: "
+     "all of it, at the model's",
+     SSM2D_KIND_REAL, offsetof(eval_crop_options, eval_crop), 0, 1, "0", NULL, NULL},
+    {0}};
+
+static int is_on(const void *options)
+{
+    return ((const eval_crop_options *)options)->eval_crop > 0;
+}
+
+/* The side that is resized to `crop` times fewer pixels is exact; the other follows, at least as
+ * large as the window. */
+static size_t with_margin(size_t side, double crop) { return (size_t)((double)side / crop + 1e-6); }
+
+static size_t in_proportion(size_t exact, size_t source, size_t source_other, size_t window)
+{
+    const double other = (double)exact * (double)source_other / (double)source;
+    const size_t side = (size_t)fmin(other, MAX_IMAGE_SIDE);
+    return side < window ? window : side;
+}
+
+/* As Python's round of a number of halves: to the even one. */
+static size_t middle(size_t resized, size_t window)
+{
+    return (size_t)nearbyint((double)(resized - window) / 2);
+}
+
+static void eval_crop(const void *options, rng *r, const decode_sizes *s, resize_region *region)
+{
+    const double crop = ((const eval_crop_options *)options)->eval_crop;
+    (void)r;
+    size_t rows = with_margin(s->rows, crop), cols = with_margin(s->cols, crop);
+    if (rows > MAX_IMAGE_SIDE || cols > MAX_IMAGE_SIDE) return; /* too thin a part to resize to */
+    /* the axis along which the source is shorter, measured by what is wanted of it */
+    if (s->source_rows * cols <= s->source_cols * rows)
+        cols = in_proportion(rows, s->source_rows, s->source_cols, s->cols);
+    else
+        rows = in_proportion(cols, s->source_cols, s->source_rows, s->rows);
+    region->resized_rows = rows;
+    region->resized_cols = cols;
+    region->window_top = middle(rows, s->rows);
+    region->window_left = middle(cols, s->cols);
+}
+
+const augmentation augmentation_eval_crop = {
+    .name = "eval_crop",
+    .help = "evaluates the middle of images",
+    .fields = fields,
+    .options_size = sizeof(eval_crop_options),
+    .purpose = RNG_EVAL_CROP,
+    .when = AUGMENT_EVALUATION,
+    .is_on = is_on,
+    .stage = AUGMENT_DECODE,
+    .run.decode = eval_crop,
+};

@@ -1,0 +1,150 @@
+/* augment_mix - Mixup and CutMix: each image of a batch with a partner, and their targets alike.
+ *
+ * Mixup: x = lambda x + (1 - lambda) x', lambda ~ Beta(mixup, mixup). CutMix: a box of the partner
+ * in its place, its sides floor(side sqrt(1 - lambda)), lambda ~ Beta(cutmix, cutmix), its centre
+ * uniform; what sticks out is cut off, and lambda becomes the part of the image that is left. A
+ * batch is mixed in one way, by one lambda and one box. Partners are a random permutation of the
+ * batch, or the batch reversed. As the loss is linear in its targets, mixing targets mixes losses. */
+#include "data/augmentation.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PARTNER_PERMUTATION, PARTNER_REVERSED };
+
+typedef struct mix_options {
+    double mixup, cutmix, mix_probability, mix_switch;
+    int mix_partner;
+} mix_options;
+
+static const char *const partner_names[] = {"permutation", "reversed", NULL};
+
+static const ssm2d_field fields[] = {
+    {"mixup", "Mixup: its weights are from Beta(mixup, mixup); 0 turns it off", SSM2D_KIND_REAL,
+     offsetof(mix_options, mixup), 0, 100, "0", NULL, NULL},
+    {"cutmix", "CutMix: its areas are from Beta(cutmix, cutmix); 0 turns it off", SSM2D_KIND_REAL,
+     offsetof(mix_options, cutmix), 0, 100, "0", NULL, NULL},
+    {"mix_probability", "probability that a batch is mixed", SSM2D_KIND_REAL,
+     offsetof(mix_options, mix_probability), 0, 1, "1", NULL, NULL},
+    {"mix_switch", "probability of CutMix where both are on", SSM2D_KIND_REAL,
+     offsetof(mix_options, mix_switch), 0, 1, "0.5", NULL, NULL},
+    {"mix_partner", "partners: a random permutation of the batch, or the batch reversed",
+     SSM2D_KIND_CHOICE, offsetof(mix_options, mix_partner), 0, 0, "permutation", partner_names,
+     NULL},
+    {0}};
+
+static int is_on(const void *options)
+{
+    const mix_options *o = options;
+    return (o->mixup > 0 || o->cutmix > 0) && o->mix_probability > 0;
+}
+
+/* ---- Beta(a, a) ------------------------------------------------------------------------------ */
+
+/* The logarithm of a number with density x^(a-1) e^-x / Gamma(a), by Marsaglia and Tsang; for a < 1
+ * one of Gamma(a + 1) times U^(1/a), which may be too small for a double. */
+static double log_gamma_variate(double a, rng *r)
+{
+    if (a < 1) {
+        const double larger = log_gamma_variate(a + 1, r);
+        return larger + log(1 - rng_uniform(r, 0, 1)) / a; /* 1 - U is never 0 */
+    }
+    const double d = a - 1.0 / 3, c = 1 / sqrt(9 * d);
+    for (;;) {
+        const double x = rng_normal(r), t = 1 + c * x, v = t * t * t;
+        if (t <= 0) continue;
+        if (log(1 - rng_uniform(r, 0, 1)) < x * x / 2 + d - d * v + d * log(v)) return log(d * v);
+    }
+}
+
+static double draw_beta(double a, rng *r)
+{
+    const double x = log_gamma_variate(a, r), y = log_gamma_variate(a, r);
+    return 1 / (1 + exp(y - x));
+}
+
+/* ---- mixing ---------------------------------------------------------------------------------- */
+
+static void draw_partners(const mix_options *o, rng *r, float_batch *b)
+{
+    uint32_t *partner = b->partners;
+    for (size_t i = 0; i < b->count; i++)
+        partner[i] = (uint32_t)(o->mix_partner == PARTNER_REVERSED ? b->count - 1 - i : i);
+    if (o->mix_partner == PARTNER_REVERSED) return;
+    for (size_t i = b->count; i > 1; i--) {
+        const size_t k = (size_t)rng_below(r, i);
+        const uint32_t last = partner[i - 1];
+        partner[i - 1] = partner[k];
+        partner[k] = last;
+    }
+}
+
+/* x[i] = weight x[i] + (1 - weight) x[partner of i], rows of `size`. */
+static void mix_rows(const float_batch *b, float weight, size_t size, float *x, float *scratch)
+{
+    memcpy(scratch, x, b->count * size * sizeof *x);
+    for (size_t i = 0; i < b->count; i++) {
+        const float *restrict other = scratch + b->partners[i] * size;
+        float *restrict own = x + i * size;
+        const float rest = 1 - weight;
+        for (size_t k = 0; k < size; k++) own[k] = weight * own[k] + rest * other[k];
+    }
+}
+
+typedef struct span {
+    size_t first, end;
+} span;
+
+static span draw_span(size_t side, double part, rng *r)
+{
+    const ptrdiff_t half = (ptrdiff_t)((double)side * part) / 2, size = (ptrdiff_t)side;
+    const ptrdiff_t centre = (ptrdiff_t)rng_below(r, side);
+    const ptrdiff_t first = centre - half, end = centre + half;
+    return (span){(size_t)(first < 0 ? 0 : first), (size_t)(end > size ? size : end)};
+}
+
+/* Returns the part of an image that is left. */
+static double paste_boxes(float_batch *b, double lambda, rng *r)
+{
+    const double part = sqrt(1 - lambda);
+    const span down = draw_span(b->rows, part, r), across = draw_span(b->cols, part, r);
+    const size_t width = across.end - across.first, area = width * (down.end - down.first);
+    const size_t planes = (size_t)b->channels, size = planes * b->rows * b->cols;
+    memcpy(b->scratch_images, b->images, b->count * size * sizeof *b->images);
+    for (size_t i = 0; i < b->count; i++)
+        for (size_t p = 0; p < planes; p++)
+            for (size_t y = down.first; y < down.end; y++) {
+                const size_t at = (p * b->rows + y) * b->cols + across.first;
+                memcpy(b->images + i * size + at, b->scratch_images + b->partners[i] * size + at,
+                       width * sizeof *b->images);
+            }
+    return 1 - (double)area / ((double)b->rows * (double)b->cols);
+}
+
+static void mix(const void *options, rng *r, float_batch *b)
+{
+    const mix_options *o = options;
+    if (rng_uniform(r, 0, 1) >= o->mix_probability) return;
+    const double draw = rng_uniform(r, 0, 1);
+    const int cuts = o->cutmix > 0 && (!(o->mixup > 0) || draw < o->mix_switch);
+    double lambda = draw_beta(cuts ? o->cutmix : o->mixup, r);
+    draw_partners(o, r, b);
+    if (cuts)
+        lambda = paste_boxes(b, lambda, r);
+    else
+        mix_rows(b, (float)lambda, b->rows * b->cols * (size_t)b->channels, b->images,
+                 b->scratch_images);
+    mix_rows(b, (float)lambda, (size_t)b->classes, b->targets, b->scratch_targets);
+}
+
+const augmentation augmentation_mix = {
+    .name = "mix",
+    .help = "mixes images with others of their batch",
+    .fields = fields,
+    .options_size = sizeof(mix_options),
+    .purpose = RNG_MIX,
+    .when = AUGMENT_TRAINING,
+    .is_on = is_on,
+    .stage = AUGMENT_BATCH,
+    .run.batch = mix,
+};

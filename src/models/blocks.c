@@ -1,0 +1,87 @@
+#include "models/blocks.h"
+
+#include "core/status.h"
+#include "ops/ops.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void builder_enter(builder *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(b->block, sizeof b->block, format, args);
+    va_end(args);
+}
+
+tensor *block_param(builder *b, param_spec spec, const char *part, const char *end)
+{
+    spec.part = b->part;
+    return graph_param(b->g, &spec, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
+}
+
+tensor *block_bias(builder *b, size_t count, const char *part)
+{
+    const param_spec spec = {
+        .rank = 1, .shape = {count}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
+    return block_param(b, spec, part, ".bias");
+}
+
+tensor *dense(builder *b, tensor *x, int out, int has_bias, const char *part)
+{
+    if (b->g->status) return NULL;
+    const param_spec spec = {.rank = 2,
+                             .shape = {(size_t)out, x->shape[x->rank - 1]},
+                             .init = b->weights.init,
+                             .scale = b->weights.scale};
+    tensor *w = block_param(b, spec, part, ".weight");
+    return linear(b->g, x, w, has_bias ? block_bias(b, (size_t)out, part) : NULL);
+}
+
+tensor *norm(builder *b, tensor *x, const char *part)
+{
+    if (b->g->status) return NULL;
+    const size_t dim = x->shape[x->rank - 1];
+    const param_spec spec = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
+    tensor *gamma = block_param(b, spec, part, ".weight");
+    return layer_norm(b->g, x, gamma, block_bias(b, dim, part), b->norm_eps);
+}
+
+tensor *embed_patches(builder *b, tensor *images, int patch, int dim)
+{
+    const size_t channels = (size_t)b->c->channels, side = (size_t)patch;
+    const param_spec spec = {.rank = 2,
+                             .shape = {(size_t)dim, channels * side * side},
+                             .file_rank = 4,
+                             .file_shape = {(size_t)dim, channels, side, side},
+                             .init = b->weights.init,
+                             .scale = b->weights.scale};
+    tensor *x = patches(b->g, images, patch);
+    tensor *w = block_param(b, spec, "patch_embed.proj", ".weight");
+    return linear(b->g, x, w, block_bias(b, (size_t)dim, "patch_embed.proj"));
+}
+
+tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, const char *name)
+{
+    const size_t tokens = (size_t)grid.first + (size_t)grid.rows * (size_t)grid.cols;
+    const param_spec spec = {.rank = 3,
+                             .shape = {1, tokens, (size_t)dim},
+                             .init = initial.init,
+                             .scale = initial.scale,
+                             .resize = PARAM_GRID,
+                             .grid = grid};
+    return block_param(b, spec, name, "");
+}
+
+tensor *mix_at(builder *b, tensor *x, mixer_place place)
+{
+    return (mixer_place)b->c->mixer.place == place ? mix(b->g, x, &b->c->mixer, b->block) : x;
+}
+
+ssm2d_status check_patch(const model_config *c, int patch, ssm2d_error *error)
+{
+    if (c->image[0] % patch == 0 && c->image[1] % patch == 0) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "\"patch\" is %d: images of %d x %d cannot be cut into such patches", patch,
+                c->image[0], c->image[1]);
+}

@@ -1,0 +1,48 @@
+/* blocks - what the builders of all families have in common: parameters named after the block they
+ * belong to, linear layers, norms, patches, positions. Names of arrays are timm's. */
+#ifndef SSM2D_MODELS_BLOCKS_H
+#define SSM2D_MODELS_BLOCKS_H
+
+#include "models/model.h"
+
+/* How the numbers of an array begin: param_spec.init and param_spec.scale. */
+typedef struct initial_values {
+    param_init init;
+    double scale;
+} initial_values;
+
+/* A family's builder may have one of these as its first member. */
+typedef struct builder {
+    graph *g;
+    const model_config *c;
+    initial_values weights; /* of matrices */
+    double norm_eps;
+    param_part part; /* what arrays belong to that are declared now */
+    char block[40];  /* "blocks.3", or nothing outside of blocks */
+} builder;
+
+/* Arrays declared from now on belong to this block; "": to none. */
+void builder_enter(builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* All of these return NULL after an error, and accept NULL tensors then. */
+
+/* A parameter of the block: "blocks.3" "." "attn.qkv" ".weight". The part is the builder's. */
+tensor *block_param(builder *b, param_spec spec, const char *part, const char *end);
+/* PART.bias: zeros, without weight decay. */
+tensor *block_bias(builder *b, size_t count, const char *part);
+/* y = x W^T + b with PART.weight and, unless has_bias is 0, PART.bias. */
+tensor *dense(builder *b, tensor *x, int out, int has_bias, const char *part);
+/* LayerNorm over the last axis with PART.weight and PART.bias. */
+tensor *norm(builder *b, tensor *x, const char *part);
+/* patch_embed.proj: [B][patches][dim], with their grid. A matrix in the graph, a convolution in
+ * files. */
+tensor *embed_patches(builder *b, tensor *images, int patch, int dim);
+/* What is added to every token: NAME, (1, grid.first + patches, dim). */
+tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, const char *name);
+/* The model's mixer, if this is its place; else x. */
+tensor *mix_at(builder *b, tensor *x, mixer_place place);
+
+/* Refuses images that cannot be cut into patches of this side. */
+ssm2d_status check_patch(const model_config *c, int patch, ssm2d_error *error);
+
+#endif

@@ -1,0 +1,162 @@
+#include "models/receptive_field.h"
+
+#include "core/arith.h"
+#include "core/context.h"
+#include "core/rng.h"
+#include "core/status.h"
+
+#include <math.h>
+#include <string.h>
+
+struct receptive_field {
+    ssm2d_context *context;
+    model_config config;
+    graph *g;
+    tensor *images, *tokens;
+    real *params, *grads; /* of the graph: the image, which is its first array, then the model */
+    double *squares;      /* [rows][cols], summed over images */
+    size_t count;         /* of images */
+    rng random;
+};
+
+enum { IMAGES = 0 };
+
+static size_t pixels_of(const receptive_field *r)
+{
+    return (size_t)r->config.image[0] * (size_t)r->config.image[1];
+}
+
+/* The image is declared as a parameter, since inputs have no gradient. */
+static ssm2d_status build(receptive_field *r, int blocks, ssm2d_error *error)
+{
+    const model_config *c = &r->config;
+    const model_family *family = c->model->family;
+    const int depth = family->depth ? family->depth(c) : 0;
+    const param_spec images = {
+        .rank = 4, .shape = {1, (size_t)c->channels, (size_t)c->image[0], (size_t)c->image[1]}};
+    ssm2d_status status = graph_create(r->context, 1, &r->g, error);
+    if (status) return status;
+    if (!family->tokens)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s do not give tokens",
+                    family->name);
+    if (blocks > depth)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "there is no block %d: the model has %d", blocks,
+                    depth);
+    r->g->random = 0; /* without stochastic depth */
+    r->images = graph_param(r->g, &images, "images");
+    r->tokens = family->tokens(r->g, c, r->images, blocks ? blocks : depth);
+    if (r->g->status) return fail(error, r->g->status, "%s", r->g->error.line);
+    return graph_finish(r->g, r->tokens, error);
+}
+
+/* A block may have arrays that the graph declares in another order, so they are found by name. */
+static ssm2d_status copy_weights(receptive_field *r, const weights *w, const float *params,
+                                 ssm2d_error *error)
+{
+    for (int i = IMAGES + 1; i < r->g->array_count; i++) {
+        const param_array *to = &r->g->arrays[i], *from = weights_find(w, to->name);
+        if (!from || from->count != to->count)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "the model's weights have no %s of %zu numbers", to->name, to->count);
+        for (size_t k = 0; k < to->count; k++) r->params[to->offset + k] = params[from->offset + k];
+    }
+    return SSM2D_OK;
+}
+
+ssm2d_status receptive_field_create(ssm2d_context *context, const model_config *config,
+                                    const weights *w, const float *params, int blocks,
+                                    receptive_field **out, ssm2d_error *error)
+{
+    receptive_field *r = mem_alloc(context, sizeof *r);
+    *out = NULL;
+    if (!r) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
+    *r = (receptive_field){.context = context, .config = *config, .random = rng_seed(0)};
+    ssm2d_status status = build(r, blocks, error);
+    if (!status) {
+        const size_t count = r->g->param_count;
+        r->params = mem_alloc(context, count * sizeof *r->params);
+        r->grads = mem_alloc(context, count * sizeof *r->grads);
+        r->squares = mem_alloc(context, pixels_of(r) * sizeof *r->squares);
+        if (!r->params || !r->grads || !r->squares)
+            status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
+    }
+    if (!status) status = copy_weights(r, w, params, error);
+    if (status) {
+        receptive_field_destroy(r);
+        return status;
+    }
+    memset(r->squares, 0, pixels_of(r) * sizeof *r->squares);
+    graph_bind(r->g, r->params, r->grads);
+    *out = r;
+    return SSM2D_OK;
+}
+
+void receptive_field_destroy(receptive_field *r)
+{
+    if (!r) return;
+    graph_destroy(r->g);
+    mem_free(r->context, r->params);
+    mem_free(r->context, r->grads);
+    mem_free(r->context, r->squares);
+    mem_free(r->context, r);
+}
+
+/* Random signs at the centre token, zeros elsewhere. */
+static void choose_output(receptive_field *r)
+{
+    const tensor *t = r->tokens;
+    const size_t dim = t->shape[2];
+    const int centre = t->grid.first + t->grid.rows / 2 * t->grid.cols + t->grid.cols / 2;
+    memset(t->grad, 0, t->count * sizeof *t->grad);
+    for (size_t i = 0; i < dim; i++)
+        t->grad[(size_t)centre * dim + i] = rng_next(&r->random) >> 63 ? 1 : -1;
+}
+
+int receptive_field_add(receptive_field *r, const float *image)
+{
+    const tensor *x = r->images;
+    const size_t pixels = pixels_of(r);
+    for (size_t i = 0; i < x->count; i++) x->data[i] = image[i];
+    memset(r->grads, 0, r->g->param_count * sizeof *r->grads);
+    r->g->step++;
+    graph_forward(r->g);
+    choose_output(r);
+    graph_backward(r->g);
+    for (size_t i = 0; i < x->count; i++)
+        if (!isfinite(x->grad[i])) return 0;
+    for (size_t i = 0; i < x->count; i++)
+        r->squares[i % pixels] += (double)x->grad[i] * (double)x->grad[i];
+    r->count++;
+    return 1;
+}
+
+void receptive_field_get(const receptive_field *r, double *field)
+{
+    double largest = 0;
+    for (size_t i = 0; i < pixels_of(r); i++) largest = fmax(largest, r->squares[i]);
+    for (size_t i = 0; i < pixels_of(r); i++)
+        field[i] = largest > 0 ? sqrt(r->squares[i] / largest) : 0;
+}
+
+/* The distance of a pixel from the pixels of a token that spans [first, first + side). */
+static int distance(int pixel, int first, int side)
+{
+    return pixel < first ? first - pixel : max_int(0, pixel - (first + side - 1));
+}
+
+int receptive_field_radius(const receptive_field *r, double share)
+{
+    const int rows = r->config.image[0], cols = r->config.image[1];
+    const token_grid grid = r->tokens->grid;
+    const int down = rows / grid.rows, across = cols / grid.cols;
+    const int top = grid.rows / 2 * down, left = grid.cols / 2 * across;
+    double all = 0, inside = 0;
+    for (size_t i = 0; i < pixels_of(r); i++) all += r->squares[i];
+    for (int radius = 0;; radius++) {
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < cols; j++)
+                if (max_int(distance(i, top, down), distance(j, left, across)) == radius)
+                    inside += r->squares[i * cols + j];
+        if (inside >= share * all || radius >= max_int(rows, cols)) return radius;
+    }
+}

@@ -1,0 +1,220 @@
+/* Receptive fields: against derivatives by differences, for every family, and what is refused. */
+#include "core/context.h"
+#include "models/receptive_field.h"
+#include "problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ssm2d_context *context;
+static ssm2d_error error;
+
+#define good(call)                                                                                 \
+    do {                                                                                           \
+        if (call) fail_msg("%s", error.line);                                                      \
+    } while (0)
+
+static int start(void **state)
+{
+    (void)state;
+    const ssm2d_context_options options = {.size = sizeof options, .threads = 2};
+    return (int)ssm2d_context_create(&options, &context, &error);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    ssm2d_context_destroy(context);
+    return 0;
+}
+
+/* A model by name with changes as "key=value key=value". */
+static model_config config_of(const char *name, const char *changes)
+{
+    model_config c;
+    char text[256], *rest = text;
+    good(model_config_named(name, &c, &error));
+    strncpy(text, changes, sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    for (char *word; (word = strtok_r(rest, " ", &rest));) {
+        char *value = strchr(word, '=');
+        *value++ = 0;
+        good(model_config_set((field_source){.where = "test"}, word, value, &c, &error));
+    }
+    good(model_config_finish(&c, &error));
+    return c;
+}
+
+typedef struct example {
+    model_config config;
+    weights *w;
+    float *params, *image;
+    size_t pixels, numbers; /* of an image */
+} example;
+
+static example example_of(const char *name, const char *changes)
+{
+    example e = {.config = config_of(name, changes)};
+    e.pixels = (size_t)e.config.image[0] * (size_t)e.config.image[1];
+    e.numbers = e.pixels * (size_t)e.config.channels;
+    good(weights_create(context, &e.config, &e.w, &error));
+    e.params = malloc(e.w->total * sizeof *e.params);
+    e.image = malloc(e.numbers * sizeof *e.image);
+    good(weights_init(e.w, PARAM_ALL, 3, e.params, &error));
+    srand(5);
+    for (size_t i = 0; i < e.numbers; i++) e.image[i] = (float)rand() / (float)RAND_MAX - 0.5F;
+    return e;
+}
+
+static void example_free(example *e)
+{
+    weights_destroy(e->w);
+    free(e->params);
+    free(e->image);
+}
+
+/* The tokens of an image, by a graph of their own. */
+typedef struct forward {
+    graph *g;
+    tensor *tokens;
+    float *params;
+} forward;
+
+static forward forward_of(const example *e)
+{
+    forward f = {0};
+    const size_t shape[] = {1, (size_t)e->config.channels, (size_t)e->config.image[0],
+                            (size_t)e->config.image[1]};
+    const model_family *family = e->config.model->family;
+    good(graph_create(context, 0, &f.g, &error));
+    f.tokens = family->tokens(f.g, &e->config, graph_input(f.g, "images", 4, shape),
+                              family->depth(&e->config));
+    good(graph_finish(f.g, f.tokens, &error));
+    f.params = malloc(f.g->param_count * sizeof *f.params);
+    for (int i = 0; i < f.g->array_count; i++) {
+        const param_array *to = &f.g->arrays[i], *from = weights_find(e->w, to->name);
+        memcpy(f.params + to->offset, e->params + from->offset, to->count * sizeof *f.params);
+    }
+    graph_bind(f.g, f.params, NULL);
+    return f;
+}
+
+static void centre_token(forward *f, const float *image, float *centre)
+{
+    const token_grid grid = f->tokens->grid;
+    const size_t dim = f->tokens->shape[2],
+                 at = (size_t)(grid.first + grid.rows / 2 * grid.cols + grid.cols / 2);
+    graph_find(f->g, "images")->data = (float *)image;
+    graph_forward(f->g);
+    memcpy(centre, f->tokens->data + at * dim, dim * sizeof *centre);
+}
+
+/* What the squares of the field are on average, up to their scale: by central differences. */
+static void expected_squares(example *e, double *squares)
+{
+    const double step = 0.02;
+    forward f = forward_of(e);
+    const size_t dim = f.tokens->shape[2];
+    float *up = malloc(dim * sizeof *up), *down = malloc(dim * sizeof *down);
+    memset(squares, 0, e->pixels * sizeof *squares);
+    for (size_t i = 0; i < e->numbers; i++) {
+        const float kept = e->image[i];
+        e->image[i] = kept + (float)step;
+        centre_token(&f, e->image, up);
+        e->image[i] = kept - (float)step;
+        centre_token(&f, e->image, down);
+        e->image[i] = kept;
+        for (size_t k = 0; k < dim; k++)
+            squares[i % e->pixels] += pow(((double)up[k] - (double)down[k]) / (2 * step), 2);
+    }
+    graph_destroy(f.g);
+    free(f.params);
+    free(up);
+    free(down);
+}
+
+/* The mean over many draws of signs comes as close as a mean of squares of normals does. */
+static void check_field(const char *name, const char *changes)
+{
+    enum { DRAWS = 400 };
+    example e = example_of(name, changes);
+    receptive_field *r;
+    double *field = malloc(e.pixels * sizeof *field), *squares = malloc(e.pixels * sizeof *squares);
+    double largest = 0, sum = 0, expected = 0, off = 0;
+    good(receptive_field_create(context, &e.config, e.w, e.params, 0, &r, &error));
+    for (int i = 0; i < DRAWS; i++) assert_true(receptive_field_add(r, e.image));
+    receptive_field_get(r, field);
+    expected_squares(&e, squares);
+    for (size_t i = 0; i < e.pixels; i++) {
+        largest = fmax(largest, field[i]);
+        sum += field[i] * field[i];
+        expected += squares[i];
+    }
+    assert_true(fabs(largest - 1) < 1e-12);
+    for (size_t i = 0; i < e.pixels; i++)
+        off += fabs(field[i] * field[i] / sum - squares[i] / expected);
+    /* sqrt(2/400) = 0.07 is what one pixel is away, by the draws */
+    if (off > 0.08) fail_msg("%s %s: %g of the field is elsewhere", name, changes, off);
+    receptive_field_destroy(r);
+    example_free(&e);
+    free(field);
+    free(squares);
+}
+
+static void test_differences(void **state)
+{
+    (void)state;
+    check_field("vit-mini", "image=16 dim=16 heads=2 depth=2");
+    check_field("vit-mini", "image=12x20 dim=16 heads=2 depth=1 mixer=ssm2d channels=1");
+    check_field("vit-mini", "image=16 dim=16 heads=2 depth=2 mixer=ssm2d mixer.place=ffn");
+}
+
+/* The patch of the centre alone: all of it is within no distance. */
+static void test_radius(void **state)
+{
+    (void)state;
+    example e = example_of("vit-mini", "image=16 dim=16 heads=2 depth=1");
+    receptive_field *r;
+    good(receptive_field_create(context, &e.config, e.w, e.params, 1, &r, &error));
+    assert_true(receptive_field_add(r, e.image));
+    const int half = receptive_field_radius(r, 0.5), all = receptive_field_radius(r, 1);
+    assert_in_range(half, 0, all);
+    assert_int_equal(all, 8); /* from the third patch to the first pixel */
+    receptive_field_destroy(r);
+
+    /* without values nothing comes from other tokens */
+    const param_array *qkv = weights_find(e.w, "blocks.0.attn.qkv.weight");
+    memset(e.params + qkv->offset + qkv->count / 3 * 2, 0, qkv->count / 3 * sizeof *e.params);
+    good(receptive_field_create(context, &e.config, e.w, e.params, 0, &r, &error));
+    assert_true(receptive_field_add(r, e.image));
+    assert_int_equal(receptive_field_radius(r, 1), 0);
+    receptive_field_destroy(r);
+    example_free(&e);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    example e = example_of("vit-mini", "image=16 dim=16 heads=2 depth=2");
+    receptive_field *r;
+    assert_int_equal(receptive_field_create(context, &e.config, e.w, e.params, 3, &r, &error),
+                     SSM2D_ERROR_ARGUMENT);
+    assert_string_equal(error.line, "there is no block 3: the model has 2");
+    assert_null(r);
+    for (size_t i = 0; i < e.w->total; i++) e.params[i] = 3e38F;
+    good(receptive_field_create(context, &e.config, e.w, e.params, 0, &r, &error));
+    assert_false(receptive_field_add(r, e.image));
+    receptive_field_destroy(r);
+    example_free(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_radius),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, start, end);
+}
