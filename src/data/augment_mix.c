@@ -4,7 +4,8 @@
  * in its place, its sides floor(side sqrt(1 - lambda)), lambda ~ Beta(cutmix, cutmix), its centre
  * uniform; what sticks out is cut off, and lambda becomes the part of the image that is left. A
  * batch is mixed in one way, by one lambda and one box. Partners are a random permutation of the
- * batch, or the batch reversed. As the loss is linear in its targets, mixing targets mixes losses. */
+ * batch, or the batch reversed. As the loss is linear in its targets, mixing targets mixes
+ * losses. */
 #include "data/augmentation.h"
 
 #include <math.h>
