@@ -151,7 +151,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--out is missing: give the folder of the new run, or --resume RUN");
     if (o->config) return SSM2D_OK; /* can be checked only with the settings in that file */
-    ssm2d_status status = train_settings_default(&s, error);
+    ssm2d_status status = train_settings_begin(&s, error);
     if (!status) status = set_model(o, &s, &model_set, error);
     if (!status) status = apply(o, &s, error);
     return status ? status : train_options_check(&s.options, error);
@@ -192,7 +192,7 @@ static ssm2d_status start(ssm2d_context *context, const values *o, const train_h
 {
     train_settings s;
     int model_set;
-    ssm2d_status status = train_settings_default(&s, error);
+    ssm2d_status status = train_settings_begin(&s, error);
     if (!status) status = set_model(o, &s, &model_set, error);
     if (!status && o->config)
         status = train_settings_read(context, o->config, model_set, &s, error);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const char *const train_schedule_names[] = {"cosine", "constant", NULL};
+static const char *const train_bad_images_names[] = {"stop", "skip", NULL};
 static const char *const train_loss_names[] = {"cross-entropy", "bce", NULL};
 
 const ssm2d_field train_fields[] = {
@@ -40,4 +41,11 @@ ssm2d_status train_options_check(const train_options *options, ssm2d_error *erro
                     "lr_final=%g is above lr=%g: the cosine falls from lr to lr_final",
                     options->lr_final, options->lr);
     return SSM2D_OK;
+}
+
+split_options train_options_split(const train_options *options)
+{
+    return (split_options){.val_fraction = options->val_fraction,
+                           .train_fraction = options->train_fraction,
+                           .seed = (uint64_t)options->split_seed};
 }
