@@ -16,7 +16,11 @@ const char *const model_cases[MODEL_CASES] = {"01_vit",
                                               "05_vit_ssm2d_attn",
                                               "06_vit_ssm2d_polar",
                                               "07_vit_ssm2d_block",
-                                              "08_vit_ssm2d_ffn"};
+                                              "08_vit_ssm2d_ffn",
+                                              "11_swin",
+                                              "12_swin_nopos",
+                                              "13_swin_ssm2d",
+                                              "18_swin_rect"};
 
 static double *read_npy(ssm2d_context *context, const model_case *c, const char *name,
                         size_t *first)

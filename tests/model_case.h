@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-enum { MODEL_CASES = 8 };
-/* those of ViT and DeiT, without mixer or with ssm2d */
+enum { MODEL_CASES = 12 };
+/* those of ViT, DeiT and Swin, without mixer or with ssm2d */
 extern const char *const model_cases[MODEL_CASES];
 
 typedef struct model_case {

@@ -2,6 +2,8 @@
 # commands run and models.
 layer_test(test_models "models;threads" model_case.c)
 target_link_libraries(test_models PRIVATE ssm2d_nn_double)
+layer_test(test_swin "models;threads" model_case.c swin_oracle.c)
+target_link_libraries(test_swin PRIVATE ssm2d_nn_double)
 foreach(name model_config weights extending receptive_field)
   add_executable(test_${name} test_${name}.c model_case.c)
   target_link_libraries(test_${name} PRIVATE test_frame ssm2d_nn ssm2d_objects)
@@ -15,8 +17,8 @@ target_link_libraries(test_tool_run PRIVATE test_frame ssm2d_nn ssm2d_objects)
 add_dependencies(test_tool_run ssm2d_tool)
 add_test(NAME tool_run COMMAND test_tool_run)
 set_tests_properties(tool_run PROPERTIES LABELS tool TIMEOUT 900)
-foreach(name test_models test_model_config test_weights test_extending test_receptive_field
-    test_tool_run)
+foreach(name test_models test_swin test_model_config test_weights test_extending
+    test_receptive_field test_tool_run)
   target_compile_definitions(${name}
     PRIVATE GOLDEN_MODELS="${CMAKE_CURRENT_SOURCE_DIR}/golden-models")
 endforeach()

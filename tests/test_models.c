@@ -119,6 +119,15 @@ static void test_counts(void **state)
         assert_int_equal(count_of(context, table[i].name, table[i].classes, "ssm2d", SSM2D_POLAR),
                          table[i].plain + complex_mixers);
     }
+    /* 4416 and 2880: channels of all mixers of swin-t and swin; those of swin have C per direction
+     * and channel: 6*K*N + 8*N*H + H. Patches of 2 x 2 instead of 4 x 4 pixels have 36 * 96 weights
+     * less. */
+    assert_int_equal(count_of(context, "swin", 200, "none", SSM2D_REAL), 7149794 - 36 * 96);
+    assert_int_equal(count_of(context, "swin", 200, "ssm2d", SSM2D_REAL),
+                     7149794 - 36 * 96 + 12 * 6 * 32 + 33 * 2880);
+    assert_int_equal(count_of(context, "swin-t", 40, "none", SSM2D_REAL), 27550114);
+    assert_int_equal(count_of(context, "swin-t", 40, "ssm2d", SSM2D_REAL),
+                     27550114 + 12 * 8 * 16 + 4416);
     ssm2d_context_destroy(context);
 }
 

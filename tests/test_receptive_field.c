@@ -168,6 +168,8 @@ static void test_differences(void **state)
     check_field("vit-mini", "image=16 dim=16 heads=2 depth=2");
     check_field("vit-mini", "image=12x20 dim=16 heads=2 depth=1 mixer=ssm2d channels=1");
     check_field("vit-mini", "image=16 dim=16 heads=2 depth=2 mixer=ssm2d mixer.place=ffn");
+    check_field("swin-mini", "image=16x24 dim=[12,24] depth=[2,1] heads=[2,2]");
+    check_field("swin-mini", "image=16 dim=[12,24] depth=[1,2] heads=[2,2] mixer=ssm2d");
 }
 
 /* The patch of the centre alone: all of it is within no distance. */

@@ -4,26 +4,11 @@
     bench/peers/torch_vit.py --tool build/release/tools/ssm2d [--json] [--quick]
                              [--model vit] [--task train]
 
-Written for Debian's python3-torch (run it with /usr/bin/python3). Without --tool, PyTorch alone is
-timed. PyTorch is used at its best: each case runs in a process of its own, with Debian's openblas
-(libopenblas0-openmp) and jemalloc (libjemalloc2) preloaded if they are installed, fused qkv,
-batched matrix products, and AdamW over lists of tensors; inference is timed both as written and
-traced and frozen, and the faster of the two counts. Data are random; the loss is cross-entropy.
+torch_bench.py says how. Both sides have fused qkv, and PyTorch batched matrix products.
 
     vit     32x32, patch 4, dim 192, depth 9, 12 heads, MLP 2, no qkv bias, 100 classes
-    deit-t  224x224, patch 16, dim 192, depth 12, 3 heads, MLP 4, 1000 classes
-
-Each round times PyTorch, then `ssm2d bench train|infer --mixer none --json`. The ratio of images
-per second is taken within a round, and the median over all rounds is printed."""
-import argparse
-import glob
-import json
-import os
-import resource
-import statistics
-import subprocess
-import sys
-import time
+    deit-t  224x224, patch 16, dim 192, depth 12, 3 heads, MLP 4, 1000 classes"""
+import torch_bench
 
 MODELS = {"vit": dict(image=32, patch=4, dim=192, depth=9, heads=12, mlp=2, qkv_bias=False,
                       eps=1e-5, classes=100, parameters=2709796),
@@ -33,13 +18,9 @@ CASES = [("vit", "train", 128), ("vit", "infer", 128), ("vit", "infer", 1),
          ("deit-t", "train", 32), ("deit-t", "infer", 32), ("deit-t", "infer", 1)]
 GOALS = {("vit", "train", 128): 1.5, ("vit", "infer", 128): 1.5, ("vit", "infer", 1): 2.0,
          ("deit-t", "train", 32): 1.3, ("deit-t", "infer", 1): 1.3}
-PRELOADS = {"openblas": "/usr/lib/*/openblas-openmp/libopenblas.so.0",
-            "jemalloc": "/usr/lib/*/libjemalloc.so.2"}
 
 
-# ---- a process with PyTorch ----------------------------------------------------------------------
-
-def build(torch, *, image, patch, dim, depth, heads, mlp, qkv_bias, eps, classes, parameters):
+def build(torch, *, image, patch, dim, depth, heads, mlp, qkv_bias, eps, classes, **_):
     nn = torch.nn
 
     class Block(nn.Module):
@@ -74,188 +55,8 @@ def build(torch, *, image, patch, dim, depth, heads, mlp, qkv_bias, eps, classes
             x = torch.cat((self.cls.expand(x.shape[0], -1, -1), x), 1) + self.pos
             return self.head(self.norm(self.blocks(x)[:, 0]))
 
-    torch.manual_seed(1)
-    model = ViT()
-    count = sum(p.numel() for p in model.parameters())
-    if count != parameters:
-        sys.exit(f"the model has {count} parameters, not {parameters}")
-    return model
-
-
-def training_step(torch, model, images, classes: int):
-    labels = torch.randint(classes, (len(images),))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.05, foreach=True)
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        torch.nn.functional.cross_entropy(model(images), labels).backward()
-        optimizer.step()
-
-    return [step]
-
-
-def inference_runs(torch, model, images):
-    model.eval()
-    with torch.no_grad():
-        frozen = torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.trace(model, images)))
-        expected = model(images)
-        for _ in range(3):  # it compiles itself in the first runs
-            found = frozen(images)
-        if float((found - expected).abs().max() / expected.abs().max()) > 1e-3:
-            sys.exit("the frozen model does not compute the same")
-
-    def run(function):
-        with torch.inference_mode():
-            function(images)
-
-    return [lambda: run(model), lambda: run(frozen)]
-
-
-def serve(model_name: str, task: str, batch: int, threads: int) -> None:
-    """Reads a number of seconds from each line of standard input, runs the model for so long, and
-    prints a line of JSON."""
-    import torch
-    torch.set_num_threads(threads)
-    numbers = MODELS[model_name]
-    model = build(torch, **numbers)
-    images = torch.randn(batch, 3, numbers["image"], numbers["image"])
-    if task == "train":
-        ways = training_step(torch, model, images, numbers["classes"])
-    else:
-        ways = inference_runs(torch, model, images)
-    for way in ways:  # to warm up memory and caches
-        way()
-        way()
-    for line in sys.stdin:
-        medians = []
-        for way in ways:
-            times, start = [], time.perf_counter()
-            while len(times) < 3 or time.perf_counter() - start < float(line) / len(ways):
-                before = time.perf_counter()
-                way()
-                times.append(time.perf_counter() - before)
-            medians.append(statistics.median(times))
-        rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-        way = "frozen" if medians.index(min(medians)) else "as written"
-        print(json.dumps({"torch": torch.__version__, "images_per_s": batch / min(medians),
-                          "step_ms": 1e3 * min(medians), "way": way, "peak_rss_mb": rss}),
-              flush=True)
-
-
-# ---- rounds --------------------------------------------------------------------------------------
-
-def preloads() -> dict:
-    """Returns the path of each library, or None."""
-    return {name: next(iter(sorted(glob.glob(pattern))), None)
-            for name, pattern in PRELOADS.items()}
-
-
-class Torch:
-    def __init__(self, case: tuple, a):
-        environment = dict(os.environ, OMP_NUM_THREADS=str(a.threads))
-        found = [path for path in preloads().values() if path and not a.as_installed]
-        if found:
-            environment["LD_PRELOAD"] = ":".join(found)
-        command = [sys.executable, os.path.abspath(__file__), "--serve", *map(str, case),
-                   "--threads", str(a.threads)]
-        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-
-    def run_for(self, seconds: float) -> dict:
-        self.process.stdin.write(f"{seconds}\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit("the process with PyTorch ended early")
-        return json.loads(line)
-
-    def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def run_tool(case: tuple, a) -> dict:
-    model, task, batch = case
-    command = [a.tool, "bench", task, "--json", "--quick", "--mixer", "none", "--model", model,
-               "--batch", str(batch), "--threads", str(a.threads)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-
-
-def median_of(results: list, key: str) -> float:
-    return statistics.median(result[key] for result in results)
-
-
-def measure(case: tuple, a) -> dict:
-    peer, ours = Torch(case, a), []
-    theirs = []
-    try:
-        for _ in range(a.rounds):
-            theirs.append(peer.run_for(1 if a.quick else 4))
-            if a.tool:
-                ours.append(run_tool(case, a))
-    finally:
-        peer.close()
-    keys = "images_per_s", "step_ms", "peak_rss_mb"
-    result = {"model": case[0], "task": case[1], "batch": case[2], "threads": a.threads,
-              "torch": {"version": theirs[0]["torch"], "way": theirs[-1]["way"],
-                        **{key: median_of(theirs, key) for key in keys}}}
-    if a.tool:
-        result["ssm2d"] = {key: median_of(ours, key) for key in (*keys, "sgemm_share")}
-        result["images_per_s_ratio"] = statistics.median(
-            o["images_per_s"] / t["images_per_s"] for o, t in zip(ours, theirs))
-        result["peak_rss_ratio"] = result["ssm2d"]["peak_rss_mb"] / result["torch"]["peak_rss_mb"]
-        result["goal"] = GOALS.get(case)
-    return result
-
-
-def show(r: dict) -> None:
-    print(f"{r['model']} {r['task']}, batch {r['batch']}:")
-    for name in ("torch", "ssm2d"):
-        if name in r:
-            t = r[name]
-            print(f"  {name:6} {t['images_per_s']:9.1f} images/s  {t['step_ms']:9.2f} ms"
-                  f"  {t['peak_rss_mb']:7.0f} MB"
-                  + (f"  ({t['way']})" if name == "torch" else ""))
-    if "ssm2d" in r:
-        goal = f" (goal: {r['goal']})" if r["goal"] else ""
-        print(f"  ssm2d is {r['images_per_s_ratio']:.2f} times as fast{goal}"
-              f" with {r['peak_rss_ratio']:.2f} times the memory",
-              flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tool", help="the ssm2d command to time beside PyTorch")
-    parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
-    parser.add_argument("--task", choices=["train", "infer", "all"], default="all")
-    parser.add_argument("--batch", type=int,
-                        help="images per batch, instead of 128 (deit-t: 32), and 1 for inference")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, help="number of rounds (default: 5; --quick: 2)")
-    parser.add_argument("--quick", action="store_true", help="short rounds, less accurate")
-    parser.add_argument("--as-installed", action="store_true", help="preload nothing")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)  # the process with PyTorch
-    a = parser.parse_args()
-    if a.serve:
-        serve(a.serve[0], a.serve[1], int(a.serve[2]), a.threads)
-        return
-    a.rounds = a.rounds or (2 if a.quick else 5)
-    cases = [c for c in CASES if a.model in (c[0], "all") and a.task in (c[1], "all")]
-    if a.batch:
-        cases = list(dict.fromkeys((model, task, a.batch) for model, task, _ in cases))
-    found = {name: None if a.as_installed else path for name, path in preloads().items()}
-    missing = "not used" if a.as_installed else "not installed"
-    shown = ", ".join(f"{name}: {path or missing}" for name, path in found.items())
-    print(f"preloaded for PyTorch: {shown}", file=sys.stderr if a.json else sys.stdout, flush=True)
-    results = []
-    for case in cases:
-        results.append(measure(case, a))
-        if not a.json:
-            show(results[-1])
-    if a.json:
-        print(json.dumps({"preloaded": found, "rounds": a.rounds, "cases": results}))
+    return ViT()
 
 
 if __name__ == "__main__":
-    main()
+    torch_bench.main(MODELS, build, CASES, GOALS, __doc__.split("\n")[0])

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const model_family family_vit;
+extern const model_family family_vit, family_swin;
 
-static const model_family *const families[] = {&family_vit};
+static const model_family *const families[] = {&family_vit, &family_swin};
 
 enum { FAMILIES = sizeof families / sizeof *families, MAX_MODELS = 64 };
 

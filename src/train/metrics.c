@@ -197,16 +197,17 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
                 l->step, l->epoch, l->loss, l->accuracy, l->validation ? "val" : "test",
                 l->test_loss, l->validation ? "val" : "test", l->test_accuracy, l->lr,
                 l->images_per_s, l->seconds);
-    else
+    else {
         fprintf(m->stream,
                 "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, "
-                "\"lr\": %.6g, \"norm\": %.6g, \"images_per_s\": %.1f",
-                l->step, l->epoch, l->loss, l->lr, l->norm, l->images_per_s);
-    if (l->blocks) {
-        write_list(m->stream, "mixer_norms", l->blocks, l->mixer_norms);
-        write_list(m->stream, "kernel_gains", l->blocks, l->kernel_gains);
+                "\"lr\": %.6g, \"norm\": %.6g",
+                l->step, l->epoch, l->loss, l->lr, l->norm);
+        if (l->blocks) {
+            write_list(m->stream, "mixer_norms", l->blocks, l->mixer_norms);
+            write_list(m->stream, "kernel_gains", l->blocks, l->kernel_gains);
+        }
+        fprintf(m->stream, ", \"images_per_s\": %.1f}\n", l->images_per_s);
     }
-    if (!l->is_epoch) fputs("}\n", m->stream);
     return fflush(m->stream) || ferror(m->stream) ? fail_write(m, error) : SSM2D_OK;
 }
 

@@ -1,0 +1,353 @@
+/* swin - the Swin transformer: attention within windows of a map of tokens, which are shifted in
+ * every other block, and stages, each with a map of half the sides and twice the channels. Names
+ * are timm's. C = dim of the stage, H x W its map.
+ *
+ *     x = norm(patches W^T + b) + pos                                       [B][H*W][C]
+ *     stage s > 0 begins with
+ *                  x = reduction(norm(2 x 2 neighbours side by side))       [B][H/2*W/2][2*C]
+ *     each block:  x += proj(attention(qkv(norm1(x)))), within windows
+ *                  x += fc2(GELU(fc1(norm2(x))))
+ *     logits = head(mean of norm(x) over tokens)                            [B][classes]
+ *
+ * Any map will do: sides that are no multiple of the window are padded for attention alone
+ * (swin_windows.h), odd sides by a row or column of zeros before 2 x 2 neighbours are merged. */
+#include "models/swin.h"
+
+#include "core/arith.h"
+#include "core/status.h"
+#include "models/blocks.h"
+#include "models/swin_windows.h"
+#include "ops/ops.h"
+
+#include <stddef.h>
+
+_Static_assert(sizeof(swin_config) <= MODEL_OWN, "MODEL_OWN is too small");
+
+/* ---- configuration --------------------------------------------------------------------------- */
+
+#define PLACE(name) offsetof(swin_config, name)
+#define INT(name, low, high, help)                                                                 \
+    {                                                                                              \
+#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL                      \
+    }
+#define LIST(name, low, high, help)                                                                \
+    {                                                                                              \
+#name, help, SSM2D_KIND_LIST, PLACE(name), low, high, NULL, NULL, NULL                     \
+    }
+#define REAL(name, low, high, help)                                                                \
+    {                                                                                              \
+#name, help, SSM2D_KIND_REAL, PLACE(name), low, high, NULL, NULL, NULL                     \
+    }
+#define FLAG(name, help)                                                                           \
+    {                                                                                              \
+#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, NULL, NULL, NULL                          \
+    }
+
+static const ssm2d_field fields[] = {
+    INT(patch, 1, 1024, "side of a patch in pixels"),
+    LIST(dim, 1, 16384,
+         "embedding dimension of each stage, twice that of the stage before: [96, 192, 384], or "
+         "the first alone"),
+    LIST(depth, 1, 1024, "number of blocks of each stage: [2, 6, 4]"),
+    LIST(heads, 1, 1024,
+         "attention heads of each stage, which divide its dim; one number is doubled from stage "
+         "to stage"),
+    REAL(mlp_ratio, 0.01, 64, "hidden width of the MLP, as a multiple of dim"),
+    INT(window, 1, 1024, "side of a window of attention in tokens; a smaller map is one window"),
+    FLAG(qkv_bias, "a bias on q, k and v"),
+    REAL(norm_eps, 1e-12, 1, "eps of every LayerNorm but the mixer's"),
+    FLAG(pos_embed, "a learned position embedding, beside the relative one of attention"),
+    FLAG(patch_norm, "LayerNorm on the embedded patches"),
+    REAL(drop_path, 0, 0.99,
+         "stochastic depth: the rate at which a branch of the last block is left out in training, "
+         "which grows from 0 at the first"),
+    {0}};
+
+static const swin_config *own_of(const model_config *c) { return (const void *)c->own; }
+static int hidden_of(const swin_config *v, int dim) { return (int)(dim * v->mlp_ratio); }
+
+static int fits(const model_config *c, int rows, int cols)
+{
+    const int patch = own_of(c)->patch ? own_of(c)->patch : 4;
+    return rows % patch == 0 && cols % patch == 0;
+}
+
+/* One number stands for as many stages as there are, doubled from each to the next. */
+static void double_up(ssm2d_list *list, int stages, int max)
+{
+    if (list->count != 1) return;
+    for (; list->count < stages && list->at[list->count - 1] <= max / 2; list->count++)
+        list->at[list->count] = 2 * list->at[list->count - 1];
+}
+
+/* The paper's Swin has 16 x 16 patches at 32 and at 64 pixels. */
+static void fill(model_config *c)
+{
+    swin_config *v = swin_of(c);
+    if (!v->patch) v->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 4 : 2;
+    double_up(&v->dim, v->depth.count, 16384);
+    double_up(&v->heads, v->depth.count, 1024);
+}
+
+static ssm2d_status check_stages(const swin_config *v, ssm2d_error *error)
+{
+    const int stages = v->depth.count;
+    if (v->dim.count != stages || v->heads.count != stages)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"depth\" has %d stages, \"dim\" %d and \"heads\" %d: give each one number "
+                    "for each stage",
+                    stages, v->dim.count, v->heads.count);
+    for (int s = 1; s < stages; s++)
+        if (v->dim.at[s] != 2 * v->dim.at[s - 1])
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "\"dim\" is %d in stage %d: it must be %d, twice that of the stage before",
+                        v->dim.at[s], s, 2 * v->dim.at[s - 1]);
+    for (int s = 0; s < stages; s++)
+        if (v->dim.at[s] % v->heads.at[s])
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "\"heads\" is %d in stage %d: it must divide \"dim\", which is %d there",
+                        v->heads.at[s], s, v->dim.at[s]);
+    return SSM2D_OK;
+}
+
+static ssm2d_status check(const model_config *c, ssm2d_error *error)
+{
+    const swin_config *v = own_of(c);
+    ssm2d_status status = check_patch(c, v->patch, error);
+    if (!status) status = check_stages(v, error);
+    if (!status && hidden_of(v, v->dim.at[0]) < 1)
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "\"mlp_ratio\" is %g: too small for \"dim\" %d",
+                      v->mlp_ratio, v->dim.at[0]);
+    for (int s = 0; s < v->depth.count && !status; s++) {
+        const int dim = v->dim.at[s];
+        status = mixer_config_check(&c->mixer,
+                                    c->mixer.place == PLACE_FFN ? hidden_of(v, dim) : dim, error);
+    }
+    return status;
+}
+
+/* ---- graph ----------------------------------------------------------------------------------- */
+
+typedef struct swin_builder {
+    builder b;
+    const swin_config *v;
+    int stage;
+    double drop; /* of this block's branches */
+} swin_builder;
+
+static const initial_values small = {PARAM_TRUNC_NORMAL, 0.02};
+
+static tensor *relative_table(swin_builder *s, token_grid map)
+{
+    int side[2];
+    swin_window_side(map, s->v->window, side);
+    const size_t entries = (size_t)(2 * side[0] - 1) * (size_t)(2 * side[1] - 1);
+    const param_spec spec = {.rank = 2,
+                             .shape = {entries, (size_t)s->v->heads.at[s->stage]},
+                             .group = PARAM_NO_DECAY,
+                             .init = small.init,
+                             .scale = small.scale,
+                             .resize = PARAM_RELATIVE,
+                             .grid = {0, side[0], side[1]}};
+    return block_param(&s->b, spec, "attn.relative_position_bias_table", "");
+}
+
+/* x, y: [B][H*W][C] */
+static tensor *window_attention(swin_builder *s, tensor *x, int is_shifted)
+{
+    graph *g = s->b.g;
+    const int dim = s->v->dim.at[s->stage];
+    swin_windows w;
+    if (g->status) return NULL;
+    const token_grid map = x->grid;
+    const size_t images = x->shape[0], D = (size_t)dim;
+    tensor *table = relative_table(s, map);
+    if (!swin_windows_make(g->context, map, s->v->window, is_shifted, &w))
+        return graph_no_memory(g);
+    const size_t windows = (size_t)w.windows, tokens = (size_t)w.tokens;
+    x = rearrange(g, x, w.token, windows * tokens,
+                  &(rearrange_shape){images, windows, tokens, 1, {0}});
+    x = dense(&s->b, x, 3 * dim, s->v->qkv_bias, "attn.qkv");
+    x = attention_of(g, columns(g, x, 0, D), columns(g, x, D, D), columns(g, x, 2 * D, D),
+                     &(attention_options){.heads = s->v->heads.at[s->stage],
+                                          .bias = table,
+                                          .position = w.position,
+                                          .center = w.center,
+                                          .mask = w.mask,
+                                          .groups = w.windows});
+    x = dense(&s->b, x, dim, 1, "attn.proj");
+    const size_t cells = (size_t)map.rows * (size_t)map.cols;
+    x = rearrange(g, x, w.place, cells, &(rearrange_shape){images, 1, cells, 1, map});
+    swin_windows_free(g->context, &w);
+    return x;
+}
+
+static tensor *add_branch(swin_builder *s, tensor *x, tensor *branch)
+{
+    return add(s->b.g, x, drop_path(s->b.g, branch, s->drop));
+}
+
+static tensor *block(swin_builder *s, tensor *x, int is_shifted)
+{
+    builder *b = &s->b;
+    const int dim = s->v->dim.at[s->stage];
+    x = mix_at(b, x, PLACE_BLOCK);
+    tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
+    x = add_branch(s, x, window_attention(s, y, is_shifted));
+    y = dense(b, norm(b, x, "norm2"), hidden_of(s->v, dim), 1, "mlp.fc1");
+    y = gelu(b->g, mix_at(b, y, PLACE_FFN));
+    return add_branch(s, x, dense(b, y, dim, 1, "mlp.fc2"));
+}
+
+static tensor *downsample(swin_builder *s, tensor *x)
+{
+    if (s->b.g->status) return NULL;
+    builder_enter(&s->b, "layers.%d.downsample", s->stage);
+    x = norm(&s->b, merge(s->b.g, x, x->grid.rows, x->grid.cols), "norm");
+    return dense(&s->b, x, s->v->dim.at[s->stage], 0, "reduction");
+}
+
+static int depth(const model_config *c)
+{
+    int blocks = 0;
+    for (int i = 0; i < own_of(c)->depth.count; i++) blocks += own_of(c)->depth.at[i];
+    return blocks;
+}
+
+static swin_builder builder_of(graph *g, const model_config *c)
+{
+    return (swin_builder){.b = {.g = g,
+                                .c = c,
+                                .weights = small,
+                                .norm_eps = own_of(c)->norm_eps,
+                                .part = PARAM_BODY},
+                          .v = own_of(c)};
+}
+
+/* Patches with their positions, and the first `blocks` blocks of all stages. */
+static tensor *body(swin_builder *s, tensor *images, int blocks)
+{
+    const model_config *c = s->b.c;
+    const swin_config *v = s->v;
+    const token_grid grid = {0, c->image[0] / v->patch, c->image[1] / v->patch};
+    int done = 0;
+    tensor *pos =
+        v->pos_embed ? positions(&s->b, grid, v->dim.at[0], small, "absolute_pos_embed") : NULL;
+    tensor *x = embed_patches(&s->b, images, v->patch, v->dim.at[0]);
+    if (v->patch_norm) x = norm(&s->b, x, "patch_embed.norm");
+    if (pos) x = embed(s->b.g, x, NULL, pos);
+    for (s->stage = 0; s->stage < v->depth.count && done < blocks; s->stage++) {
+        if (s->stage) x = downsample(s, x);
+        for (int i = 0; i < v->depth.at[s->stage] && done < blocks; i++, done++) {
+            builder_enter(&s->b, "layers.%d.blocks.%d", s->stage, i);
+            s->drop = v->drop_path * done / max_int(depth(c) - 1, 1);
+            x = block(s, x, i % 2);
+        }
+    }
+    builder_enter(&s->b, "%s", "");
+    return x;
+}
+
+static tensor *build(graph *g, const model_config *c, tensor *images)
+{
+    swin_builder s = builder_of(g, c);
+    tensor *x = mean_tokens(g, norm(&s.b, body(&s, images, depth(c)), "norm"));
+    s.b.part = PARAM_HEAD;
+    return dense(&s.b, x, c->classes, 1, "head.fc");
+}
+
+static tensor *tokens(graph *g, const model_config *c, tensor *images, int blocks)
+{
+    swin_builder s = builder_of(g, c);
+    return body(&s, images, blocks);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+extern const model_family family_swin;
+
+/* As many parameters as the paper counts: of the small Swin with C per direction and channel, of
+ * Swin-T with K*N = 16 in a layer. The directions of a channel have systems of their own, as in
+ * ViT. */
+static const mixer_preset small_mixers[] = {
+    {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct"}, {0}};
+static const mixer_preset tiny_mixers[] = {
+    {"ssm2d", "directions=4 n_ssm=1 d_state=4 assign=distinct"}, {0}};
+
+#define STAGES(...)                                                                                \
+    {                                                                                              \
+        sizeof((int[]){__VA_ARGS__}) / sizeof(int), { __VA_ARGS__ }                                \
+    }
+
+static const swin_config swin_mini = {.patch = 2,
+                                      .dim = STAGES(48, 96, 192),
+                                      .depth = STAGES(2, 2, 2),
+                                      .heads = STAGES(3, 6, 12),
+                                      .mlp_ratio = 2,
+                                      .window = 4,
+                                      .qkv_bias = 1,
+                                      .norm_eps = 1e-5,
+                                      .pos_embed = 1,
+                                      .patch_norm = 1};
+static const swin_config swin_small = {.patch = 0,
+                                       .dim = STAGES(96, 192, 384),
+                                       .depth = STAGES(2, 6, 4),
+                                       .heads = STAGES(3, 6, 12),
+                                       .mlp_ratio = 2,
+                                       .window = 4,
+                                       .qkv_bias = 1,
+                                       .norm_eps = 1e-5,
+                                       .pos_embed = 1,
+                                       .patch_norm = 1};
+static const swin_config swin_tiny = {.patch = 4,
+                                      .dim = STAGES(96, 192, 384, 768),
+                                      .depth = STAGES(2, 2, 6, 2),
+                                      .heads = STAGES(3, 6, 12, 24),
+                                      .mlp_ratio = 4,
+                                      .window = 7,
+                                      .qkv_bias = 1,
+                                      .norm_eps = 1e-5,
+                                      .patch_norm = 1};
+
+static const char small_note[] =
+    "the paper's text has no C per direction and channel, and n_ssm 8 and d_state 16; by its count "
+    "of the real layer there is a C for each, with d_state 4";
+static const char complex_note[] =
+    "the paper's count is 0.01 M more than that of the real layer, where a complex one has twice "
+    "the parameters";
+static const char tiny_note[] =
+    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
+    "count K*N is 16";
+
+static const paper_row small_paper[] = {{"none", "", 1, "7.15", NULL, 0},
+                                        {"ssm2d", "", 1, "7.25", small_note, 0},
+                                        {"ssm2d", "values=polar", 1, "7.26", complex_note, 1},
+                                        {0}};
+static const paper_row tiny_paper[] = {{"none", "", 2, "27.550", NULL, 0},
+                                       {"ssm2d", "", 2, "27.556", tiny_note, 0},
+                                       {"ssm2d", "values=polar", 2, "27.558", tiny_note, 0},
+                                       {0}};
+
+/* clang-format off */
+static const model models[] = {
+    {.name = "swin-mini", .help = "a small Swin for small images", .family = &family_swin,
+     .image = 32, .channels = 3, .classes = 10, .own = &swin_mini, .mixers = small_mixers},
+    {.name = "swin", .help = "the paper's Swin for small images", .family = &family_swin,
+     .image = 32, .channels = 3, .classes = 100, .own = &swin_small, .mixers = small_mixers,
+     .paper_image = 64, .paper_classes = 200, .paper = small_paper},
+    {.name = "swin-t", .help = "Swin tiny", .family = &family_swin,
+     .image = 224, .channels = 3, .classes = 1000, .own = &swin_tiny, .mixers = tiny_mixers,
+     .paper_classes = 40, .paper = tiny_paper},
+    {0}};
+/* clang-format on */
+
+const model_family family_swin = {.name = "swin",
+                                  .own_size = sizeof(swin_config),
+                                  .fields = fields,
+                                  .models = models,
+                                  .fits = fits,
+                                  .fill = fill,
+                                  .check = check,
+                                  .build = build,
+                                  .depth = depth,
+                                  .tokens = tokens};

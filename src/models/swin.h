@@ -1,0 +1,22 @@
+/* swin - the configuration of Swin transformers. */
+#ifndef SSM2D_MODELS_SWIN_H
+#define SSM2D_MODELS_SWIN_H
+
+#include "models/model.h"
+
+/* Lists have one number for each stage. */
+typedef struct swin_config {
+    int patch; /* side in pixels */
+    ssm2d_list dim, depth, heads;
+    double mlp_ratio;
+    int window; /* side in tokens, before it is clipped to the map */
+    int qkv_bias;
+    double norm_eps;
+    int pos_embed, patch_norm;
+    double drop_path;
+} swin_config;
+
+/* Of a model whose family is swin. */
+static inline swin_config *swin_of(model_config *c) { return (swin_config *)(void *)c->own; }
+
+#endif

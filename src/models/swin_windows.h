@@ -1,0 +1,32 @@
+/* swin_windows - how a map of tokens is cut into the windows of a Swin block.
+ *
+ * Per axis, a window has w = min(window, side) tokens. On odd blocks the map is shifted by s =
+ * floor(window/2), but not along an axis with side <= window. A side that is no multiple of w is
+ * padded at its end first. The shifted map is the padded one rolled by -s: its cell i is cell
+ * (i + s) mod side. Along an axis with s > 0 it has the regions [0, side - w), [side - w, side - s)
+ * and [side - s, side), which are not neighbours in the picture; padding is a region of its own.
+ * Scores between cells of different regions get -100, so that padding has no part in real cells. */
+#ifndef SSM2D_MODELS_SWIN_WINDOWS_H
+#define SSM2D_MODELS_SWIN_WINDOWS_H
+
+#include "core/context.h"
+#include "graph/param_spec.h"
+
+typedef struct swin_windows {
+    int side[2];         /* of a window, clipped */
+    int tokens, windows; /* of a window, of the map */
+    int *token;          /* [windows][tokens], the map's in raster order; -1: padding */
+    int *place;          /* [rows*cols], where each token of the map is in `token` */
+    /* The relative bias of query a and key b is entry center + position[a] - position[b]. */
+    int *position, center;
+    float *mask; /* [windows][tokens][tokens], or NULL when all of it would be 0 */
+} swin_windows;
+
+/* The clipped window of a map. */
+void swin_window_side(token_grid map, int window, int side[2]);
+/* Returns 0 without memory. */
+int swin_windows_make(const ssm2d_context *context, token_grid map, int window, int is_shifted,
+                      swin_windows *out);
+void swin_windows_free(const ssm2d_context *context, swin_windows *w);
+
+#endif
