@@ -1,5 +1,5 @@
-/* augment_eval_crop - takes the middle of an image: it is resized, keeping its aspect ratio, so that
- * the model's size is `eval_crop` of the shorter side, and cut. As torchvision's Resize and
+/* augment_eval_crop - takes the middle of an image: it is resized, keeping its aspect ratio, so
+ * that the model's size is `eval_crop` of the shorter side, and cut. As torchvision's Resize and
  * CenterCrop: 0.875 with a model of 224 resizes to 256. In training as well, so that a model sees
  * the shapes that it is evaluated on, unless resized_crop chooses another part of the image. */
 #include "data/augmentation.h"

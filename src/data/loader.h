@@ -4,9 +4,9 @@
  * the augmentations of training, and what does not fill a batch at the end of an epoch is left out.
  * Else: images in their order, through the augmentations of evaluation, the last batch is smaller.
  * Either way epoch follows epoch without end. Batches are the same bits whatever the number of
- * threads and of batches ahead, which bound the memory. With skip_bad an image that cannot be read is
- * replaced by another in training, and left out in evaluation. After creation the loader takes no memory;
- * decoding image files does. */
+ * threads and of batches ahead, which bound the memory. With skip_bad an image that cannot be read
+ * is replaced by another in training, and left out in evaluation. After creation the loader takes
+ * no memory; decoding image files does. */
 #ifndef SSM2D_DATA_LOADER_H
 #define SSM2D_DATA_LOADER_H
 
