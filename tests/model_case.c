@@ -17,9 +17,15 @@ const char *const model_cases[MODEL_CASES] = {"01_vit",
                                               "06_vit_ssm2d_polar",
                                               "07_vit_ssm2d_block",
                                               "08_vit_ssm2d_ffn",
+                                              "09_vit_s4nd",
+                                              "10_vit_ema",
                                               "11_swin",
                                               "12_swin_nopos",
                                               "13_swin_ssm2d",
+                                              "14_mega",
+                                              "15_mega_ema",
+                                              "16_mega_ssm2d",
+                                              "17_mega_softmax",
                                               "18_swin_rect"};
 
 static double *read_npy(ssm2d_context *context, const model_case *c, const char *name,
@@ -92,7 +98,7 @@ model_case model_case_read(ssm2d_context *context, const char *name)
     snprintf(path, sizeof path, "%s/expected.json", c.folder);
     if (json_read(context, path, &expected, &error)) fail_msg("%s", error.line);
     c.loss = cJSON_GetObjectItemCaseSensitive(expected, "loss")->valuedouble;
-    assert_int_equal(c.weights->total,
+    assert_int_equal(c.weights->learned,
                      cJSON_GetObjectItemCaseSensitive(expected, "parameters")->valueint);
     cJSON_Delete(expected);
     return c;

@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MODEL_CASES = 12 };
-/* those of ViT, DeiT and Swin, without mixer or with ssm2d */
+enum { MODEL_CASES = 18 };
 extern const char *const model_cases[MODEL_CASES];
 
 typedef struct model_case {

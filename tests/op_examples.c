@@ -86,6 +86,28 @@ static tensor *gate_example(maker *m, int v)
     return gate(m->g, a, b);
 }
 
+/* Without two views that overlap. */
+static tensor *silu_gate_example(maker *m, int v)
+{
+    tensor *a, *b;
+    pair(m, v + (v >= 5), &a, &b);
+    return silu_gate(m->g, a, b);
+}
+
+/* All apart; all but x the same, with tails; u and h columns of one tensor. */
+static tensor *gated_update_example(maker *m, int v)
+{
+    static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}, {130, 257}, {5, 19}};
+    const size_t rows = shape[v][0], width = shape[v][1];
+    tensor *x = v == 4 ? give_columns(m, 2, shape[v]) : give(m, 2, shape[v]);
+    tensor *p = give(m, 2, shape[v]);
+    if (v == 2) return gated_update(m->g, x, p, p, p);
+    if (v < 4) return gated_update(m->g, x, give(m, 2, shape[v]), give(m, 2, shape[v]), p);
+    tensor *both = give(m, SHAPE(rows, 2 * width + 1));
+    return gated_update(m->g, x, columns(m->g, both, 0, width),
+                        columns(m->g, both, width + 1, width), p);
+}
+
 static const size_t plain[][3] = {{2, 3, 5}, {1, 1, 1}, {3, 1, 16}, {1, 5, 19}, {1, 129, 130}};
 
 /* The last variants are views. */
@@ -148,6 +170,29 @@ static tensor *layer_norm_example(maker *m, int v)
     tensor *x = v == 6 ? give_columns(m, 3, shape[v]) : give(m, 3, shape[v]);
     return layer_norm(m->g, x, weight(m, "gamma", SHAPE(shape[v][2])),
                       weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
+}
+
+/* Running moments are state in training, and positive inputs where they are used. */
+static tensor *running(maker *m, const char *name, size_t width)
+{
+    const param_spec spec = {.rank = 1, .shape = {width}, .group = PARAM_STATE};
+    return m->g->random ? graph_param(m->g, &spec, "%s", name) : graph_input(m->g, name, 1, &width);
+}
+
+/* The last ones with the running moments. */
+static tensor *batch_norm_example(maker *m, int v)
+{
+    static const size_t shape[][3] = {{2, 3, 5},  {2, 1, 1},   {3, 5, 16},   {1, 4, 37},
+                                      {4, 33, 8}, {2, 700, 3}, {2, 2100, 3}, {2, 40, 19},
+                                      {2, 3, 5},  {2, 40, 19}};
+    if (v >= 8) m->g->random = 0;
+    tensor *x = v == 7 || v == 9 ? give_columns(m, 3, shape[v]) : give(m, 3, shape[v]);
+    const size_t width = shape[v][2];
+    const batch_norm_arrays a = {.gamma = weight(m, "gamma", SHAPE(width)),
+                                 .beta = weight(m, "beta", SHAPE(width)),
+                                 .mean = running(m, "mean", width),
+                                 .variance = running(m, "variance", width)};
+    return batch_norm(m->g, x, &a, 0.1, 1e-2);
 }
 
 /* What attention_of can be given, beside a packed qkv. */
@@ -312,6 +357,43 @@ static tensor *mix_ssm2d_example(maker *m, int v)
                      s[v].rows, s[v].cols);
 }
 
+typedef struct tokens {
+    size_t batch;
+    int channels, first, rows, cols;
+} tokens;
+
+static const tokens baseline_tokens[] = {{2, 5, 1, 3, 4}, {1, 1, 0, 1, 1}, {3, 9, 2, 4, 2}};
+
+static tensor *give_tokens(maker *m, const tokens *t)
+{
+    return give(m, SHAPE(t->batch, (size_t)(t->first + t->rows * t->cols), (size_t)t->channels));
+}
+
+static tensor *mix_s4nd_example(maker *m, int v)
+{
+    const tokens *t = &baseline_tokens[v];
+    ssm2d_s4nd_config c = ssm2d_s4nd_config_default();
+    c.base.channels = t->channels;
+    c.d_state = 4;
+    c.n_ssm = 2;
+    tensor *x = give_tokens(m, t);
+    tensor *params = weight(m, "mixer", SHAPE(ssm2d_baseline_param_total(&c.base)));
+    return mix_s4nd(m->g, x, params, &c, t->first, t->rows, t->cols);
+}
+
+static tensor *mix_ema_example(maker *m, int v)
+{
+    const tokens *t = &baseline_tokens[v];
+    ssm2d_ema_config c = ssm2d_ema_config_default();
+    c.base.channels = t->channels;
+    c.d_state = 3;
+    c.bidirectional = v != 2;
+    c.trunc = v == 2 ? 5 : 0;
+    tensor *x = give_tokens(m, t);
+    tensor *params = weight(m, "mixer", SHAPE(ssm2d_baseline_param_total(&c.base)));
+    return mix_ema(m->g, x, params, &c, t->first, t->rows, t->cols);
+}
+
 static const size_t logits[][2] = {{3, 4}, {1, 1}, {2, 19}};
 
 static tensor *cross_entropy_example(maker *m, int v)
@@ -334,6 +416,7 @@ static const struct {
     {"add", PAIRS, add_example},
     {"attention", PACKED + (int)(sizeof attention_cases / sizeof *attention_cases),
      attention_example},
+    {"batch_norm", 10, batch_norm_example},
     {"bce", 3, bce_example},
     {"contiguous", 3, contiguous_example},
     {"cross_entropy", 3, cross_entropy_example},
@@ -341,10 +424,13 @@ static const struct {
     {"dropout", 4, dropout_example},
     {"embed", 4, embed_example},
     {"gate", PAIRS, gate_example},
+    {"gated_update", 5, gated_update_example},
     {"gelu", 8, gelu_example},
     {"layer_norm", 7, layer_norm_example},
     {"linear", 10, linear_example},
     {"mean_tokens", 3, mean_tokens_example},
+    {"mix_ema", 3, mix_ema_example},
+    {"mix_s4nd", 3, mix_s4nd_example},
     {"mix_ssm2d", 3, mix_ssm2d_example},
     {"patches", 3, patches_example},
     {"rearrange", 9, rearrange_example},
@@ -352,6 +438,7 @@ static const struct {
     {"scale_shift", 6, scale_shift_example},
     {"sigmoid", 8, sigmoid_example},
     {"silu", 8, silu_example},
+    {"silu_gate", PAIRS - 1, silu_gate_example},
     {"softmax", 5, softmax_example},
     {"take_token", 3, take_token_example},
 };

@@ -186,7 +186,7 @@ ssm2d_strides layout_strides(layout l, const problem *p)
 }
 
 /* Where the first number is: after a token that is not part of the image, or in the last row. */
-static size_t start(layout l, const problem *p)
+size_t layout_start(layout l, const problem *p)
 {
     size_t H = (size_t)p->config.channels;
     return l == TOKENS ? H : l == BOTTOM_UP ? (p->rows - 1) * p->cols * H : 0;
@@ -201,7 +201,7 @@ static size_t place(layout l, const problem *p, size_t at)
     if (l == DENSE) return at;
     /* a negative one wraps around, and back with the start */
     ssm2d_strides s = layout_strides(l, p);
-    return start(l, p) + batch * (size_t)s.batch + row * (size_t)s.row + col * (size_t)s.col
+    return layout_start(l, p) + batch * (size_t)s.batch + row * (size_t)s.row + col * (size_t)s.col
            + channel * (size_t)s.channel;
 }
 
@@ -275,7 +275,7 @@ void convert_back(ssm2d_type type, const void *from, double *to, size_t count)
     for (size_t i = 0; i < count; i++) to[i] = get(type, from, i);
 }
 
-static void *step(ssm2d_type type, void *memory, size_t count)
+void *array_at(ssm2d_type type, void *memory, size_t count)
 {
     return (char *)memory + count * width(type);
 }
@@ -290,11 +290,11 @@ answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char
          *dparams = numbers(type, p->total);
     void *u = pack(type, in, p, p->u), *du = pack(type, in, p, NULL),
          *dy = pack(type, out, p, p->dy), *y = pack(type, out, p, p->u);
-    size_t i0 = start(in, p), o0 = start(out, p);
+    size_t i0 = layout_start(in, p), o0 = layout_start(out, p);
     ssm2d_kernel(plan, workspace, params, kernel);
-    ssm2d_forward(plan, workspace, params, step(type, u, i0), step(type, y, o0));
-    ssm2d_backward(plan, workspace, params, step(type, u, i0), step(type, dy, o0),
-                   step(type, du, i0), dparams);
+    ssm2d_forward(plan, workspace, params, array_at(type, u, i0), array_at(type, y, o0));
+    ssm2d_backward(plan, workspace, params, array_at(type, u, i0), array_at(type, dy, o0),
+                   array_at(type, du, i0), dparams);
 
     answer a = {doubles(p->taps), doubles(p->cells), doubles(p->cells), doubles(p->total)};
     convert_back(type, kernel, a.kernel, p->taps);

@@ -76,6 +76,9 @@ ssm2d_workspace *workspace_of(const ssm2d_plan *plan);
 void *pack(ssm2d_type type, layout l, const problem *p, const double *dense);
 void unpack(ssm2d_type type, layout l, const problem *p, const void *memory, double *dense);
 ssm2d_strides layout_strides(layout l, const problem *p);
+/* Where the first number of the tensor is in that memory, and a pointer to number i of an array. */
+size_t layout_start(layout l, const problem *p);
+void *array_at(ssm2d_type type, void *array, size_t i);
 void *convert(ssm2d_type type, const double *from, size_t count); /* a new array of the type */
 void convert_back(ssm2d_type type, const void *from, double *to, size_t count);
 

@@ -106,7 +106,7 @@ static void test_counts(void **state)
     } table[] = {
         {"vit", 100, 2709796, 192, 9, 128},    {"deit-t", 40, 5532136, 192, 12, 32},
         {"deit-s", 40, 21681064, 384, 12, 32}, {"deit-b", 40, 85829416, 768, 12, 32},
-        {"vit-mini", 10, 310186, 96, 4, 128},
+        {"vit-mini", 10, 310186, 96, 4, 128},  {"mega", 100, 2761435, 192, 9, 512},
     };
     ssm2d_context *context = context_of(1);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -145,7 +145,7 @@ static size_t paper_total(ssm2d_context *context, const model *m, const paper_ro
     c.classes = m->paper_classes;
     if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
         fail_msg("%s: %s", m->name, error.line);
-    const size_t total = w->total;
+    const size_t total = w->learned;
     weights_destroy(w);
     return total;
 }
@@ -249,10 +249,17 @@ static void test_overfit(void **state)
         {"mixer", "ssm2d"}, {"mixer.values", "polar"}, {"mixer.place", "block"}};
     static const char *const with_ffn[][2] = {
         {"mixer", "ssm2d"}, {"mixer.place", "ffn"}, {"mixer.init", "authors"}};
+    static const char *const with_s4nd[][2] = {{"mixer", "s4nd"}, {"mixer.place", "block"}};
+    static const char *const with_identity[][2] = {
+        {"mixer", "s4nd"}, {"mixer.init", "identity"}, {"mixer.place", "ffn"}};
+    static const char *const with_ema[][2] = {{"mixer", "ema"}, {"pos_embed", "false"}};
     overfit(NULL, 0);
     overfit(with_ssm2d, 2);
     overfit(with_complex, 3);
     overfit(with_ffn, 3);
+    overfit(with_s4nd, 2);
+    overfit(with_identity, 3);
+    overfit(with_ema, 2);
 }
 
 /* ---- other ways to run ----------------------------------------------------------------------- */
@@ -282,6 +289,16 @@ static void test_sizes(void **state)
          {"mixer", "ssm2d"},
          {"depth", "1"},
          {"mixer.place", "ffn"}},
+        {{"image", "[12, 28]"},
+         {"mixer", "s4nd"},
+         {"mixer.rate", "0.5"},
+         {"mixer.d_state", "6"},
+         {"mixer.n_ssm", "5"}},
+        {{"image", "[20, 8]"},
+         {"mixer", "ema"},
+         {"mixer.trunc", "3"},
+         {"mixer.bidirectional", "false"},
+         {"mixer.place", "block"}},
     };
     ssm2d_context *context = context_of(2);
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {

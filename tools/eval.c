@@ -83,6 +83,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     lo.channels = config->channels;
     lo.norm = m.data.norm;
     lo.augment = m.settings.augment;
+    lo.workers = m.settings.options.workers;
     if ((status = loader_create(context, data, &lo, &images, error))) goto done;
     if ((status = evaluator_create(context, config, (size_t)o->batch, &e, error))) goto done;
     evaluator_weights(e, m.params);

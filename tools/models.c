@@ -47,7 +47,7 @@ static ssm2d_status row_of(ssm2d_context *context, const model *m, const paper_r
     if (m->paper_classes) c->classes = m->paper_classes;
     if ((status = model_config_finish(c, error))) return status;
     if ((status = weights_create(context, c, &w, error))) return status;
-    out->parameters = w->total;
+    out->parameters = w->learned;
     out->paper = paper;
     weights_destroy(w);
     return SSM2D_OK;

@@ -216,7 +216,7 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     if (status) return status;
     printf("loss %.9g\n", (double)value);
     if (!j->options->grads) return SSM2D_OK;
-    return weights_save(j->weights, j->options->grads, j->grads, error);
+    return weights_save_gradients(j->weights, j->options->grads, j->grads, error);
 }
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)

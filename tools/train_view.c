@@ -90,9 +90,10 @@ void train_view_step(void *user, const train_progress *p)
     if (!time_to_show(v)) return;
     clock_text(p->seconds_left, left, sizeof left);
     if (!v->terminal) {
-        printf("epoch %ld/%ld, step %ld/%ld: loss %.4f, accuracy %.2f %%, %.0f images/s, %s left\n",
+        printf("epoch %ld/%ld, step %ld/%ld: loss %.4f, accuracy %.2f %%, %.0f images/s, waiting "
+               "%.1f %%, %s left\n",
                p->epoch, p->epochs, p->step, p->steps, p->loss, 100 * p->accuracy, p->images_per_s,
-               left);
+               100 * p->wait, left);
         fflush(stdout);
         return;
     }
@@ -100,11 +101,12 @@ void train_view_step(void *user, const train_progress *p)
     memset(bar, '.', BAR);
     memset(bar, '#', (size_t)full);
     bar[BAR] = 0;
-    fprintf(
-        stderr,
-        "\repoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  %s left\x1b[K",
-        p->epoch, p->epochs, bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy,
-        p->images_per_s, left);
+    fprintf(stderr,
+            "\repoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  waiting "
+            "%.1f %%  "
+            "%s left\x1b[K",
+            p->epoch, p->epochs, bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy,
+            p->images_per_s, 100 * p->wait, left);
     v->bar = 1;
 }
 
@@ -122,10 +124,10 @@ void train_view_epoch(void *user, const train_epoch *e)
     char time[32];
     remove_bar(v);
     printf("epoch %ld/%ld: loss %.4f, accuracy %.2f %%; %s loss %.4f, accuracy %.2f %%%s; %.0f "
-           "images/s, %s\n",
+           "images/s, waiting %.1f %%, %s\n",
            e->epoch, e->epochs, e->loss, 100 * e->accuracy, split_choice_name(e->choice),
            e->test_loss, 100 * e->test_accuracy, e->best ? " (best)" : "", e->images_per_s,
-           clock_text(e->seconds, time, sizeof time));
+           100 * e->wait, clock_text(e->seconds, time, sizeof time));
     fflush(stdout);
 }
 

@@ -148,6 +148,13 @@ int dataset_rebase(const char *where, const char *base, char *out, size_t size)
     return 1;
 }
 
+const char *dataset_kind(const char *where)
+{
+    const dataset_impl *impl = NULL;
+    const char *folder;
+    return choose(where, &impl, &folder, NULL) ? NULL : impl->name;
+}
+
 int dataset_present(const char *where)
 {
     struct stat info;

@@ -59,6 +59,8 @@ void dataset_limit_pixels(dataset *d, size_t max_pixels);
  * idx:BASE/FOLDER. Returns 0, and writes nothing, for a name without a folder, for a folder from
  * the root, and when it does not fit. */
 int dataset_rebase(const char *where, const char *base, char *out, size_t size);
+/* The name of the data set that `where` is, by itself or by its folder's contents; NULL: none. */
+const char *dataset_kind(const char *where);
 /* Whether the folder of `where` exists; 1 for a name without a folder. */
 int dataset_present(const char *where);
 const dataset_info *dataset_about(const dataset *d);

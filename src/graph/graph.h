@@ -82,6 +82,7 @@ struct node {
     int index, inputs;
     tensor *in[GRAPH_INPUTS], *out;
     int adds[GRAPH_INPUTS];
+    int recomputing;  /* forward is run once more before backward: state must not change again */
     void *attributes; /* the operator's own struct, which does not change after building */
     void *object;     /* the operator's own state, made by prepare */
     real *saved, *scratch;
@@ -91,7 +92,8 @@ struct graph {
     ssm2d_context *context;
     /* whether backward will be run; operators that only act in training are left out otherwise */
     int training;
-    /* whether dropout and stochastic depth act; as training, unless set before building */
+    /* whether dropout and stochastic depth act, and BatchNorm goes by the batch; as training,
+     * unless set before building */
     int random;
     /* they draw from (seed, step, node); step also tells operators that keep something made from
      * the parameters when these have changed: set it before each run */
@@ -118,7 +120,8 @@ void graph_destroy(graph *g);
 
 /* All return NULL after an error, and accept NULL tensors then. */
 tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape);
-/* A parameter; its name is formatted. The same name and shape again gives the same tensor. */
+/* A parameter; its name is formatted. The same name and shape again gives the same tensor. One of
+ * the group PARAM_STATE has no gradient; operators change it in forward runs. */
 tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Several arrays as one tensor of one axis, called BLOCK.mixer; in files BLOCK.mixer.NAME. `b` has

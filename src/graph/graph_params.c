@@ -44,12 +44,12 @@ static tensor *known(graph *g, const char *name, int rank, const size_t *shape)
     return graph_fail(g, "parameter %s is declared twice with different shapes", name);
 }
 
-static tensor *declare(graph *g, const char *name, int rank, const size_t *shape)
+static tensor *declare(graph *g, const char *name, int rank, const size_t *shape, int is_learned)
 {
     tensor *t = graph_new_tensor(g, ROLE_PARAM, rank, shape);
     if (!t) return NULL;
     snprintf(t->name, sizeof t->name, "%s", name);
-    t->needs_grad = g->training;
+    t->needs_grad = g->training && is_learned;
     t->offset = g->param_count;
     g->param_count += t->count;
     return t;
@@ -67,7 +67,7 @@ tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
     if (t || g->status) return t;
     if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, 1, &g->array_capacity))
         return NULL;
-    t = declare(g, name, spec->rank, spec->shape);
+    t = declare(g, name, spec->rank, spec->shape, spec->group != PARAM_STATE);
     if (t) add_array(g, spec, name, t->offset, -1);
     return t;
 }
@@ -80,6 +80,9 @@ tensor *graph_param_block(graph *g, const param_block *b, int count, const param
     for (int i = 0; i < count; i++) {
         size_t numbers = 1;
         for (int k = 0; k < specs[i].rank; k++) numbers *= specs[i].shape[k];
+        if (specs[i].group == PARAM_STATE)
+            return graph_fail(g, "%s.%s: an array of a block cannot be state", b->name,
+                              specs[i].name);
         total += numbers;
     }
     snprintf(name, sizeof name, "%.80s.mixer", b->name);
@@ -88,7 +91,7 @@ tensor *graph_param_block(graph *g, const param_block *b, int count, const param
     if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, count, &g->array_capacity)
         || !grow(g, (void **)&g->blocks, sizeof *g->blocks, g->block_count, 1, &g->block_capacity))
         return NULL;
-    t = declare(g, name, 1, &total);
+    t = declare(g, name, 1, &total, 1);
     if (!t) return NULL;
     param_block *block = &g->blocks[g->block_count];
     *block = *b;

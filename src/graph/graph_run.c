@@ -49,6 +49,7 @@ static void make_visit(graph *g, const visit *v)
         return;
     }
     n->out->data = (real *)(void *)(g->memory + v->out);
+    n->recomputing = v->kind == VISIT_RECOMPUTE;
     point_views(n->out);
     n->op->forward(g, n);
 }

@@ -18,7 +18,10 @@ typedef struct token_grid {
 typedef enum param_group {
     PARAM_DECAY,    /* weight decay acts on it */
     PARAM_NO_DECAY, /* biases */
-    PARAM_SYSTEM    /* A, B and C of a mixer's systems: no decay, a learning rate of their own */
+    PARAM_SYSTEM,   /* A, B and C of a mixer's systems: no decay, a learning rate of their own */
+    /* Not learned: has no gradient, and is no parameter to be counted. Forward runs in training
+     * change it (the running moments of BatchNorm); it is saved with the weights. */
+    PARAM_STATE
 } param_group;
 
 /* What it belongs to; a set of parts is a sum. */
@@ -41,8 +44,11 @@ typedef enum param_init {
 /* What to do at another image size. */
 typedef enum param_resize {
     PARAM_KEEP,
-    PARAM_GRID,    /* rows of numbers, one for each token of `grid`: interpolated */
-    PARAM_RELATIVE /* a table of (2*rows - 1) x (2*cols - 1) offsets in `grid`: interpolated */
+    PARAM_GRID,     /* rows of numbers, one for each token of `grid`: interpolated */
+    PARAM_RELATIVE, /* a table of (2*rows - 1) x (2*cols - 1) offsets in `grid`: interpolated */
+    /* One axis of 2P - 1 numbers, P at least the tokens of `grid`: entry P-1 + o is that of two
+     * tokens o apart in raster order. Interpolated along rows and columns. */
+    PARAM_OFFSETS
 } param_resize;
 
 typedef struct param_spec {
@@ -57,6 +63,7 @@ typedef struct param_spec {
     double scale;
     param_resize resize;
     token_grid grid;
+    int nonnegative; /* files with negative numbers are refused */
 } param_spec;
 
 /* An array as it is in files. Arrays tile the flat array of parameters in the order of their

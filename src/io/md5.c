@@ -27,7 +27,8 @@ static void add_block(md5 *m, const uint8_t *block)
                                : round == 1 ? (d & b) | (~d & c)
                                : round == 2 ? b ^ c ^ d
                                             : c ^ (b | ~d);
-        const uint32_t sum = a + mixed + m->constants[i] + words[(step[round] * i + first[round]) % 16];
+        const uint32_t sum =
+            a + mixed + m->constants[i] + words[(step[round] * i + first[round]) % 16];
         a = d;
         d = c;
         c = b;
@@ -42,8 +43,7 @@ static void add_block(md5 *m, const uint8_t *block)
 md5 md5_start(void)
 {
     md5 m = {.state = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476}};
-    for (int i = 0; i < 64; i++)
-        m.constants[i] = (uint32_t)floor(fabs(sin(i + 1.)) * 4294967296.);
+    for (int i = 0; i < 64; i++) m.constants[i] = (uint32_t)floor(fabs(sin(i + 1.)) * 4294967296.);
     return m;
 }
 

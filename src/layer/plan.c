@@ -3,7 +3,7 @@
 
 #include "core/arith.h"
 #include "core/reserve.h"
-#include "core/sized.h"
+#include "core/plan_options.h"
 #include "core/clock.h"
 #include "core/status.h"
 
@@ -21,13 +21,6 @@ static const typed_functions *functions_of(ssm2d_type type)
 size_t plan_reserve(ssm2d_plan *p, size_t count, size_t size)
 {
     return reserve_bytes(&p->bytes, count, size);
-}
-
-static const ssm2d_plan_options defaults = {.batch = 1};
-
-void ssm2d_plan_options_init(ssm2d_plan_options *options, size_t size)
-{
-    sized_init(options, size, &defaults, sizeof defaults);
 }
 
 const char *ssm2d_algorithm_name(int i) { return i < 0 ? NULL : layer_functions_f32.algorithm(i); }
@@ -66,17 +59,6 @@ static ssm2d_status draft(ssm2d_context *context, const ssm2d_config *config,
     return status;
 }
 
-/* Largest index that strides reach, plus one. */
-static size_t extent(const ssm2d_plan *p, ssm2d_strides s)
-{
-    size_t last = 0;
-    const ptrdiff_t strides[4] = {s.batch, s.row, s.col, s.channel};
-    const size_t sizes[4] = {p->options.batch, p->options.rows, p->options.cols,
-                             (size_t)p->config.channels};
-    for (int i = 0; i < 4; i++) last += (sizes[i] - 1) * stride_length(strides[i]);
-    return last + 1;
-}
-
 /* Seconds of one forward (and backward, if it will be asked for), the best of three. Negative
  * strides would need another origin, so that dense ones stand in for them. */
 static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d_error *error)
@@ -84,13 +66,13 @@ static ssm2d_status measure(const ssm2d_plan *draft_plan, double *seconds, ssm2d
     ssm2d_plan plan = *draft_plan;
     ssm2d_workspace *ws = NULL;
     const size_t size = plan.functions->size, total = plan.params.total;
-    const ssm2d_strides in = plan.options.in, out = plan.options.out;
-    if (in.batch < 0 || in.row < 0 || in.col < 0 || in.channel < 0 || out.batch < 0 || out.row < 0
-        || out.col < 0 || out.channel < 0)
+    const ssm2d_plan_options *o = &plan.options;
+    if (plan_options_negative(o))
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "measure=1: not with negative strides");
     ssm2d_status status = ssm2d_workspace_create(&plan, &ws, error);
     if (status) return status;
-    size_t n_in = extent(&plan, in), n_out = extent(&plan, out);
+    const size_t n_in = plan_options_extent(o, plan.config.channels, o->in);
+    const size_t n_out = plan_options_extent(o, plan.config.channels, o->out);
     char *memory = mem_alloc(plan.context, size * (2 * total + 2 * n_in + 2 * n_out));
     if (!memory) {
         ssm2d_workspace_destroy(ws);
@@ -192,13 +174,12 @@ ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *confi
     *out = NULL;
     if (!options)
         return fail(error, SSM2D_ERROR_ARGUMENT, "options=NULL: rows and cols are needed");
-    static const size_t sizes[] = {sizeof(ssm2d_plan_options), 0};
-    ssm2d_plan_options o = defaults;
+    ssm2d_plan_options o;
     ssm2d_config full;
     ssm2d_plan plan;
     ssm2d_status status = config_read(&full, config, error);
-    if (!status) status = sized_read(&o, options, sizes, "plan_options", error);
-    if (!status) status = plan_check(context, &full, &o, error);
+    if (!status) status = plan_options_read(&o, options, error);
+    if (!status) status = plan_options_check(context, full.channels, &o, error);
     if (status) return status;
     if (o.algorithm && strcmp(o.algorithm, "auto"))
         status = choose_named(context, &full, &o, &plan, error);

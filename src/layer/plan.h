@@ -81,12 +81,6 @@ struct ssm2d_workspace {
     workspace_state state;
 };
 
-/* Refuses what no algorithm could serve; o->in and o->out get dense strides where they are zero. */
-ssm2d_status plan_check(const ssm2d_context *context, const ssm2d_config *config,
-                        ssm2d_plan_options *o, ssm2d_error *error);
-/* A stride without its sign, which is more than PTRDIFF_MAX for PTRDIFF_MIN. */
-size_t stride_length(ptrdiff_t stride);
-
 /* While planning: makes room for `bytes` in the workspace and returns its offset, 64-byte aligned,
  * never NOWHERE. Sizes that do not fit a size_t leave plan->bytes at SIZE_MAX, which is refused in
  * the end. */

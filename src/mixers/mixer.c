@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const mixer *const mixers[] = {&mixer_none, &mixer_ssm2d};
+static const mixer *const mixers[] = {&mixer_none, &mixer_ssm2d, &mixer_s4nd, &mixer_ema};
 
 enum { MIXERS = sizeof mixers / sizeof *mixers };
 

@@ -46,7 +46,8 @@ struct mixer {
      * pass unchanged. */
     tensor *(*apply)(graph *g, tensor *x, tensor *params, const mixer_config *m);
     /* For pictures: how many channels have a kernel of their own before they repeat, and the kernel
-     * of all directions of the first `count` channels, without D: out[count][2*rows-1][2*cols-1].
+     * of all directions of the first `count` channels, without D: out[count][2*rows-1][2*cols-1],
+     * by the offset of the input from the output.
      * NULL: there is none. */
     int (*kernels)(const void *own, int channels);
     ssm2d_status (*kernel)(ssm2d_context *context, const void *own, int channels, int rows,
@@ -54,11 +55,11 @@ struct mixer {
                            ssm2d_error *error);
 };
 
-extern const mixer mixer_none, mixer_ssm2d;
+extern const mixer mixer_none, mixer_ssm2d, mixer_s4nd, mixer_ema;
 
 const mixer *mixer_at(int i); /* NULL past the last */
 const mixer *mixer_find(const char *name);
-/* "none or ssm2d" */
+/* "none, ssm2d, s4nd or ema" */
 const char *mixer_names(char *text, size_t size);
 
 /* ---- configuration --------------------------------------------------------------------------- */

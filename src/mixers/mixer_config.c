@@ -60,7 +60,8 @@ static int is_old(const mixer_config *m, const char *key)
 static cJSON *object_of(const char *key, const char *text)
 {
     cJSON *value, *object = cJSON_CreateObject();
-    if (json_parse("", text, strlen(text), &value, NULL)) value = cJSON_CreateString(text);
+    const ssm2d_status status = json_parse("", text, strlen(text), &value, NULL);
+    if (status && status != SSM2D_ERROR_MEMORY) value = cJSON_CreateString(text);
     if (object && value && cJSON_AddItemToObject(object, key, value)) return object;
     cJSON_Delete(value);
     cJSON_Delete(object);
@@ -190,8 +191,9 @@ const char *mixer_config_text(const mixer_config *m, char *text, size_t size)
             if (!worth_saying(m, f, value)) continue;
             const int bare = f->kind == SSM2D_KIND_CHOICE || f->kind == SSM2D_KIND_FLAG;
             const char *name = f->kind == SSM2D_KIND_CHOICE ? "" : f->name;
+            const char *off = f->kind == SSM2D_KIND_FLAG && *value == 'f' ? "no " : "";
             if (f->kind == SSM2D_KIND_FLAG) *value = 0;
-            used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", before, name,
+            used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s", before, off, name,
                                      bare ? "" : " ", value);
             before = ", ";
         }

@@ -47,6 +47,23 @@ tensor *norm(builder *b, tensor *x, const char *part)
     return layer_norm(b->g, x, gamma, block_bias(b, dim, part), b->norm_eps);
 }
 
+tensor *norm_by_batch(builder *b, tensor *x, const char *part)
+{
+    if (b->g->status) return NULL;
+    const size_t dim = x->shape[x->rank - 1];
+    const double momentum = 0.1; /* PyTorch's */
+    const param_spec ones = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
+    param_spec mean = ones, variance = ones;
+    mean.group = variance.group = PARAM_STATE;
+    mean.init = PARAM_ZEROS;
+    variance.nonnegative = 1;
+    const batch_norm_arrays arrays = {.gamma = block_param(b, ones, part, ".weight"),
+                                      .beta = block_bias(b, dim, part),
+                                      .mean = block_param(b, mean, part, ".running_mean"),
+                                      .variance = block_param(b, variance, part, ".running_var")};
+    return b->g->status ? NULL : batch_norm(b->g, x, &arrays, momentum, b->norm_eps);
+}
+
 tensor *embed_patches(builder *b, tensor *images, int patch, int dim)
 {
     const size_t channels = (size_t)b->c->channels, side = (size_t)patch;

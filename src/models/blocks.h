@@ -34,6 +34,9 @@ tensor *block_bias(builder *b, size_t count, const char *part);
 tensor *dense(builder *b, tensor *x, int out, int has_bias, const char *part);
 /* LayerNorm over the last axis with PART.weight and PART.bias. */
 tensor *norm(builder *b, tensor *x, const char *part);
+/* BatchNorm for each of the last axis, with the running moments beside them as in PyTorch:
+ * PART.running_mean and PART.running_var. */
+tensor *norm_by_batch(builder *b, tensor *x, const char *part);
 /* patch_embed.proj: [B][patches][dim], with their grid. A matrix in the graph, a convolution in
  * files. */
 tensor *embed_patches(builder *b, tensor *images, int patch, int dim);

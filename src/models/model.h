@@ -72,6 +72,9 @@ struct model_family {
      * images -> [batch][tokens][dim]. Arrays have the names that they have in build. */
     int (*depth)(const model_config *c);
     tensor *(*tokens)(graph *g, const model_config *c, tensor *images, int blocks);
+    /* Changes what a new image size makes impossible, such as a table too small for it; may be
+     * NULL. */
+    void (*adapt)(model_config *c);
 };
 
 /* ---- models by name -------------------------------------------------------------------------- */
@@ -110,6 +113,8 @@ ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
 /* Fills in what follows from the rest (the patch of `vit`) and checks that all of it fits
  * together. A builder needs this before. */
 ssm2d_status model_config_finish(model_config *config, ssm2d_error *error);
+/* The same model for images of another size: sets it, and finishes. */
+ssm2d_status model_config_resize(model_config *config, const int image[2], ssm2d_error *error);
 /* Whether both are the same model. */
 int model_config_same(const model_config *a, const model_config *b);
 

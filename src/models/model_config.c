@@ -320,3 +320,10 @@ ssm2d_status model_config_finish(model_config *c, ssm2d_error *error)
         status = check_field(c, f, c->own, error);
     return status ? status : c->model->family->check(c, error);
 }
+
+ssm2d_status model_config_resize(model_config *c, const int image[2], ssm2d_error *error)
+{
+    memcpy(c->image, image, sizeof c->image);
+    if (c->model->family->adapt) c->model->family->adapt(c);
+    return model_config_finish(c, error);
+}

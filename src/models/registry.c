@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const model_family family_vit, family_swin;
+extern const model_family family_vit, family_swin, family_mega;
 
-static const model_family *const families[] = {&family_vit, &family_swin};
+static const model_family *const families[] = {&family_vit, &family_swin, &family_mega};
 
 enum { FAMILIES = sizeof families / sizeof *families, MAX_MODELS = 64 };
 
@@ -33,7 +33,7 @@ const model *model_at(int i)
 ssm2d_status model_find(const char *name, const model **found, ssm2d_error *error)
 {
     const char *names[MAX_MODELS + 1] = {0};
-    char shown[40], list[160] = "";
+    char shown[40], list[256] = "";
     const model *m;
     for (int i = 0; (m = any_model(i)) && i < MAX_MODELS; i++) {
         const size_t used = strlen(list);

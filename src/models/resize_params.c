@@ -1,5 +1,5 @@
 /* resize_params - parameters that belong to the cells of a grid, for another grid: torch's bicubic
- * interpolation. */
+ * interpolation; and tables of offsets in raster order. */
 #include "models/weights.h"
 
 #include <math.h>
@@ -44,5 +44,31 @@ void grid_resize(const float *from, const int old_grid[2], float *to, const int 
                 to[d] = (float)sum;
             }
         }
+    }
+}
+
+/* The entry of two tokens `offset` apart; past the end of the table, the last one. */
+static double entry_at(const float *table, int positions, long offset)
+{
+    const long last = positions - 1;
+    const long o = offset < -last ? -last : offset > last ? last : offset;
+    return (double)table[last + o];
+}
+
+void offsets_resize(const float *from, int old_positions, const int old_grid[2], float *to,
+                    int positions, const int grid[2])
+{
+    const double per_row = (double)old_grid[0] / grid[0], per_col = (double)old_grid[1] / grid[1];
+    for (long o = 1 - (long)positions; o < positions; o++, to++) {
+        const long i = lround((double)o / grid[1]), j = o - i * grid[1];
+        const double down = (double)i * per_row, across = (double)j * per_col;
+        const double part_down = down - floor(down), part_across = across - floor(across);
+        const long at = (long)floor(down) * old_grid[1] + (long)floor(across);
+        double sum = 0;
+        for (int r = 0; r < 2; r++)
+            for (int c = 0; c < 2; c++)
+                sum += (r ? part_down : 1 - part_down) * (c ? part_across : 1 - part_across)
+                       * entry_at(from, old_positions, at + (long)r * old_grid[1] + c);
+        *to = (float)sum;
     }
 }

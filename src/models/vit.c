@@ -171,7 +171,10 @@ extern const model_family family_vit;
  * K*N = 128 in a layer of the small ViT, 32 of DeiT. The directions of a channel have systems of
  * their own, which learns better where there is no position embedding (docs/RESULTS.md). */
 static const mixer_preset vit_mixers[] = {
-    {"ssm2d", "directions=4 n_ssm=2 d_state=16 assign=distinct"}, {0}};
+    {"ssm2d", "directions=4 n_ssm=2 d_state=16 assign=distinct"},
+    {"s4nd", "n_ssm=8 d_state=16"},
+    {"ema", "d_state=16"},
+    {0}};
 static const mixer_preset deit_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=4 assign=distinct"}, {0}};
 
@@ -196,6 +199,7 @@ static const char deit_note[] =
     "count K*N is 32";
 
 static const paper_row vit_paper[] = {{"none", "", 1, "2.71", NULL, 0},
+                                      {"s4nd", "", 1, "2.72", NULL, 0},
                                       {"ssm2d", "", 1, "2.72", vit_note, 0},
                                       {"ssm2d", "values=polar", 1, "2.73", vit_note, 0},
                                       {0}};

@@ -33,6 +33,8 @@ ssm2d_status weights_create(ssm2d_context *context, const model_config *config, 
     w->total = w->graph->param_count;
     w->count = w->graph->array_count;
     w->arrays = w->graph->arrays;
+    for (int i = 0; i < w->count; i++)
+        if (w->arrays[i].spec.group != PARAM_STATE) w->learned += w->arrays[i].count;
     w->blocks = w->graph->block_count;
     w->block = w->graph->blocks;
     *out = w;

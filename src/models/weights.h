@@ -18,7 +18,8 @@ typedef struct weights {
     int count, blocks;         /* of arrays, of mixers */
     const param_array *arrays; /* in the order of the flat array, without gaps */
     const param_block *block;
-    size_t total; /* numbers in all */
+    size_t total;   /* numbers in all */
+    size_t learned; /* of parameters: without those of the group PARAM_STATE */
 } weights;
 
 /* config must have been finished. The batch a graph is built for does not matter to its
@@ -59,9 +60,12 @@ typedef struct weights_report {
  * options and report may be NULL. On failure the contents of params are undefined. */
 ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options,
                           float *params, weights_report *report, ssm2d_error *error);
-/* Parameters, or gradients. Whole or not at all. */
+/* Whole or not at all. */
 ssm2d_status weights_save(const weights *w, const char *path, const float *params,
                           ssm2d_error *error);
+/* The same for gradients: without arrays of the group PARAM_STATE, which have none. */
+ssm2d_status weights_save_gradients(const weights *w, const char *path, const float *grads,
+                                    ssm2d_error *error);
 /* The same model at another image size: all arrays are copied, those that depend on the grid are
  * interpolated. */
 ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out,
@@ -74,5 +78,13 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
  * copied. from: [prefix + old rows*cols][dim], to: [prefix + rows*cols][dim] */
 void grid_resize(const float *from, const int old_grid[2], float *to, const int grid[2], int prefix,
                  size_t dim);
+
+/* A table of offsets in raster order (PARAM_OFFSETS), for another grid. Two tokens that are o =
+ * i*cols + j apart, j being as close to 0 as can be, are i rows and j columns apart; at another
+ * size they are that part of the image apart, between whose entries is interpolated linearly.
+ * Entries past the end of the table are like the last one. The same grid gives the same entries.
+ * from: [2*old_positions - 1], to: [2*positions - 1] */
+void offsets_resize(const float *from, int old_positions, const int old_grid[2], float *to,
+                    int positions, const int grid[2]);
 
 #endif

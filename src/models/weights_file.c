@@ -31,6 +31,9 @@ static ssm2d_status check_finite(const loading *l, const param_array *a, ssm2d_e
         if (!isfinite(x[i]))
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: weights must be finite",
                         text_path(l->path), a->name, i, (double)x[i]);
+        else if (a->spec.nonnegative && x[i] < 0)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s[%zu] is %g: it cannot be negative",
+                        text_path(l->path), a->name, i, (double)x[i]);
     return SSM2D_OK;
 }
 
@@ -45,6 +48,7 @@ static grid_axis grid_axis_of(const param_spec *spec)
 {
     const token_grid g = spec->grid;
     if (spec->resize == PARAM_RELATIVE) return (grid_axis){0, 0, {2 * g.rows - 1, 2 * g.cols - 1}};
+    if (spec->resize == PARAM_OFFSETS) return (grid_axis){0, 0, {g.rows, g.cols}};
     return (grid_axis){spec->rank - 2, g.first, {g.rows, g.cols}};
 }
 
@@ -57,6 +61,12 @@ static int fits_but_for_grid(const param_array *a, const safetensors_array *foun
     return same && found->shape[g.axis] > (size_t)g.prefix;
 }
 
+/* Whether its numbers belong to the grid of the tokens, which is what files say. */
+static int has_grid(const param_array *a)
+{
+    return a->spec.resize == PARAM_GRID || a->spec.resize == PARAM_OFFSETS;
+}
+
 /* Whether it has to be interpolated; a grid of as many cells but other sides counts only when the
  * caller, or the file, said so. */
 static int other_grid(const loading *l, const param_array *a, const safetensors_array *found)
@@ -65,7 +75,15 @@ static int other_grid(const loading *l, const param_array *a, const safetensors_
     const token_grid g = a->spec.grid;
     if (!fits_but_for_grid(a, found)) return 0;
     return found->shape[grid_axis_of(&a->spec).axis] != a->shape[grid_axis_of(&a->spec).axis]
-           || (a->spec.resize == PARAM_GRID && said[0] && (said[0] != g.rows || said[1] != g.cols));
+           || (has_grid(a) && said[0] && (said[0] != g.rows || said[1] != g.cols));
+}
+
+/* Whether so many numbers are those of a grid; a table of offsets may be for more tokens. */
+static int holds_grid(const param_array *a, size_t count, const int cells[2])
+{
+    const size_t all = (size_t)cells[0] * (size_t)cells[1];
+    if (cells[0] < 1 || cells[1] < 1) return 0;
+    return a->spec.resize == PARAM_OFFSETS ? count % 2 && all <= (count + 1) / 2 : all == count;
 }
 
 /* The cells of the array in the file: what the caller or the file said, else a square. */
@@ -74,10 +92,22 @@ static int old_cells(const loading *l, const param_array *a, const safetensors_a
 {
     const grid_axis g = grid_axis_of(&a->spec);
     const size_t count = found->shape[g.axis] - (size_t)g.prefix;
+    const size_t all = a->spec.resize == PARAM_OFFSETS ? (count + 1) / 2 : count;
     memcpy(cells, l->options.old_grid, 2 * sizeof *cells);
-    if (!cells[0] || a->spec.resize == PARAM_RELATIVE)
-        cells[0] = cells[1] = (int)lround(sqrt((double)count));
-    return cells[0] > 0 && cells[1] > 0 && (size_t)cells[0] * (size_t)cells[1] == count;
+    if (!cells[0] || a->spec.resize == PARAM_RELATIVE) cells[0] = cells[1] = (int)sqrt((double)all);
+    return holds_grid(a, count, cells);
+}
+
+/* The numbers of an array for the model's grid, from those of another one. */
+static void resize_numbers(const param_array *a, const float *old, size_t old_count,
+                           const int old_grid[2], float *out)
+{
+    const grid_axis g = grid_axis_of(&a->spec);
+    if (a->spec.resize == PARAM_OFFSETS)
+        offsets_resize(old, (int)((old_count + 1) / 2), old_grid, out, (int)((a->count + 1) / 2),
+                       g.cells);
+    else
+        grid_resize(old, old_grid, out, g.cells, g.prefix, a->count / a->shape[g.axis]);
 }
 
 static ssm2d_status load_resized(loading *l, const param_array *a, const safetensors_array *found,
@@ -96,8 +126,7 @@ static ssm2d_status load_resized(loading *l, const param_array *a, const safeten
     if (!old)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %s", text_path(l->path), a->name);
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
-    const size_t dim = a->count / a->shape[g.axis];
-    if (!status) grid_resize(old, cells, l->params + a->offset, g.cells, g.prefix, dim);
+    if (!status) resize_numbers(a, old, found->count, cells, l->params + a->offset);
     if (!l->report.resized++) {
         memcpy(l->report.old_grid, cells, sizeof cells);
         memcpy(l->report.grid, g.cells, sizeof g.cells);
@@ -176,12 +205,23 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     return SSM2D_OK;
 }
 
+/* PyTorch counts the batches of a BatchNorm in an array beside its moments; nobody reads it. */
+static int is_counter(const weights *w, const char *name)
+{
+    static const char counter[] = ".num_batches_tracked";
+    const size_t length = strlen(name);
+    char mean[PARAM_NAME];
+    if (length < sizeof counter || strcmp(name + length - (sizeof counter - 1), counter)) return 0;
+    snprintf(mean, sizeof mean, "%.*s.running_mean", (int)(length - (sizeof counter - 1)), name);
+    return weights_find(w, mean) != NULL;
+}
+
 static ssm2d_status check_extra(const loading *l, ssm2d_error *error)
 {
     char shown[64];
     for (size_t i = 0; i < safetensors_count(l->file); i++) {
         const char *name = safetensors_get(l->file, i)->name;
-        if (!weights_find(l->w, name))
+        if (!weights_find(l->w, name) && !is_counter(l->w, name))
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s: has the array %s, which the model does not have: it was made with "
                         "other settings (mixer, pos_embed, qkv_bias ..)",
@@ -196,7 +236,7 @@ static const char grid_note[] = "grid";
 static const param_array *first_with_grid(const weights *w)
 {
     for (int i = 0; i < w->count; i++)
-        if (w->arrays[i].spec.resize == PARAM_GRID) return &w->arrays[i];
+        if (has_grid(&w->arrays[i])) return &w->arrays[i];
     return NULL;
 }
 
@@ -211,7 +251,7 @@ static void read_grid(loading *l)
         || grid[1] < 1)
         return;
     const grid_axis g = grid_axis_of(&a->spec);
-    if ((size_t)grid[0] * (size_t)grid[1] + (size_t)g.prefix == found->shape[g.axis])
+    if (holds_grid(a, found->shape[g.axis] - (size_t)g.prefix, grid))
         memcpy(l->options.old_grid, grid, sizeof grid);
 }
 
@@ -247,8 +287,8 @@ ssm2d_status weights_load(const weights *w, const char *path, const weights_opti
     return status;
 }
 
-ssm2d_status weights_save(const weights *w, const char *path, const float *params,
-                          ssm2d_error *error)
+static ssm2d_status save(const weights *w, const char *path, const float *numbers, int with_state,
+                         ssm2d_error *error)
 {
     char text[32];
     const param_array *first = first_with_grid(w);
@@ -259,16 +299,30 @@ ssm2d_status weights_save(const weights *w, const char *path, const float *param
     if (!items)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
                     text_path(path), w->count);
+    size_t count = 0;
     for (int i = 0; i < w->count; i++) {
         const param_array *a = &w->arrays[i];
-        items[i] = (safetensors_item){
-            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
-        memcpy(items[i].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
+        if (!with_state && a->spec.group == PARAM_STATE) continue;
+        items[count] = (safetensors_item){
+            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = numbers + a->offset};
+        memcpy(items[count++].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
     ssm2d_status status =
-        safetensors_write(w->context, path, (size_t)w->count, items, first ? 2 : 1, notes, error);
+        safetensors_write(w->context, path, count, items, first ? 2 : 1, notes, error);
     mem_free(w->context, items);
     return status;
+}
+
+ssm2d_status weights_save(const weights *w, const char *path, const float *params,
+                          ssm2d_error *error)
+{
+    return save(w, path, params, 1, error);
+}
+
+ssm2d_status weights_save_gradients(const weights *w, const char *path, const float *grads,
+                                    ssm2d_error *error)
+{
+    return save(w, path, grads, 0, error);
 }
 
 ssm2d_status weights_resize(const weights *from, const float *params, const weights *to, float *out,
@@ -286,8 +340,7 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
                         "%s differs between the two models: only the image size may", b->name);
         const grid_axis old = grid_axis_of(&a->spec);
         if (b->spec.resize != PARAM_KEEP && memcmp(old.cells, new.cells, sizeof old.cells))
-            grid_resize(params + a->offset, old.cells, out + b->offset, new.cells, new.prefix,
-                        b->count / b->shape[new.axis]);
+            resize_numbers(b, params + a->offset, a->count, old.cells, out + b->offset);
         else
             memcpy(out + b->offset, params + a->offset, b->count * sizeof *out);
     }

@@ -284,16 +284,6 @@ const op op_attention = {.name = "attention",
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* Two of q, k and v that need gradients may be the same columns, but not overlap otherwise: a head
- * of the one would write what belongs to another head of the other. */
-static int overlap(const tensor *a, const tensor *b)
-{
-    if ((a->base ? a->base : a) != (b->base ? b->base : b) || !a->needs_grad) return 0;
-    const size_t a_end = a->column + last_axis(a), b_end = b->column + last_axis(b);
-    if (a->column == b->column && a_end == b_end) return 0;
-    return a->column < b_end && b->column < a_end;
-}
-
 static int check_shapes(graph *g, const tensor *q, const tensor *k, const tensor *v,
                         const attention_options *o)
 {
@@ -307,7 +297,8 @@ static int check_shapes(graph *g, const tensor *q, const tensor *k, const tensor
                    shape_text(q, one), shape_text(k, two), shape_text(v, three), o->heads);
         return 0;
     }
-    if (overlap(q, k) || overlap(q, v) || overlap(k, v)) {
+    /* a head of the one would write what belongs to another head of the other */
+    if (columns_overlap(q, k) || columns_overlap(q, v) || columns_overlap(k, v)) {
         graph_fail(g, "attention: columns of q, k and v overlap");
         return 0;
     }

@@ -11,6 +11,8 @@ typedef struct job {
     const node *node;
     size_t rows, width, rows_per_task;
     elementwise_part *part;
+    simd_part *simd_part;
+    const simd_ops *simd;
     const tensor *given;
     void (*body)(real *y, const real *x, size_t n);
     void (*body_back)(real *dx, const real *dy, const real *given, size_t n, int adds);
@@ -28,6 +30,8 @@ static void run_numbers(const job *j, size_t row, size_t first, size_t end)
     const node *n = j->node;
     if (j->part)
         j->part(n, row, first, end);
+    else if (j->simd_part)
+        j->simd_part(j->simd, n, row, first, end);
     else if (j->body)
         j->body(row_data(n->out, row) + first, row_data(n->in[0], row) + first, end - first);
     else
@@ -63,6 +67,11 @@ void elementwise(const graph *g, const node *n, elementwise_part *part)
     run(g, &(job){.node = n, .part = part});
 }
 
+void elementwise_simd(const graph *g, const node *n, simd_part *part)
+{
+    run(g, &(job){.node = n, .simd_part = part, .simd = simd_ops_for(g->context->cpu)});
+}
+
 void map(const graph *g, const node *n, void (*body)(real *y, const real *x, size_t n))
 {
     run(g, &(job){.node = n, .body = body});
@@ -72,6 +81,28 @@ void map_back(const graph *g, const node *n, const tensor *given,
               void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds))
 {
     run(g, &(job){.node = n, .given = given, .body_back = body});
+}
+
+int columns_overlap(const tensor *a, const tensor *b)
+{
+    if ((a->base ? a->base : a) != (b->base ? b->base : b) || !a->needs_grad) return 0;
+    const size_t a_end = a->column + last_axis(a), b_end = b->column + last_axis(b);
+    if (a->column == b->column && a_end == b_end) return 0;
+    return a->column < b_end && b->column < a_end;
+}
+
+int fit_together(graph *g, const char *name, int count, tensor *const *in)
+{
+    char one[64], two[64];
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++) {
+            if (!same_shape(in[i], in[k]))
+                graph_fail(g, "%s: shapes %s and %s differ", name, shape_text(in[k], one),
+                           shape_text(in[i], two));
+            else if (columns_overlap(in[i], in[k]))
+                graph_fail(g, "%s: \"%s\" and \"%s\" overlap", name, in[k]->name, in[i]->name);
+        }
+    return !g->status;
 }
 
 int same_shape(const tensor *a, const tensor *b)

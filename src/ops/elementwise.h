@@ -3,12 +3,17 @@
 #define SSM2D_OPS_ELEMENTWISE_H
 
 #include "graph/graph.h"
+#include "ops/simd/simd_ops.h"
 
 /* Runs `part` over all numbers of the node's output in pieces that depend on shapes alone. A part
  * acts on numbers [first, end) of a row, which it finds by row_data and row_grad; when no input is
  * a view, all rows are seen as one. Inputs have the shape of the output, or are not looked at. */
 typedef void elementwise_part(const node *n, size_t row, size_t first, size_t end);
 void elementwise(const graph *g, const node *n, elementwise_part *part);
+
+/* The same with the bodies of simd/simd_ops.h at hand. */
+typedef void simd_part(const simd_ops *simd, const node *n, size_t row, size_t first, size_t end);
+void elementwise_simd(const graph *g, const node *n, simd_part *part);
 
 /* The same for bodies of simd/simd_ops.h: y = body(x), and dx (+)= body(dy, given), where given is
  * x or y, from which the slope is made. */
@@ -22,6 +27,18 @@ static inline size_t rows_of(const tensor *t) { return t->count / last_axis(t); 
 static inline real *row_data(const tensor *t, size_t row) { return t->data + row * t->row_stride; }
 static inline real *row_grad(const tensor *t, size_t row) { return t->grad + row * t->row_stride; }
 
+/* Number `first` of a row of the gradient of in[i]; NULL when it needs none. */
+static inline real *gradient_at(const node *n, int i, size_t row, size_t first)
+{
+    return n->in[i]->needs_grad ? row_grad(n->in[i], row) + first : NULL;
+}
+
+/* Whether a and b, which need gradients, are different columns of one tensor that overlap: an
+ * operator that writes both gradients in one pass cannot have that. */
+int columns_overlap(const tensor *a, const tensor *b);
+/* Whether an operator of this name may have these inputs: they have the same shape, and no two of
+ * them overlap. */
+int fit_together(graph *g, const char *name, int count, tensor *const *in);
 int same_shape(const tensor *a, const tensor *b);
 const char *shape_text(const tensor *t, char text[64]); /* "(2, 3)" */
 

@@ -4,7 +4,7 @@
  * The layer reads and writes its tokens in place through strides. For inference its kernels are
  * made once per parameters: the owner of the graph says when they have changed (graph.step). */
 #include "core/status.h"
-#include "ops/elementwise.h"
+#include "ops/grid_tokens.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -24,15 +24,6 @@ typedef struct mixer {
     uint64_t prepared; /* inference: step + 1 for which the kernels were made */
 } mixer;
 
-static void move_first(const node *n, real *to, const real *from, int adds)
-{
-    const size_t image = n->out->count / n->out->shape[0],
-                 count = attributes_of(n)->first * last_axis(n->out);
-    for (size_t b = 0; b < n->out->shape[0]; b++)
-        for (size_t i = 0; i < count; i++)
-            to[b * image + i] = from[b * image + i] + (adds ? to[b * image + i] : 0);
-}
-
 static void forward(const graph *g, const node *n)
 {
     mixer *m = n->object;
@@ -42,7 +33,7 @@ static void forward(const graph *g, const node *n)
         m->prepared = g->step + 1;
     }
     ssm2d_apply(m->plan, m->workspace, n->in[X]->data + at, n->out->data + at);
-    move_first(n, n->out->data, n->in[X]->data, 0);
+    pass_tokens(n, attributes_of(n)->first, n->out->data, n->in[X]->data, 0);
 }
 
 static void backward(const graph *g, const node *n)
@@ -52,7 +43,7 @@ static void backward(const graph *g, const node *n)
     const size_t at = attributes_of(n)->first * last_axis(n->out);
     real *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
     if (dx && !n->adds[X]) memset(dx, 0, n->in[X]->count * sizeof(real));
-    if (dx) move_first(n, dx, n->out->grad, 1);
+    if (dx) pass_tokens(n, attributes_of(n)->first, dx, n->out->grad, 1);
     ssm2d_backward(m->plan, m->workspace, n->in[PARAMS]->data, n->in[X]->data + at,
                    n->out->grad + at, dx ? dx + at : NULL,
                    n->in[PARAMS]->needs_grad ? n->in[PARAMS]->grad : NULL);
@@ -63,14 +54,7 @@ static ssm2d_status prepare(graph *g, node *n, ssm2d_error *error)
     const mix_ssm2d_attributes *a = attributes_of(n);
     mixer *m = n->object = mem_alloc(g->context, sizeof *m);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a mixer");
-    const ptrdiff_t H = (ptrdiff_t)last_axis(n->out), tokens = (ptrdiff_t)n->out->shape[1];
-    ssm2d_plan_options o = ssm2d_plan_options_default();
-    o.batch = n->out->shape[0];
-    o.rows = a->rows;
-    o.cols = a->cols;
-    o.type = sizeof(real) == sizeof(double) ? SSM2D_DOUBLE : SSM2D_FLOAT;
-    o.inference = !g->training;
-    o.in = o.out = (ssm2d_strides){tokens * H, (ptrdiff_t)o.cols * H, H, 1};
+    const ssm2d_plan_options o = grid_plan_options(g, n, a->rows, a->cols);
     ssm2d_status status = ssm2d_plan_create(g->context, &a->config, &o, &m->plan, error);
     return status ? status : ssm2d_workspace_create(m->plan, &m->workspace, error);
 }

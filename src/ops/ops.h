@@ -7,6 +7,7 @@
 #define SSM2D_OPS_OPS_H
 
 #include "graph/graph.h"
+#include "ssm2d_baselines.h"
 
 #define OP(name) extern const op op_##name;
 #include "ops/ops.def"
@@ -16,6 +17,16 @@
 tensor *linear(graph *g, tensor *x, tensor *w, tensor *b);
 /* y = (x - mean)/sqrt(var + eps) * gamma + beta over the last axis, biased variance */
 tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps);
+/* What belongs to the channels of a BatchNorm: [D] each, the moments being of the group
+ * PARAM_STATE. */
+typedef struct batch_norm_arrays {
+    tensor *gamma, *beta, *mean, *variance;
+} batch_norm_arrays;
+
+/* The same over all rows for each of the last axis. In training (graph.random) with mean and biased
+ * variance of the rows, to which the running ones are moved by `momentum` (the variance without its
+ * bias), once in every forward run; otherwise with the running ones. */
+tensor *batch_norm(graph *g, tensor *x, const batch_norm_arrays *a, double momentum, double eps);
 /* y = x * gamma + beta over the last axis D, gamma and beta being row `row` of [..][D]; one of them
  * may be NULL */
 tensor *scale_shift(graph *g, tensor *x, tensor *gamma, tensor *beta, size_t row);
@@ -76,10 +87,19 @@ tensor *mean_tokens(graph *g, tensor *x);
  * [B][first + rows*cols][H] */
 tensor *mix_ssm2d(graph *g, tensor *x, tensor *params, const ssm2d_config *config, int first,
                   int rows, int cols);
+/* The same with S4ND, or with EMA in raster order and its SiLU. params: as many numbers as
+ * ssm2d_baseline_param_total says. */
+tensor *mix_s4nd(graph *g, tensor *x, tensor *params, const ssm2d_s4nd_config *config, int first,
+                 int rows, int cols);
+tensor *mix_ema(graph *g, tensor *x, tensor *params, const ssm2d_ema_config *config, int first,
+                int rows, int cols);
 
-tensor *add(graph *g, tensor *a, tensor *b);  /* a + b, same shape */
-tensor *gate(graph *g, tensor *a, tensor *b); /* a * b, same shape */
-tensor *contiguous(graph *g, tensor *x);      /* a copy when x is a view, else x */
+tensor *add(graph *g, tensor *a, tensor *b);       /* a + b, same shape */
+tensor *gate(graph *g, tensor *a, tensor *b);      /* a * b, same shape */
+tensor *silu_gate(graph *g, tensor *a, tensor *b); /* a * silu(b), same shape */
+/* x + sigmoid(u) * (silu(h + p) - x), same shape */
+tensor *gated_update(graph *g, tensor *x, tensor *u, tensor *h, tensor *p);
+tensor *contiguous(graph *g, tensor *x); /* a copy when x is a view, else x */
 tensor *scale(graph *g, tensor *x, double factor);
 tensor *gelu(graph *g, tensor *x); /* x * Phi(x), by erf */
 tensor *silu(graph *g, tensor *x);

@@ -4,7 +4,13 @@
 
 #include "simd/vector.h"
 
+#include "simd/vecmath.h"
+
+#include "simd/sigmoid.h"
+
+#include "simd/axis.h"
 #include "simd/correlate.h"
+#include "simd/ema.h"
 #include "simd/fft.h"
 #include "simd/tile.h"
 
@@ -24,4 +30,6 @@ const simd_table TABLE = {
     .scatter = scatter,
     .state = {STATE_TABLE(real), STATE_TABLE(complex)},
     .fft = FFT_TABLE,
+    .axis = {AXIS_TABLE(axis_convolve), AXIS_TABLE(axis_gradient), axis_dot},
+    .ema = EMA_TABLE,
 };

@@ -63,6 +63,45 @@ typedef struct state_functions {
                           real border, int cols, int width, real *left, real *sums);
 } state_functions;
 
+/* Convolutions along one axis of a tile, with as many taps to either side as the axis is long. A
+ * line is what is convolved, with n positions; lines and positions are so many numbers apart. Taps
+ * step by `lanes`. Blocks of A lines follow each other. */
+typedef struct axis_functions {
+    /* out[a][c] = sum over t < n of taps[t - c] * in[a][t], a < A * blocks, c < C; with `scale`, a
+     * vector, scale * out[a][c] of before is added. */
+    void (*convolve[CORRELATE_MAX_A + 1][CORRELATE_MAX_C + 1])(real *out, ptrdiff_t out_line,
+                                                               ptrdiff_t out_step, const real *taps,
+                                                               const real *in, ptrdiff_t in_line,
+                                                               ptrdiff_t in_step, int n, int blocks,
+                                                               const real *scale);
+    /* dtaps[a - c] += sum over t < n of y[a][t] * x[c][t], a < A * blocks, c < C. Here positions
+     * are the lines, and t runs across. */
+    void (*gradient[CORRELATE_MAX_A + 1][CORRELATE_MAX_C + 1])(real *dtaps, const real *y,
+                                                               ptrdiff_t y_line, ptrdiff_t y_step,
+                                                               const real *x, ptrdiff_t x_line,
+                                                               ptrdiff_t x_step, int n, int blocks);
+    /* acc += sum over i < n of x[i] * y[i], vectors */
+    void (*dot)(real *acc, const real *x, const real *y, size_t n);
+} axis_functions;
+
+/* Moving averages: h[k] = q*h[k-1] + u[k] for each of some states, z[k] += sum over states of
+ * c*h[k]. q, c and their gradients: [states][lanes]. Tokens are `step` numbers apart, negative to
+ * run backwards. The i-th function takes 4 << i states; NULL where registers would not do. */
+enum { EMA_SCANS = 3, EMA_BACKS = 2, EMA_MIN_STATES = 4, EMA_MAX_STATES = 16 };
+
+typedef struct ema_functions {
+    void (*scan[EMA_SCANS])(real *z, const real *u, ptrdiff_t step, size_t tokens, const real *q,
+                            const real *c);
+    /* Adds to du, dq and dc. scratch: (keep + 1 + tokens/keep rounded up) * states * lanes. */
+    void (*back[EMA_BACKS])(real *du, const real *dz, const real *u, ptrdiff_t step, size_t tokens,
+                            const real *q, const real *c, real *dq, real *dc, size_t keep,
+                            real *scratch);
+    /* Of n vectors: y = SiLU(z), dz = dy * slope of SiLU at z, y = factor * x. y may be z. */
+    void (*activate)(real *y, const real *z, size_t n);
+    void (*activate_back)(real *dz, const real *dy, const real *z, size_t n);
+    void (*scale)(real *y, const real *x, const real *factor, size_t n);
+} ema_functions;
+
 typedef struct simd_table {
     int lanes;
     /* [A][C]; NULL where registers would not do */
@@ -71,6 +110,8 @@ typedef struct simd_table {
     scatter_fn *scatter;
     state_functions state[2]; /* real, complex */
     fft_functions fft;
+    axis_functions axis;
+    ema_functions ema;
 } simd_table;
 
 const simd_table *simd_for(cpu_level level);

@@ -19,8 +19,8 @@ typedef struct adamw {
     double decay;
 } adamw;
 
-/* A range of parameters with the same decay and learning rate. A list of spans is in order and
- * covers the array. */
+/* A range of parameters with the same decay and learning rate. A list of spans is in order;
+ * what is in none of them is not learned and stays as it is. */
 typedef struct param_span {
     size_t offset, count;
     int decay; /* whether weight decay applies */

@@ -28,6 +28,7 @@ typedef struct train_progress { /* reported after each step */
     double loss, accuracy;      /* means of the epoch so far */
     double lr;
     double images_per_s;
+    double wait;         /* part of the time that steps waited for images, from 0 to 1 */
     double seconds_left; /* of the whole run */
 } train_progress;
 
@@ -36,6 +37,7 @@ typedef struct train_epoch { /* reported after each epoch, when its checkpoint i
     double loss, accuracy;
     double test_loss, test_accuracy; /* on what the best epoch is chosen by */
     double images_per_s, seconds;    /* of the epoch, evaluation included in seconds */
+    double wait;                     /* part of the steps' time that they waited for images */
     int best;                        /* the highest test_accuracy so far */
     split_choice choice;
 } train_epoch;
@@ -84,6 +86,7 @@ typedef struct train_changes {
     /* epochs of the whole run; 0: unchanged. The learning rate continues as if this number had been
      * given from the beginning. */
     long epochs;
+    int workers; /* of the loader; 0: unchanged */
 } train_changes;
 
 /* Continues the run in folder from its last checkpoint, with these changes. */

@@ -18,6 +18,7 @@ typedef struct metric {
     long step;
     double epoch; /* epochs done, with a fraction */
     double loss, lr, images_per_s;
+    double wait; /* part of the time that steps waited for images, from 0 to 1 */
     double norm; /* of the last step's gradient; steps only */
     /* of the mixer in each block, borrowed for metrics_add and not kept; steps only */
     int blocks;

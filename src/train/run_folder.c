@@ -384,8 +384,7 @@ static ssm2d_status change_size(ssm2d_context *context, const int image[2], run_
 {
     weights *w = NULL;
     float *params = NULL;
-    memcpy(m->settings.model.image, image, sizeof m->settings.model.image);
-    ssm2d_status status = model_config_finish(&m->settings.model, error);
+    ssm2d_status status = model_config_resize(&m->settings.model, image, error);
     if (!status) status = weights_create(context, &m->settings.model, &w, error);
     if (status) return status;
     params = mem_alloc(context, w->total * sizeof *params);

@@ -148,6 +148,18 @@ static ssm2d_status refuse_key(const train_settings *s, const char *where, const
                 where, shown);
 }
 
+int train_settings_is_common(const char *key)
+{
+    const setting_groups g = groups();
+    void *config = NULL;
+    return field_find_in(g.list, key, &config) != NULL;
+}
+
+int train_settings_have(const train_settings *s, const char *key)
+{
+    return train_settings_is_common(key) || model_config_has(&s->model, key);
+}
+
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error)
 {
@@ -180,13 +192,16 @@ cJSON *train_settings_to_json(const train_settings *s)
     return NULL;
 }
 
-int train_settings_same(const train_settings *a, const train_settings *b)
+ssm2d_status train_settings_same(const train_settings *a, const train_settings *b, int *same,
+                                 ssm2d_error *error)
 {
     cJSON *one = train_settings_to_json(a), *two = train_settings_to_json(b);
-    const int same = one && two && cJSON_Compare(one, two, 1);
+    const int made = one && two;
+    *same = made && cJSON_Compare(one, two, 1);
     cJSON_Delete(one);
     cJSON_Delete(two);
-    return same;
+    return made ? SSM2D_OK
+                : fail(error, SSM2D_ERROR_MEMORY, "no memory to compare the run's settings");
 }
 
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error)

@@ -54,6 +54,18 @@ static ssm2d_status open_data(trainer *t, ssm2d_error *error)
     return status;
 }
 
+/* What images are normalised by: the data's own numbers, unless the settings have some. */
+static normalisation norm_of(const trainer *t)
+{
+    const train_options *o = &t->settings.options;
+    normalisation n = dataset_norm(dataset_about(t->train_data), t->settings.model.channels);
+    for (int c = 0; c < 3 && o->norm_std > 0; c++) {
+        n.mean[c] = (float)o->norm_mean;
+        n.std[c] = (float)o->norm_std;
+    }
+    return n;
+}
+
 static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
 {
     const model_config *m = &t->settings.model;
@@ -62,7 +74,10 @@ static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
     o.rows = (size_t)m->image[0];
     o.cols = (size_t)m->image[1];
     o.channels = m->channels;
-    o.norm = dataset_norm(dataset_about(t->train_data), m->channels);
+    o.norm = norm_of(t);
+    o.workers = t->settings.options.workers;
+    o.repeats = t->settings.options.repeats;
+    o.repeat_kind = (repeat_kind)t->settings.options.repeat_kind;
     o.augment = t->settings.augment;
     o.smoothing = dataset_about(t->train_data)->labels == LABEL_BINARY
                       ? t->settings.options.binary_smoothing
@@ -93,15 +108,17 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     return evaluator_create(t->context, m, batch, &t->evaluator, error);
 }
 
-/* Neighbours that are treated alike are one span. */
+/* Neighbours that are treated alike are one span; state is in none. */
 static void make_spans(trainer *t)
 {
     for (int i = 0; i < t->weights->count; i++) {
         const param_array *a = &t->weights->arrays[i];
+        if (a->spec.group == PARAM_STATE) continue;
         const int decay = a->spec.group == PARAM_DECAY;
         param_span *last = t->span_count ? &t->spans[t->span_count - 1] : NULL;
         const double lr = a->spec.group == PARAM_SYSTEM ? t->settings.options.mixer_lr : 1;
-        if (last && !last->decay == !decay && !(last->lr < lr) && !(last->lr > lr))
+        if (last && last->offset + last->count == a->offset && !last->decay == !decay
+            && !(last->lr < lr) && !(last->lr > lr))
             last->count += a->count;
         else
             t->spans[t->span_count++] = (param_span){a->offset, a->count, decay, lr};
@@ -136,7 +153,7 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
 
 static ssm2d_status make_texts(trainer *t, ssm2d_error *error)
 {
-    normalisation norm = dataset_norm(dataset_about(t->train_data), t->settings.model.channels);
+    normalisation norm = norm_of(t);
     cJSON *keys = model_config_to_json(&t->settings.model);
     t->settings_text = run_settings_text(&t->settings);
     t->model_text = keys ? cJSON_Print(keys) : NULL;
@@ -163,12 +180,16 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
     graph_bind(t->graph, t->state.weights, t->gradients);
     t->epoch_steps = (long)loader_batches(t->train_loader);
     const long steps = o->epochs * t->epoch_steps;
+    const double warmup = o->warmup_epochs > 0 ? o->warmup_epochs * (double)t->epoch_steps
+                                               : o->warmup * (double)steps;
     t->schedule = (schedule){.kind = (schedule_kind)o->schedule,
-                             .lr = o->lr,
+                             .lr = train_peak_lr(o),
                              .start = o->lr_start,
                              .final = o->lr_final,
-                             .warmup = lround(o->warmup * (double)steps),
-                             .steps = steps};
+                             .warmup = lround(warmup),
+                             .steps = steps,
+                             .from_start = o->schedule_start == TRAIN_SCHEDULE_FROM_RUN,
+                             .unit = o->lr_every == TRAIN_LR_EVERY_EPOCH ? t->epoch_steps : 1};
     t->adamw = (adamw){o->beta1, o->beta2, o->eps, o->decay};
     return SSM2D_OK;
 }
@@ -256,8 +277,10 @@ ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_res
     train_state *s = &t->state;
     const train_options *o = &t->settings.options;
     loader_batch batch;
+    const double waited = loader_waited(t->train_loader);
     ssm2d_status status = loader_next(t->train_loader, &batch, error);
     if (status) return status;
+    result->waited = loader_waited(t->train_loader) - waited;
     clear_gradients(t);
     t->images->data = (float *)batch.images; /* the graph only reads them */
     t->targets->data = (float *)batch.targets;

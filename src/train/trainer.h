@@ -45,7 +45,8 @@ ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
 typedef struct step_result {
     double loss, lr, norm;
-    long correct; /* correct predictions, of batch * trainer_decisions */
+    long correct;  /* correct predictions, of batch * trainer_decisions */
+    double waited; /* seconds that the step waited for its images */
 } step_result;
 
 /* Returns the number of predictions for an image: one, or one per attribute. */

@@ -211,8 +211,9 @@ static void test_bad_config(void **state)
          "x.npy: the shape is (2, 3, 16, 16), the model needs (batch, 3, 16, 32)"},
         {"\"pos_embed\": true", "\"pos_embed\": false",
          "has the array pos_embed, which the model does not have"},
-        {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"",
-         "\"mixer.kind\" is \"s4nd\": use none or ssm2d"},
+        {"\"kind\": \"ssm2d\"", "\"kind\": \"s5nd\"",
+         "\"mixer.kind\" is \"s5nd\": use none, ssm2d, s4nd or ema"},
+        {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"", "\"mixer.directions\" is not a known key"},
         {"\"model\": \"vit\"", "\"model\": \"resnet\"", "there is no model \"resnet\": use"},
         {"\"model\": \"vit\"", "\"model\": \"vit\" \"x\"", "config.json: line 2"},
         {"\"n_ssm\": 8", "\"n_ssm\": 4",
@@ -230,9 +231,8 @@ static void test_bad_config(void **state)
     remove(in_case("config.json"));
     assert_run_refused("/config.json");
     copy_case("09_vit_s4nd");
-    assert_run_refused("\"mixer.kind\" is \"s4nd\": use none or ssm2d");
-    copy_case("10_vit_ema");
-    assert_run_refused("\"mixer.kind\" is \"ema\": use none or ssm2d");
+    edit_file(in_case("config.json"), "\"d_state\": 8", "\"d_state\": 7");
+    assert_run_refused("\"mixer\": d_state=7: use an even number");
 }
 
 static void put_npy(const char *name, npy_type type, int rank, const size_t *shape,

@@ -151,7 +151,7 @@ static void test_wrong(void **state)
     TOOL("train", "--out", "x", "--model", "vit-mni");
     assert_refused(2, "train", "did you mean \"vit-mini\"?");
     TOOL("train", "--out", "x", "--mixer", "ssm3d");
-    assert_refused(2, "train", "use none or ssm2d");
+    assert_refused(2, "train", "use none, ssm2d, s4nd or ema");
     TOOL("train", "--out", "x", "--learning-rate", "1");
     assert_refused(2, "train", "unknown option --learning-rate");
     TOOL("train", "--out", in_folder("x"), "--data", "fashion-mnits");

@@ -46,7 +46,7 @@ static void test_set(void **state)
                                            {"lr", "fast", "a number from 0"},
                                            {"lr", "nan", "a number"},
                                            {"lr", "1e-3x", "a number"},
-                                           {"schedule", "linear", "cosine or constant"},
+                                           {"schedule", "sqrt", "cosine, constant or linear"},
                                            {"loss", "mse", "cross-entropy or bce"},
                                            {"data", "", "a text of 1 to 1023 bytes"},
                                            {"ema", "1", "from 0 to 0.999999999"}};
@@ -133,7 +133,7 @@ static void test_keys(void **state)
         {"crop_padding", "-1", "\"crop_padding\" is -1: use a whole number"},
         {"dim", "0", "\"dim\" is 0"},
         {"model", "vit-mni", "did you mean \"vit-mini\"?"},
-        {"mixer", "ssm3d", "use none or ssm2d"}};
+        {"mixer", "ssm3d", "use none, ssm2d, s4nd or ema"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_not_equal(train_settings_set(&s, "--set", wrong[i][0], wrong[i][1], &error),
                              SSM2D_OK);

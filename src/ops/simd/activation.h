@@ -33,16 +33,6 @@ INLINE vec gelu_slope(vec x)
     return below + x * NORMAL_TOP * vec_exp(not_below(x * x * (real)-0.5, -FAR));
 }
 
-INLINE vec sigmoid_of(vec x) { return 1 / (1 + vec_exp(not_above(not_below(-x, -FAR), FAR))); }
-INLINE vec sigmoid_slope(vec y) { return y * (1 - y); }
-INLINE vec silu_of(vec x) { return x * sigmoid_of(x); }
-
-INLINE vec silu_slope(vec x)
-{
-    vec s = sigmoid_of(x);
-    return s * (1 + x * (1 - s));
-}
-
 static void gelu(real *y, const real *x, size_t n) { MAP(y, x, n, gelu_of); }
 static void gelu_back(real *dx, const real *dy, const real *x, size_t n, int adds)
 {

@@ -4,9 +4,11 @@
 
 #include "simd/vector.h"
 
-#include "ops/simd/vecmath.h"
+#include "simd/vecmath.h"
+#include "simd/sigmoid.h"
 
 #include "ops/simd/activation.h"
+#include "ops/simd/gated.h"
 #include "ops/simd/attend.h"
 #include "ops/simd/norm.h"
 #include "ops/simd/gemm_packed.h"
@@ -21,6 +23,10 @@ const simd_ops TABLE = {
     .silu_back = silu_back,
     .sigmoid = sigmoid,
     .sigmoid_back = sigmoid_back,
+    .silu_gate = silu_gate,
+    .silu_gate_back = silu_gate_back,
+    .gated_update = gated_update,
+    .gated_update_back = gated_update_back,
     .softmax = softmax,
     .softmax_back = softmax_back,
     .norm = norm,

@@ -68,6 +68,20 @@ typedef struct gemm_tn_args {
     real *dw, *db;
 } gemm_tn_args;
 
+/* Backward of y = a * silu(b); da and db may be NULL. */
+typedef struct silu_gate_args {
+    const real *a, *b, *dy;
+    real *da, *db;
+    int adds[2];
+} silu_gate_args;
+
+/* y = x + sigmoid(u) (silu(h + p) - x), and back; each gradient may be NULL. */
+typedef struct gated_update_args {
+    const real *x, *u, *h, *p, *dy;
+    real *y, *dx, *du, *dh, *dp;
+    int adds[4];
+} gated_update_args;
+
 typedef struct simd_ops {
     void (*gelu)(real *y, const real *x, size_t n);
     void (*gelu_back)(real *dx, const real *dy, const real *x, size_t n, int adds);
@@ -75,6 +89,10 @@ typedef struct simd_ops {
     void (*silu_back)(real *dx, const real *dy, const real *x, size_t n, int adds);
     void (*sigmoid)(real *y, const real *x, size_t n);
     void (*sigmoid_back)(real *dx, const real *dy, const real *y, size_t n, int adds);
+    void (*silu_gate)(real *y, const real *a, const real *b, size_t n);
+    void (*silu_gate_back)(const silu_gate_args *g, size_t n);
+    void (*gated_update)(const gated_update_args *g, size_t n);
+    void (*gated_update_back)(const gated_update_args *g, size_t n);
     void (*softmax)(real *y, const real *x, size_t n); /* one row */
     void (*softmax_back)(real *dx, const real *dy, const real *y, size_t n, int adds);
     /* One row; stats (unless NULL) gets mean and 1/sqrt(variance + eps). */

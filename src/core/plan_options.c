@@ -1,6 +1,7 @@
-/* plan_check - refuses what no algorithm could serve, and fills in dense strides. */
+#include "core/plan_options.h"
+
+#include "core/sized.h"
 #include "core/status.h"
-#include "layer/plan.h"
 
 enum { MAX_SIDE = 1 << 20, MAX_BATCH = 1 << 24 };
 
@@ -10,29 +11,50 @@ typedef struct axis {
     ptrdiff_t stride;
 } axis;
 
-size_t stride_length(ptrdiff_t stride) { return stride < 0 ? 0 - (size_t)stride : (size_t)stride; }
+static const ssm2d_plan_options defaults = {.batch = 1};
+
+void ssm2d_plan_options_init(ssm2d_plan_options *options, size_t size)
+{
+    sized_init(options, size, &defaults, sizeof defaults);
+}
+
+ssm2d_status plan_options_read(ssm2d_plan_options *full, const ssm2d_plan_options *options,
+                               ssm2d_error *error)
+{
+    static const size_t sizes[] = {sizeof(ssm2d_plan_options), 0};
+    if (!options)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "options=NULL: rows and cols are needed");
+    *full = defaults;
+    return sized_read(full, options, sizes, "plan_options", error);
+}
+
+/* A stride without its sign, which is more than PTRDIFF_MAX for PTRDIFF_MIN. */
+static size_t stride_length(ptrdiff_t stride)
+{
+    return stride < 0 ? 0 - (size_t)stride : (size_t)stride;
+}
 
 /* Fills in dense strides. Refuses arrays in which two cells would share a number: from the smallest
  * stride up, each must step over all that the smaller ones reach. Slices and permutations of dense
  * arrays all do. */
-static ssm2d_status check_strides(const char *name, const ssm2d_config *c,
-                                  const ssm2d_plan_options *o, ssm2d_strides *s, ssm2d_error *error)
+static ssm2d_status check_strides(const char *name, int channels, const ssm2d_plan_options *o,
+                                  ssm2d_strides *s, ssm2d_error *error)
 {
     if (!s->batch && !s->row && !s->col && !s->channel) {
         /* within their bounds this cannot overflow; the next two could */
-        const size_t row = o->cols * (size_t)c->channels;
+        const size_t row = o->cols * (size_t)channels;
         const size_t image = row > PTRDIFF_MAX / o->rows ? 0 : o->rows * row;
         if (!image || image > PTRDIFF_MAX / sizeof(double) / o->batch)
             return fail(error, SSM2D_ERROR_UNSUPPORTED,
                         "batch=%zu, rows=%zu, cols=%zu, channels=%d: too large for this machine",
-                        o->batch, o->rows, o->cols, c->channels);
-        *s = (ssm2d_strides){(ptrdiff_t)image, (ptrdiff_t)row, c->channels, 1};
+                        o->batch, o->rows, o->cols, channels);
+        *s = (ssm2d_strides){(ptrdiff_t)image, (ptrdiff_t)row, channels, 1};
         return SSM2D_OK;
     }
     axis axes[] = {{"batch", o->batch, s->batch},
                    {"row", o->rows, s->row},
                    {"col", o->cols, s->col},
-                   {"channel", (size_t)c->channels, s->channel}};
+                   {"channel", (size_t)channels, s->channel}};
     size_t reached = 1; /* numbers that the axes so far spread over */
     for (int done = 0; done < 4; done++) {
         axis *smallest = &axes[done];
@@ -55,8 +77,8 @@ static ssm2d_status check_strides(const char *name, const ssm2d_config *c,
     return SSM2D_OK;
 }
 
-ssm2d_status plan_check(const ssm2d_context *context, const ssm2d_config *c, ssm2d_plan_options *o,
-                        ssm2d_error *error)
+ssm2d_status plan_options_check(const ssm2d_context *context, int channels, ssm2d_plan_options *o,
+                                ssm2d_error *error)
 {
     if (!context)
         return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -70,6 +92,22 @@ ssm2d_status plan_check(const ssm2d_context *context, const ssm2d_config *c, ssm
     if (o->type != SSM2D_FLOAT && o->type != SSM2D_DOUBLE)
         return fail(error, SSM2D_ERROR_ARGUMENT, "type=%d: use float (0) or double (1)",
                     (int)o->type);
-    ssm2d_status status = check_strides("in", c, o, &o->in, error);
-    return status ? status : check_strides("out", c, o, &o->out, error);
+    ssm2d_status status = check_strides("in", channels, o, &o->in, error);
+    return status ? status : check_strides("out", channels, o, &o->out, error);
+}
+
+size_t plan_options_extent(const ssm2d_plan_options *o, int channels, ssm2d_strides s)
+{
+    size_t last = 0;
+    const ptrdiff_t strides[4] = {s.batch, s.row, s.col, s.channel};
+    const size_t sizes[4] = {o->batch, o->rows, o->cols, (size_t)channels};
+    for (int i = 0; i < 4; i++) last += (sizes[i] - 1) * stride_length(strides[i]);
+    return last + 1;
+}
+
+int plan_options_negative(const ssm2d_plan_options *o)
+{
+    const ssm2d_strides a = o->in, b = o->out;
+    return a.batch < 0 || a.row < 0 || a.col < 0 || a.channel < 0 || b.batch < 0 || b.row < 0
+           || b.col < 0 || b.channel < 0;
 }

@@ -1,7 +1,8 @@
 /* vecmath - exp and erf of a vector, masks, and vectors that are not full.
  *
- * erf, and exp of doubles, are those of glibc's libmvec where there is one. exp of floats is
- * written out here: it is the inner loop of attention, and a call would have to save registers. */
+ * erf, and exp of doubles, are those of glibc's libmvec where there is one (HAVE_LIBMVEC; the layer
+ * library does without). exp of floats is written out here: it is the inner loop of attention, and
+ * a call would have to save registers. */
 #include <math.h>
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,0 +1,31 @@
+/* s4nd_plan - what a plan of S4ND decides.
+ *
+ * S systems, R rows, C columns. The taps of an axis of side L are 2*L-1 numbers, offset o at
+ * o + L-1; those of rows come first, then those of columns. */
+#ifndef SSM2D_BASELINES_S4ND_PLAN_H
+#define SSM2D_BASELINES_S4ND_PLAN_H
+
+#include "baselines/tile_groups.h"
+
+/* A side cut into nearly equal parts of at most some size: `larger` of size+1, then the others. */
+typedef struct side_cut {
+    int parts, larger, size;
+} side_cut;
+
+typedef struct s4nd_plan {
+    int taps;  /* of both axes */
+    int max_a; /* lines that share a register block */
+    /* Positions in blocks for A lines at once: [A][axis]; axis 0 is along rows. */
+    side_cut positions[5][2];
+    tile_groups groups;
+    size_t tile_row, tile; /* numbers of a row of a tile, and of a tile */
+    /* Offsets in a workspace. */
+    size_t system_taps; /* [taps][S], by offsets; in double, for sums of gradients as well */
+    size_t vector_taps; /* [vectors][taps][lanes] */
+    size_t mirrored;    /* the same, offsets with their sign changed */
+    size_t d;           /* [vectors][lanes] */
+    size_t tiles;       /* of all workers */
+    size_t partial;     /* [chunks][vectors][taps + 1][lanes] gradients of taps, and of D */
+} s4nd_plan;
+
+#endif

@@ -1,0 +1,225 @@
+/* s4nd_taps - from the parameters of a system to its taps, in double, and back.
+ *
+ *     x = dt*A,  A = -exp(A_re) + i*A_im,  dt = rate*exp(log_dt)
+ *     k[side][l] = 2 Re sum_n C * G * exp(l*x),   G = (exp(x) - 1)/A = dt*phi(x)
+ * phi(x) = (exp(x) - 1)/x and its slope are entire, so that A = 0 is nothing special. Offsets
+ * o >= 0 are side 0, l = o; offsets o < 0 are side 1, l = -o-1. For the adjoint, with g = dk,
+ *     P[side] = sum_l g*conj(exp(l*x)),   Q = sum over sides and l of conj(C)*g*l*conj(exp(l*x))
+ *     dC = 2*conj(G)*P,   dG = 2 sum over sides conj(C)*P,   dx = 2*conj(G)*Q + dG*dt*conj(phi')
+ * where a gradient is d/dRe + i*d/dIm. */
+#include "baselines/s4nd_internal.h"
+#include "core/arith.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+enum { ANEW = 64 }; /* powers are computed anew so often, and by products in between */
+
+typedef struct job {
+    const ssm2d_baseline_plan *plan;
+    ssm2d_baseline_workspace *ws;
+    const real *params;
+    real *dparams;
+} job;
+
+/* Where the arrays of one axis and system are, in numbers; see s4nd_kind.c. */
+typedef struct places {
+    size_t log_dt, a_re, a_im, c[2], d, pairs;
+} places;
+
+static places places_of(const ssm2d_baseline_plan *p, size_t axis, size_t s)
+{
+    const size_t S = (size_t)p->config.s4nd.n_ssm, N = (size_t)p->config.s4nd.d_state / 2;
+    const size_t a_re = 2 * S, a_im = a_re + 2 * S * N, c = a_im + 2 * S * N;
+    return (places){.log_dt = axis * S + s,
+                    .a_re = a_re + (axis * S + s) * N,
+                    .a_im = a_im + (axis * S + s) * N,
+                    .c = {c + ((2 * axis) * S + s) * N * 2, c + ((2 * axis + 1) * S + s) * N * 2},
+                    .d = c + 4 * S * N * 2,
+                    .pairs = N};
+}
+
+static double complex number(double re, double im) { return re + im * I; }
+
+/* One pair of a system. */
+typedef struct pair {
+    double dt;
+    double complex a, x, phi, slope; /* slope: phi'(x) */
+} pair;
+
+/* exp(x) - 1 without cancellation */
+static double complex expm1_of(double complex x)
+{
+    const double half = sin(cimag(x) / 2), e = expm1(creal(x));
+    return number(e - (1 + e) * 2 * half * half, (1 + e) * sin(cimag(x)));
+}
+
+static pair pair_of(const ssm2d_baseline_plan *p, const real *params, const places *at, size_t n)
+{
+    pair r = {.dt = p->config.s4nd.rate * exp((double)params[at->log_dt])};
+    r.a = number(-exp((double)params[at->a_re + n]), (double)params[at->a_im + n]);
+    r.x = r.dt * r.a;
+    if (cabs(r.x) >= 0.5) {
+        r.phi = expm1_of(r.x) / r.x;
+        r.slope = (1 + expm1_of(r.x) - r.phi) / r.x;
+        return r;
+    }
+    /* phi = sum x^k/(k+1)!, its slope = sum k*x^(k-1)/(k+1)! */
+    double complex power = 1; /* x^(k-1)/k! */
+    r.phi = 1;
+    for (int k = 1; k < 20; k++) {
+        power /= k;
+        r.slope += power * k / (k + 1);
+        power *= r.x;
+        r.phi += power / (k + 1);
+    }
+    return r;
+}
+
+static double complex c_of(const real *params, const places *at, int side, size_t n)
+{
+    const real *c = params + at->c[side] + 2 * n;
+    return number((double)c[0], (double)c[1]);
+}
+
+/* The taps of one axis and system: [offset] at system_taps + offset*S + s. */
+static void make_system(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const ssm2d_baseline_plan *p = t->plan;
+    const size_t S = (size_t)p->config.s4nd.n_ssm, axis = task / S, s = task % S;
+    const int L = s4nd_side(p, (int)axis);
+    const places at = places_of(p, axis, s);
+    double *taps = BASELINE_REGION(double, t->ws, p->s4nd.system_taps) + s;
+    double *centre = taps + (size_t)s4nd_centre(p, (int)axis) * S;
+    for (int o = 1 - L; o < L; o++) centre[o * (ptrdiff_t)S] = 0;
+    for (size_t n = 0; n < at.pairs; n++) {
+        const pair r = pair_of(p, t->params, &at, n);
+        const double complex step = cexp(r.x), gain = 2 * r.dt * r.phi;
+        const double complex forward = gain * c_of(t->params, &at, 0, n);
+        const double complex backward = gain * c_of(t->params, &at, 1, n);
+        double complex power = 1;
+        for (int l = 0; l < L; l++) {
+            if (l % ANEW == 0) power = cexp(l * r.x);
+            centre[l * (ptrdiff_t)S] += creal(forward * power);
+            if (l < L - 1) centre[-(l + 1) * (ptrdiff_t)S] += creal(backward * power);
+            power *= step;
+        }
+    }
+}
+
+void s4nd_systems_make(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws,
+                       const real *params)
+{
+    job t = {.plan = p, .ws = ws, .params = params};
+    pool_run(p->context->pool, 2 * (size_t)p->config.s4nd.n_ssm, make_system, &t);
+}
+
+/* The taps and D of a vector of channels; channel h uses system h mod S. */
+static void make_vector(void *arg, size_t v, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const ssm2d_baseline_plan *p = t->plan;
+    const int S = p->config.s4nd.n_ssm, first = (int)v * p->lanes, taps = p->s4nd.taps;
+    const int count = min_int(p->lanes, p->channels - first);
+    const size_t lanes = (size_t)p->lanes, size = (size_t)taps * lanes;
+    const double *system = BASELINE_REGION(double, t->ws, p->s4nd.system_taps);
+    real *plain = BASELINE_REGION(real, t->ws, p->s4nd.vector_taps) + v * size;
+    real *mirrored = BASELINE_REGION(real, t->ws, p->s4nd.mirrored) + v * size;
+    real *d = BASELINE_REGION(real, t->ws, p->s4nd.d) + v * lanes;
+    const size_t d_at = places_of(p, 0, 0).d + (size_t)first;
+    for (int l = 0; l < count; l++) d[l] = t->params[d_at + (size_t)l];
+    for (int o = 0; o < taps; o++)
+        for (int l = 0; l < count; l++)
+            plain[(size_t)o * lanes + (size_t)l] = (real)system[o * S + (first + l) % S];
+    for (int axis = 0; axis < 2; axis++) {
+        const int L = s4nd_side(p, axis), centre = s4nd_centre(p, axis);
+        for (int o = 1 - L; o < L; o++)
+            memcpy(mirrored + (size_t)(centre - o) * lanes, plain + (size_t)(centre + o) * lanes,
+                   lanes * sizeof(real));
+    }
+}
+
+void s4nd_taps_prepare(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws,
+                       const real *params)
+{
+    job t = {.plan = p, .ws = ws, .params = params};
+    s4nd_systems_make(p, ws, params);
+    pool_run(p->context->pool, (size_t)p->vectors, make_vector, &t);
+}
+
+/* ---- adjoint --------------------------------------------------------------------------------- */
+
+/* The gradient of one number of `partial` of channel h: the sum over chunks, in their order. */
+static double channel_sum(const job *t, int tap, int h)
+{
+    const ssm2d_baseline_plan *p = t->plan;
+    const size_t lanes = (size_t)p->lanes, per_vector = (size_t)(p->s4nd.taps + 1) * lanes;
+    const real *from = BASELINE_REGION(real, t->ws, p->s4nd.partial)
+                       + (size_t)(h / p->lanes) * per_vector + (size_t)tap * lanes
+                       + (size_t)(h % p->lanes);
+    double sum = 0;
+    for (int chunk = 0; chunk < p->s4nd.groups.chunks; chunk++)
+        sum += (double)from[(size_t)chunk * (size_t)p->vectors * per_vector];
+    return sum;
+}
+
+static void back_pair(const job *t, const places *at, size_t n, const double *dtaps, int L)
+{
+    const ptrdiff_t S = t->plan->config.s4nd.n_ssm;
+    const pair r = pair_of(t->plan, t->params, at, n);
+    const double complex step = cexp(r.x), gain = r.dt * r.phi;
+    const double complex c[2] = {c_of(t->params, at, 0, n), c_of(t->params, at, 1, n)};
+    double complex power = 1, sums[2] = {0, 0}, weighted[2] = {0, 0};
+    for (int l = 0; l < L; l++) {
+        if (l % ANEW == 0) power = cexp(l * r.x);
+        const double g[2] = {dtaps[l * S], l < L - 1 ? dtaps[-(l + 1) * S] : 0};
+        for (int side = 0; side < 2; side++) {
+            sums[side] += g[side] * conj(power);
+            weighted[side] += l * g[side] * conj(power);
+        }
+        power *= step;
+    }
+    const double complex dgain = 2 * (conj(c[0]) * sums[0] + conj(c[1]) * sums[1]);
+    const double complex dx = 2 * conj(gain) * (conj(c[0]) * weighted[0] + conj(c[1]) * weighted[1])
+                              + dgain * r.dt * conj(r.slope);
+    const double complex da = r.dt * dx;
+    const double ddt = creal(dx * conj(r.a)) + creal(dgain * conj(r.phi));
+    for (int side = 0; side < 2; side++) {
+        const double complex dc = 2 * conj(gain) * sums[side];
+        t->dparams[at->c[side] + 2 * n] += (real)creal(dc);
+        t->dparams[at->c[side] + 2 * n + 1] += (real)cimag(dc);
+    }
+    t->dparams[at->a_re + n] += (real)(creal(da) * creal(r.a));
+    t->dparams[at->a_im + n] += (real)cimag(da);
+    t->dparams[at->log_dt] += (real)(ddt * r.dt);
+}
+
+static void back_system(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const ssm2d_baseline_plan *p = t->plan;
+    const size_t S = (size_t)p->config.s4nd.n_ssm, axis = task / S, s = task % S;
+    const int L = s4nd_side(p, (int)axis), centre = s4nd_centre(p, (int)axis);
+    const places at = places_of(p, axis, s);
+    double *dtaps = BASELINE_REGION(double, t->ws, p->s4nd.system_taps) + s;
+    for (int o = 1 - L; o < L; o++) {
+        double sum = 0;
+        for (int h = (int)s; h < p->channels; h += (int)S) sum += channel_sum(t, centre + o, h);
+        dtaps[(size_t)(centre + o) * S] = sum;
+    }
+    for (size_t n = 0; n < at.pairs; n++) back_pair(t, &at, n, dtaps + (size_t)centre * S, L);
+}
+
+void s4nd_taps_adjoint(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws,
+                       const real *params, real *dparams)
+{
+    job t = {p, ws, params, dparams};
+    pool_run(p->context->pool, 2 * (size_t)p->config.s4nd.n_ssm, back_system, &t);
+    real *dd = dparams + places_of(p, 0, 0).d;
+    for (int h = 0; h < p->channels; h++) dd[h] += (real)channel_sum(&t, p->s4nd.taps, h);
+}

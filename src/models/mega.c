@@ -1,0 +1,288 @@
+/* mega - Mega (moving average equipped gated attention) on the patches of images. Names are those
+ * of the authors' code. D = dim, T = patches, P = max_positions.
+ *
+ *     x = patches W^T + b + pos                                             [B][T][D]
+ *     each block:  n = norm(x);  V = SiLU(v_proj(n));  [u|z|r|h] = mx_proj(mixer(n))
+ *                  Z = SiLU(z);  q = Z*gamma[0] + beta[0];  k = Z*gamma[1] + beta[1]
+ *                  a = attention(q, k, V) with the bias rel_pos_bias[P-1 + key - query]
+ *                  x += sigmoid(u) * (SiLU(h + h_proj(a * SiLU(r))) - x)
+ *                  x += fc2(SiLU(fc1(norm(x))))
+ *     logits = head(mean over tokens of SiLU(out_proj(norm(x))))            [B][classes] */
+#include "models/mega.h"
+
+#include "core/arith.h"
+#include "core/context.h"
+#include "core/status.h"
+#include "models/blocks.h"
+#include "ops/ops.h"
+
+#include <math.h>
+
+_Static_assert(sizeof(mega_config) <= MODEL_OWN, "MODEL_OWN is too small");
+
+/* ---- configuration --------------------------------------------------------------------------- */
+
+static const char *const attention_names[] = {
+    [MEGA_LAPLACE] = "laplace", [MEGA_SOFTMAX] = "softmax", NULL};
+
+static const char *const norm_names[] = {
+    [MEGA_LAYER_NORM] = "layer", [MEGA_BATCH_NORM] = "batch", NULL};
+
+#define PLACE(name) offsetof(mega_config, name)
+#define INT(name, low, high, help)                                                                 \
+    {                                                                                              \
+#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL                      \
+    }
+
+static const ssm2d_field fields[] = {
+    INT(patch, 1, 1024, "side of a patch in pixels"),
+    INT(dim, 1, 16384, "embedding dimension"),
+    INT(depth, 1, 1024, "number of blocks"),
+    INT(heads, 1, 1, "attention heads: Mega has 1"),
+    INT(z, 1, 16384, "width of queries and keys"),
+    INT(v, 1, 16384, "width of values"),
+    INT(ffn, 1, 65536, "hidden width of the feed-forward part"),
+    {"attention", "attention function: laplace or softmax", SSM2D_KIND_CHOICE, PLACE(attention), 0,
+     1, NULL, attention_names, NULL},
+    INT(max_positions, 0, 1 << 24,
+        "number of tokens that the relative position bias is for; 0: as many as there are"),
+    {"norm", "norms: layer (LayerNorm) or batch (BatchNorm over all tokens of a batch)",
+     SSM2D_KIND_CHOICE, PLACE(norm), 0, 1, NULL, norm_names, NULL},
+    {"norm_eps", "eps of every norm but the mixer's", SSM2D_KIND_REAL, PLACE(norm_eps), 1e-12, 1,
+     NULL, NULL, NULL},
+    {"pos_embed", "a learned position embedding", SSM2D_KIND_FLAG, PLACE(pos_embed), 0, 1, NULL,
+     NULL, NULL},
+    {0}};
+
+static const mega_config *own_of(const model_config *c) { return (const void *)c->own; }
+
+static token_grid grid_of(const model_config *c)
+{
+    const int patch = own_of(c)->patch;
+    return (token_grid){0, c->image[0] / patch, c->image[1] / patch};
+}
+
+static long long tokens_of(const model_config *c)
+{
+    const token_grid g = grid_of(c);
+    return (long long)g.rows * g.cols;
+}
+
+static int fits(const model_config *c, int rows, int cols)
+{
+    const int patch = own_of(c)->patch ? own_of(c)->patch : 4;
+    return rows % patch == 0 && cols % patch == 0;
+}
+
+/* The paper's Mega has 8 x 8 patches at 32 and at 64 pixels. */
+static void fill(model_config *c)
+{
+    mega_config *m = mega_of(c);
+    if (!m->patch) m->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 8 : 4;
+}
+
+/* More tokens than the bias was for: it has to grow. */
+static void adapt(model_config *c)
+{
+    mega_config *m = mega_of(c);
+    const long long count = m->patch ? tokens_of(c) : 0;
+    if (m->max_positions && m->max_positions < count && count <= 1 << 24)
+        m->max_positions = (int)count;
+}
+
+static ssm2d_status check(const model_config *c, ssm2d_error *error)
+{
+    const mega_config *m = own_of(c);
+    ssm2d_status status = check_patch(c, m->patch, error);
+    if (status) return status;
+    if (tokens_of(c) > 1 << 24)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"patch\" is %d: an image of %d x %d has too many such patches", m->patch,
+                    c->image[0], c->image[1]);
+    if (m->max_positions && m->max_positions < tokens_of(c))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "\"max_positions\" is %d: there are %lld tokens; use 0, or at least as many",
+                    m->max_positions, tokens_of(c));
+    return mixer_config_check(&c->mixer, c->mixer.place == PLACE_FFN ? m->ffn : m->dim, error);
+}
+
+/* Of initial weights. */
+static const double deviation = 0.02;
+
+/* ---- graph ----------------------------------------------------------------------------------- */
+
+/* The bias of query i and key j is entry P-1 + j-i of the table. */
+static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
+{
+    const int count = (int)tokens_of(b->c), P = max_int(own_of(b->c)->max_positions, count);
+    const int laplace = own_of(b->c)->attention == MEGA_LAPLACE;
+    const param_spec spec = {.rank = 1,
+                             .shape = {2 * (size_t)P - 1},
+                             .group = PARAM_NO_DECAY,
+                             .init = PARAM_NORMAL,
+                             .scale = deviation,
+                             .resize = PARAM_OFFSETS,
+                             .grid = grid_of(b->c)};
+    int *position = mem_alloc(b->g->context, (size_t)count * sizeof *position);
+    if (!position) return graph_no_memory(b->g);
+    for (int i = 0; i < count; i++) position[i] = -i;
+    const attention_options o = {
+        .heads = 1,
+        .scale = laplace ? 1.0 / count : 0,
+        .scores = laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX,
+        .bias = block_param(b, spec, "mega_layer.rel_pos_bias", ".rel_pos_bias"),
+        .position = position,
+        .center = P - 1};
+    tensor *y = attention_of(b->g, q, k, v, &o);
+    mem_free(b->g->context, position);
+    return y;
+}
+
+static tensor *norm_of(builder *b, tensor *x, const char *part)
+{
+    return own_of(b->c)->norm == MEGA_BATCH_NORM ? norm_by_batch(b, x, part) : norm(b, x, part);
+}
+
+static tensor *gated_attention(builder *b, tensor *x)
+{
+    graph *g = b->g;
+    const mega_config *m = own_of(b->c);
+    const int dim = m->dim, z = m->z, v = m->v;
+    const param_spec gamma_spec = {
+        .rank = 2, .shape = {2, (size_t)z}, .init = PARAM_NORMAL, .scale = deviation};
+    const param_spec beta_spec = {
+        .rank = 2, .shape = {2, (size_t)z}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
+    tensor *gamma = block_param(b, gamma_spec, "mega_layer.gamma", "");
+    tensor *beta = block_param(b, beta_spec, "mega_layer.beta", "");
+    tensor *n = norm_of(b, x, "mega_layer.norm.norm");
+    tensor *value = silu(g, dense(b, n, v, 1, "mega_layer.v_proj"));
+    tensor *all = dense(b, mix_at(b, n, PLACE_ATTN), 2 * dim + z + v, 1, "mega_layer.mx_proj");
+    if (g->status) return NULL;
+    tensor *u = columns(g, all, 0, (size_t)dim), *shared = columns(g, all, (size_t)dim, (size_t)z),
+           *r = columns(g, all, (size_t)(dim + z), (size_t)v),
+           *h = columns(g, all, (size_t)(dim + z + v), (size_t)dim);
+    shared = silu(g, shared);
+    tensor *q = scale_shift(g, shared, gamma, beta, 0), *k = scale_shift(g, shared, gamma, beta, 1);
+    tensor *y = silu_gate(g, attend(b, q, k, value), r);
+    return gated_update(g, x, u, h, dense(b, y, dim, 1, "mega_layer.h_proj"));
+}
+
+static tensor *block(builder *b, tensor *x)
+{
+    const mega_config *m = own_of(b->c);
+    x = gated_attention(b, mix_at(b, x, PLACE_BLOCK));
+    tensor *y = dense(b, norm_of(b, x, "nffn.norm.norm"), m->ffn, 1, "nffn.fc1");
+    y = silu(b->g, mix_at(b, y, PLACE_FFN));
+    return add(b->g, x, dense(b, y, m->dim, 1, "nffn.fc2"));
+}
+
+static builder start(graph *g, const model_config *c)
+{
+    return (builder){.g = g,
+                     .c = c,
+                     .weights = {PARAM_NORMAL, deviation},
+                     .norm_eps = own_of(c)->norm_eps,
+                     .part = PARAM_BODY};
+}
+
+/* The tokens after the first `blocks` blocks. */
+static tensor *body(builder *b, tensor *images, int blocks)
+{
+    const mega_config *m = own_of(b->c);
+    const initial_values positional = {PARAM_TRUNC_NORMAL, 1 / sqrt(m->dim)};
+    tensor *pos =
+        m->pos_embed ? positions(b, grid_of(b->c), m->dim, positional, "pos_embed") : NULL;
+    tensor *x = embed_patches(b, images, m->patch, m->dim);
+    if (pos) x = embed(b->g, x, NULL, pos);
+    for (int i = 0; i < blocks; i++) {
+        builder_enter(b, "blocks.%d", i);
+        x = block(b, x);
+    }
+    builder_enter(b, "%s", "");
+    return x;
+}
+
+static tensor *build(graph *g, const model_config *c, tensor *images)
+{
+    const mega_config *m = own_of(c);
+    builder b = start(g, c);
+    tensor *x = body(&b, images, m->depth);
+    x = dense(&b, norm_of(&b, x, "final_norm.norm"), m->dim, 1, "out_proj.fc");
+    x = mean_tokens(g, silu(g, x));
+    b.part = PARAM_HEAD;
+    return dense(&b, x, c->classes, 1, "head");
+}
+
+static int depth(const model_config *c) { return own_of(c)->depth; }
+
+static tensor *tokens(graph *g, const model_config *c, tensor *images, int blocks)
+{
+    builder b = start(g, c);
+    return body(&b, images, blocks);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+extern const model_family family_mega;
+
+/* 4 directions with 8 systems each, as the paper counts. The directions of a channel have systems
+ * of their own, which learns better (docs/RESULTS.md). */
+static const mixer_preset mixers[] = {{"ssm2d", "directions=4 n_ssm=8 d_state=16 assign=distinct"},
+                                      {0}};
+
+#define MEGA(patches, dims, depths, z_width, v_width, ffn_width)                                   \
+    &(const mega_config)                                                                           \
+    {                                                                                              \
+        .patch = patches, .dim = dims, .depth = depths, .heads = 1, .z = z_width, .v = v_width,    \
+        .ffn = ffn_width, .attention = MEGA_LAPLACE, .norm_eps = 1e-5, .pos_embed = 1              \
+    }
+
+/* The sequence of pixels as in Mega's own experiments: BatchNorm, and no position embedding, since
+ * the EMA and the relative bias know positions. */
+static const mega_config lra = {.patch = 1,
+                                .dim = 160,
+                                .depth = 8,
+                                .heads = 1,
+                                .z = 96,
+                                .v = 320,
+                                .ffn = 320,
+                                .attention = MEGA_LAPLACE,
+                                .norm = MEGA_BATCH_NORM,
+                                .norm_eps = 1e-5};
+
+static const char count_note[] =
+    "the paper prints 11,000 parameters less than the authors' model has, in this row alone";
+
+static const paper_row paper[] = {{"none", "", 1, "2.75", count_note, 0},
+                                  {"ssm2d", "", 1, "2.80", NULL, 0},
+                                  {"ssm2d", "values=polar", 1, "2.84", NULL, 0},
+                                  {0}};
+
+/* clang-format off */
+static const model models[] = {
+    {.name = "mega-mini", .help = "a small Mega for small images", .family = &family_mega,
+     .image = 32, .channels = 3, .classes = 10, .own = MEGA(4, 96, 4, 64, 96, 96),
+     .mixers = mixers},
+    {.name = "mega", .help = "the paper's Mega for small images", .family = &family_mega,
+     .image = 32, .channels = 3, .classes = 100, .own = MEGA(0, 192, 9, 192, 192, 192),
+     .mixers = mixers, .paper_classes = 100, .paper = paper},
+    {.name = "mega-t", .help = "Mega for images of 224 pixels", .family = &family_mega,
+     .image = 224, .channels = 3, .classes = 1000, .own = MEGA(16, 192, 12, 64, 384, 384),
+     .mixers = mixers},
+    {.name = "mega-lra", .help = "Mega for the Long Range Arena's images: pixels are tokens",
+     .family = &family_mega, .image = 32, .channels = 1, .classes = 10, .own = &lra,
+     .mixers = mixers},
+    {0}};
+/* clang-format on */
+
+const model_family family_mega = {.name = "mega",
+                                  .own_size = sizeof(mega_config),
+                                  .fields = fields,
+                                  .models = models,
+                                  .fits = fits,
+                                  .fill = fill,
+                                  .check = check,
+                                  .build = build,
+                                  .depth = depth,
+                                  .tokens = tokens,
+                                  .adapt = adapt};

@@ -1,0 +1,25 @@
+/* mega - the configuration of Mega: gated attention with one head, an EMA (or another mixer) before
+ * it. */
+#ifndef SSM2D_MODELS_MEGA_H
+#define SSM2D_MODELS_MEGA_H
+
+#include "models/model.h"
+
+typedef enum mega_attention { MEGA_LAPLACE, MEGA_SOFTMAX } mega_attention;
+typedef enum mega_norm { MEGA_LAYER_NORM, MEGA_BATCH_NORM } mega_norm;
+
+typedef struct mega_config {
+    int patch; /* side in pixels */
+    int dim, depth, heads;
+    int z, v, ffn;     /* widths: of q and k, of the values, hidden in the feed-forward part */
+    int attention;     /* a mega_attention */
+    int max_positions; /* P: the bias has 2P - 1 entries; 0: as many as there are tokens */
+    int norm;          /* a mega_norm */
+    double norm_eps;
+    int pos_embed;
+} mega_config;
+
+/* Of a model whose family is mega. */
+static inline mega_config *mega_of(model_config *c) { return (mega_config *)(void *)c->own; }
+
+#endif

@@ -1,0 +1,561 @@
+/* S4ND and EMA: the golden cases, algorithms against each other and against plain sums, gradients
+ * against differences, every memory layout, bits whatever the number of threads, and refusals. */
+#include "case.h"
+#include "ssm2d_baselines.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double allowed[2] = {1e-5, 1e-12};
+
+typedef union any_config {
+    ssm2d_baseline_config base;
+    ssm2d_s4nd_config s4nd;
+    ssm2d_ema_config ema;
+} any_config;
+
+static any_config s4nd_of(int channels, int n_ssm, int d_state, double rate)
+{
+    any_config c = {.s4nd = ssm2d_s4nd_config_default()};
+    c.base.channels = channels;
+    c.s4nd.n_ssm = n_ssm;
+    c.s4nd.d_state = d_state;
+    c.s4nd.rate = rate;
+    return c;
+}
+
+static any_config ema_of(int channels, int d_state, int bidirectional, int shift, int trunc)
+{
+    any_config c = {.ema = ssm2d_ema_config_default()};
+    c.base.channels = channels;
+    c.ema.d_state = d_state;
+    c.ema.bidirectional = bidirectional;
+    c.ema.shift = shift;
+    c.ema.trunc = trunc;
+    return c;
+}
+
+/* A configuration, a grid and numbers; `grid` is for pack and unpack alone. */
+typedef struct trial {
+    any_config config;
+    problem grid;
+    size_t total, taps;
+    double *params, *u, *dy;
+} trial;
+
+static trial trial_shape(any_config config, size_t batch, size_t rows, size_t cols)
+{
+    trial t = {.config = config, .total = ssm2d_baseline_param_total(&config.base)};
+    t.grid = (problem){.batch = batch, .rows = rows, .cols = cols};
+    t.grid.config.channels = config.base.channels;
+    t.grid.cells = batch * rows * cols * (size_t)config.base.channels;
+    assert_true(t.total > 0);
+    return t;
+}
+
+static trial trial_make(any_config config, size_t batch, size_t rows, size_t cols, rng *r)
+{
+    trial t = trial_shape(config, batch, rows, cols);
+    ssm2d_error error;
+    t.params = doubles(t.total);
+    t.u = doubles(t.grid.cells);
+    t.dy = doubles(t.grid.cells);
+    if (ssm2d_baseline_params_init(&config.base, SSM2D_INIT_AUTHORS, rng_next(r), SSM2D_DOUBLE,
+                                   t.params, &error))
+        fail_msg("%s", error.line);
+    for (size_t i = 0; i < t.total; i++) t.params[i] = (float)t.params[i];
+    for (size_t i = 0; i < t.grid.cells; i++) t.u[i] = (float)rng_normal(r);
+    for (size_t i = 0; i < t.grid.cells; i++) t.dy[i] = (float)rng_normal(r);
+    return t;
+}
+
+static void trial_free(trial *t) { free(t->params), free(t->u), free(t->dy); }
+
+static ssm2d_baseline_plan *plan_for(ssm2d_context *context, const trial *t, ssm2d_type type,
+                                     const char *algorithm, layout in, layout out, int inference)
+{
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    ssm2d_baseline_plan *plan;
+    ssm2d_error error;
+    o.batch = t->grid.batch;
+    o.rows = t->grid.rows;
+    o.cols = t->grid.cols;
+    o.type = type;
+    o.algorithm = algorithm;
+    o.inference = inference;
+    o.in = layout_strides(in, &t->grid);
+    o.out = layout_strides(out, &t->grid);
+    if (ssm2d_baseline_plan_create(context, &t->config.base, &o, &plan, &error))
+        fail_msg("%s", error.line);
+    return plan;
+}
+
+static ssm2d_baseline_workspace *workspace_for(const ssm2d_baseline_plan *plan)
+{
+    ssm2d_baseline_workspace *ws;
+    ssm2d_error error;
+    if (ssm2d_baseline_workspace_create(plan, &ws, &error)) fail_msg("%s", error.line);
+    return ws;
+}
+
+static size_t kernel_count(const ssm2d_baseline_plan *plan)
+{
+    size_t shape[3], count = 1;
+    const int rank = ssm2d_baseline_kernel_shape(plan, shape);
+    for (int i = 0; i < rank; i++) count *= shape[i];
+    return count;
+}
+
+static answer run_trial(ssm2d_context *context, const trial *t, ssm2d_type type,
+                        const char *algorithm, layout in, layout out)
+{
+    const problem *g = &t->grid;
+    ssm2d_baseline_plan *plan = plan_for(context, t, type, algorithm, in, out, 0);
+    ssm2d_baseline_workspace *ws = workspace_for(plan);
+    const size_t taps = kernel_count(plan);
+    answer a = {doubles(taps), doubles(g->cells), doubles(g->cells), doubles(t->total)};
+    void *params = convert(type, t->params, t->total),
+         *dparams = convert(type, a.dparams, t->total);
+    void *kernel = convert(type, a.kernel, taps);
+    void *u = pack(type, in, g, t->u), *dy = pack(type, out, g, t->dy);
+    void *y = pack(type, out, g, a.y), *du = pack(type, in, g, a.du);
+    ssm2d_baseline_kernel(plan, ws, params, kernel);
+    void *u0 = array_at(type, u, layout_start(in, g)),
+         *y0 = array_at(type, y, layout_start(out, g));
+    ssm2d_baseline_forward(plan, ws, params, u0, y0);
+    ssm2d_baseline_backward(plan, ws, params, u0, array_at(type, dy, layout_start(out, g)),
+                            array_at(type, du, layout_start(in, g)), dparams);
+    convert_back(type, kernel, a.kernel, taps);
+    convert_back(type, dparams, a.dparams, t->total);
+    unpack(type, out, g, y, a.y);
+    unpack(type, in, g, du, a.du);
+    free(params), free(dparams), free(kernel), free(u), free(dy), free(y), free(du);
+    ssm2d_baseline_workspace_destroy(ws);
+    ssm2d_baseline_plan_destroy(plan);
+    return a;
+}
+
+static int params_differ(const trial *t, const char *what, const double *got, const double *want,
+                         double tolerance)
+{
+    ssm2d_baseline_param p;
+    int wrong = 0;
+    for (int i = 0; ssm2d_baseline_param_get(&t->config.base, i, &p); i++) {
+        char part[320];
+        snprintf(part, sizeof part, "%s d%s", what, p.name);
+        wrong += differs(part, got + p.offset, want + p.offset, p.size, tolerance);
+    }
+    return wrong;
+}
+
+/* The k-th algorithm that serves a trial: a scan has no end to cut. */
+static const char *algorithm_for(const trial *t, int *k)
+{
+    const ssm2d_baseline_kind kind = t->config.base.kind;
+    const int cut = kind == SSM2D_EMA && t->config.ema.trunc
+                    && (size_t)t->config.ema.trunc < t->grid.rows * t->grid.cols;
+    const char *name = ssm2d_baseline_algorithm_name(kind, *k);
+    return name && cut && !strcmp(name, "scan") ? ssm2d_baseline_algorithm_name(kind, ++*k) : name;
+}
+
+/* ---- golden ---------------------------------------------------------------------------------- */
+
+typedef struct golden {
+    const char *folder;
+    size_t batch, rows, cols;
+    int arrays; /* how many case.json lists */
+    any_config config;
+} golden;
+
+/* Arrays are (batch, H, rows, cols) of S4ND, and (cells, batch, H) of EMA. */
+static double *golden_grid(ssm2d_context *context, const golden *c, const char *name)
+{
+    const size_t H = (size_t)c->config.base.channels, cells = c->rows * c->cols, B = c->batch;
+    const int ema = c->config.base.kind == SSM2D_EMA;
+    const size_t shape[2][4] = {{B, H, c->rows, c->cols}, {cells, B, H}};
+    double *from = case_array(context, c->folder, name, ema ? 3 : 4, shape[ema]);
+    double *to = doubles(B * cells * H);
+    for (size_t b = 0; b < B; b++)
+        for (size_t h = 0; h < H; h++)
+            for (size_t i = 0; i < cells; i++)
+                to[(b * cells + i) * H + h] =
+                    ema ? from[(i * B + b) * H + h] : from[(b * H + h) * cells + i];
+    free(from);
+    return to;
+}
+
+static int check_golden(ssm2d_context *context, const golden *c)
+{
+    trial t = trial_shape(c->config, c->batch, c->rows, c->cols);
+    double *dparams = doubles(t.total);
+    ssm2d_baseline_param p;
+    int wrong = 0, used = 5; /* u, dy, y, du, K */
+    t.params = doubles(t.total);
+    t.u = golden_grid(context, c, "u");
+    t.dy = golden_grid(context, c, "dy");
+    double *y = golden_grid(context, c, "y"), *du = golden_grid(context, c, "du");
+    for (int i = 0; ssm2d_baseline_param_get(&c->config.base, i, &p); i++, used += 2) {
+        char gradient[32];
+        snprintf(gradient, sizeof gradient, "d%s", p.name);
+        double *x = case_array(context, c->folder, p.name, p.rank, p.shape),
+               *dx = case_array(context, c->folder, gradient, p.rank, p.shape);
+        memcpy(t.params + p.offset, x, p.size * sizeof *x);
+        memcpy(dparams + p.offset, dx, p.size * sizeof *dx);
+        free(x), free(dx);
+    }
+    assert_int_equal(c->arrays, used);
+    ssm2d_baseline_plan *plan = plan_for(context, &t, SSM2D_DOUBLE, NULL, DENSE, DENSE, 0);
+    size_t shape[3];
+    const int rank = ssm2d_baseline_kernel_shape(plan, shape);
+    const size_t taps = kernel_count(plan);
+    double *kernel = case_array(context, c->folder, "K", rank, shape);
+    ssm2d_baseline_plan_destroy(plan);
+    const char *algorithm;
+    for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
+        for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++)
+            for (layout l = DENSE; l < LAYOUTS; l++) {
+                char what[256], part[300];
+                snprintf(what, sizeof what, "%s %s %s layout %d", c->folder, type_names[type],
+                         algorithm, (int)l);
+                answer a = run_trial(context, &t, (ssm2d_type)type, algorithm, l, l);
+                snprintf(part, sizeof part, "%s K", what);
+                wrong += differs(part, a.kernel, kernel, taps, allowed[type]);
+                snprintf(part, sizeof part, "%s y", what);
+                wrong += differs(part, a.y, y, t.grid.cells, allowed[type]);
+                snprintf(part, sizeof part, "%s du", what);
+                wrong += differs(part, a.du, du, t.grid.cells, allowed[type]);
+                wrong += params_differ(&t, what, a.dparams, dparams, allowed[type]);
+                answer_free(&a);
+            }
+    free(y), free(du), free(kernel), free(dparams);
+    trial_free(&t);
+    return wrong;
+}
+
+static void golden_cases_agree(void **state)
+{
+    (void)state;
+    const golden cases[] = {
+        {"s4nd_01_8x8", 2, 8, 8, 15, s4nd_of(16, 8, 16, 1)},
+        {"s4nd_02_5x7", 2, 5, 7, 15, s4nd_of(6, 2, 8, 1)},
+        {"s4nd_03_1x9", 3, 1, 9, 15, s4nd_of(4, 4, 4, 1)},
+        {"ema_01_uni_N2", 2, 3, 4, 15, ema_of(8, 2, 0, 1, 0)},
+        {"ema_02_uni_N16_trunc5", 2, 4, 5, 15, ema_of(6, 16, 0, 1, 5)},
+        {"ema_03_bi_N16", 2, 8, 8, 15, ema_of(12, 16, 1, 1, 0)},
+        {"ema_04_bi_noshift_N4", 3, 5, 5, 15, ema_of(8, 4, 1, 0, 0)},
+    };
+    ssm2d_context *context = context_of(2);
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        wrong += check_golden(context, &cases[i]);
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
+/* ---- random problems ------------------------------------------------------------------------- */
+
+/* The output by plain sums over the kernel, without EMA's SiLU. */
+static void plain_output(const trial *t, const double *kernel, size_t taps, double *y)
+{
+    const any_config *c = &t->config;
+    const ptrdiff_t R = (ptrdiff_t)t->grid.rows, C = (ptrdiff_t)t->grid.cols;
+    const size_t H = (size_t)c->base.channels, cells = t->grid.rows * t->grid.cols;
+    const int ema = c->base.kind == SSM2D_EMA;
+    const double *skip = t->params + t->total - H;
+    for (size_t b = 0; b < t->grid.batch; b++)
+        for (size_t h = 0; h < H; h++)
+            for (ptrdiff_t to = 0; to < R * C; to++) {
+                double sum = skip[h] * t->u[(b * cells + (size_t)to) * H + h];
+                for (ptrdiff_t from = 0; from < R * C; from++) {
+                    const ptrdiff_t di = to / C - from / C, dj = to % C - from % C, d = to - from;
+                    double k = 0;
+                    if (!ema)
+                        k = kernel[((ptrdiff_t)(h % (size_t)c->s4nd.n_ssm) * (2 * R - 1) + di + R
+                                    - 1)
+                                       * (2 * C - 1)
+                                   + dj + C - 1];
+                    if (ema && d >= 0 && d < (ptrdiff_t)taps) k = kernel[h * taps + (size_t)d];
+                    const ptrdiff_t back = -d - (c->ema.shift ? 1 : 0);
+                    if (ema && c->ema.bidirectional && back >= 0 && back < (ptrdiff_t)taps)
+                        k += kernel[(H + h) * taps + (size_t)back];
+                    sum += k * t->u[(b * cells + (size_t)from) * H + h];
+                }
+                y[(b * cells + (size_t)to) * H + h] = ema ? sum / (1 + exp(-sum)) : sum;
+            }
+}
+
+static any_config random_any(rng *r, size_t cells)
+{
+    const int channels = 1 + below(r, 40), kind = below(r, 2), N = 1 + below(r, 21);
+    const int n_ssm = 1 + below(r, 9), flags = below(r, 4), trunc = below(r, 3);
+    if (kind == 0) return s4nd_of(channels, n_ssm, N + N % 2, flags ? 1 : 0.37);
+    return ema_of(channels, N, flags & 1, flags >> 1, trunc ? 0 : 1 + (int)(cells / 3));
+}
+
+static double loss(ssm2d_context *context, const trial *t, const char *algorithm)
+{
+    ssm2d_baseline_plan *plan = plan_for(context, t, SSM2D_DOUBLE, algorithm, DENSE, DENSE, 1);
+    ssm2d_baseline_workspace *ws = workspace_for(plan);
+    double *y = doubles(t->grid.cells), sum = 0;
+    ssm2d_baseline_forward(plan, ws, t->params, t->u, y);
+    for (size_t i = 0; i < t->grid.cells; i++) sum += t->dy[i] * y[i];
+    free(y);
+    ssm2d_baseline_workspace_destroy(ws);
+    ssm2d_baseline_plan_destroy(plan);
+    return sum;
+}
+
+/* Along one direction in the array x. */
+static double slope(ssm2d_context *context, trial *t, const char *algorithm, double *x,
+                    const double *direction, size_t count)
+{
+    static const double steps[4] = {1e-4, -1e-4, 2e-4, -2e-4};
+    double *kept = doubles(count), at[4];
+    memcpy(kept, x, count * sizeof *x);
+    for (int k = 0; k < 4; k++) {
+        for (size_t i = 0; i < count; i++) x[i] = kept[i] + steps[k] * direction[i];
+        at[k] = loss(context, t, algorithm);
+    }
+    memcpy(x, kept, count * sizeof *x);
+    free(kept);
+    return (8 * (at[0] - at[1]) - (at[2] - at[3])) / 12e-4;
+}
+
+static int gradient_wrong(ssm2d_context *context, trial *t, const char *what, const char *algorithm,
+                          double *x, const double *gradient, size_t count, rng *r)
+{
+    double *direction = doubles(count), got = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        direction[i] = rng_normal(r) / sqrt((double)count);
+        got += gradient[i] * direction[i];
+        size = fmax(size, fabs(gradient[i]));
+    }
+    const double want = slope(context, t, algorithm, x, direction, count);
+    free(direction);
+    if (fabs(got - want) <= 1e-7 * (1 + size)) return 0;
+    printf("%s: gradient %.12g, differences %.12g\n", what, got, want);
+    return 1;
+}
+
+static void random_problems_agree(void **state)
+{
+    (void)state;
+    rng r = rng_seed(77);
+    ssm2d_context *context = context_of(2);
+    const int trials = short_tests() ? 12 : 60;
+    int wrong = 0;
+    for (int i = 0; i < trials; i++) {
+        const size_t rows = 1 + (size_t)below(&r, 13), cols = 1 + (size_t)below(&r, 13);
+        const size_t batch = 1 + (size_t)below(&r, 5);
+        const any_config config = random_any(&r, rows * cols);
+        trial t = trial_make(config, batch, rows, cols, &r);
+        double *y = doubles(t.grid.cells);
+        const char *algorithm;
+        for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++) {
+            char what[160], part[200];
+            snprintf(what, sizeof what, "trial %d: %s %s %zux%zux%zux%d", i,
+                     ssm2d_baseline_name(config.base.kind), algorithm, batch, rows, cols,
+                     config.base.channels);
+            const layout in = (layout)below(&r, LAYOUTS), out = (layout)below(&r, LAYOUTS);
+            answer a = run_trial(context, &t, SSM2D_DOUBLE, algorithm, in, out);
+            const size_t all = rows * cols;
+            const size_t cut = config.base.kind == SSM2D_EMA ? (size_t)config.ema.trunc : 0;
+            plain_output(&t, a.kernel, cut && cut < all ? cut : all, y);
+            snprintf(part, sizeof part, "%s y", what);
+            wrong += differs(part, a.y, y, t.grid.cells, 1e-12);
+            snprintf(part, sizeof part, "%s du", what);
+            wrong += gradient_wrong(context, &t, part, algorithm, t.u, a.du, t.grid.cells, &r);
+            ssm2d_baseline_param p;
+            for (int n = 0; ssm2d_baseline_param_get(&config.base, n, &p); n++) {
+                snprintf(part, sizeof part, "%s d%s", what, p.name);
+                wrong += gradient_wrong(context, &t, part, algorithm, t.params + p.offset,
+                                        a.dparams + p.offset, p.size, &r);
+            }
+            answer single = run_trial(context, &t, SSM2D_FLOAT, algorithm, out, in);
+            snprintf(part, sizeof part, "%s in float", what);
+            wrong += differs(part, single.y, a.y, t.grid.cells, 2e-5);
+            wrong += differs(part, single.du, a.du, t.grid.cells, 2e-5);
+            wrong += params_differ(&t, part, single.dparams, a.dparams, 2e-4);
+            answer_free(&single);
+            answer_free(&a);
+        }
+        free(y);
+        trial_free(&t);
+    }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    rng r = rng_seed(5);
+    const any_config configs[] = {s4nd_of(37, 8, 16, 1), ema_of(37, 5, 1, 1, 0)};
+    int wrong = 0;
+    for (int i = 0; i < 2; i++) {
+        trial t = trial_make(configs[i], 7, 9, 6, &r);
+        const char *algorithm;
+        for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++) {
+            answer want = {0};
+            for (int threads = 1; threads <= 4; threads++) {
+                ssm2d_context *context = context_of(threads);
+                answer got = run_trial(context, &t, SSM2D_FLOAT, algorithm, DENSE, DENSE);
+                ssm2d_context_destroy(context);
+                if (threads == 1) {
+                    want = got;
+                    continue;
+                }
+                wrong += bits_differ(algorithm, got.y, want.y, t.grid.cells);
+                wrong += bits_differ(algorithm, got.du, want.du, t.grid.cells);
+                wrong += bits_differ(algorithm, got.dparams, want.dparams, t.total);
+                answer_free(&got);
+            }
+            answer_free(&want);
+        }
+        trial_free(&t);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* Each of du and dparams may be left out, and both are added to. */
+static void gradients_are_added(void **state)
+{
+    (void)state;
+    rng r = rng_seed(6);
+    const any_config configs[] = {s4nd_of(5, 2, 4, 1), ema_of(5, 3, 1, 1, 0)};
+    ssm2d_context *context = context_of(1);
+    for (int i = 0; i < 2; i++) {
+        trial t = trial_make(configs[i], 2, 4, 3, &r);
+        const char *algorithm;
+        for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++) {
+            answer a = run_trial(context, &t, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
+            ssm2d_baseline_plan *plan =
+                plan_for(context, &t, SSM2D_DOUBLE, algorithm, DENSE, DENSE, 0);
+            ssm2d_baseline_workspace *ws = workspace_for(plan);
+            double *y = doubles(t.grid.cells), *du = doubles(t.grid.cells);
+            double *dparams = doubles(t.total);
+            ssm2d_baseline_forward(plan, ws, t.params, t.u, y);
+            for (int times = 0; times < 2; times++) {
+                ssm2d_baseline_backward(plan, ws, t.params, t.u, t.dy, du, NULL);
+                ssm2d_baseline_backward(plan, ws, t.params, t.u, t.dy, NULL, dparams);
+            }
+            for (size_t n = 0; n < t.grid.cells; n++) du[n] /= 2;
+            for (size_t n = 0; n < t.total; n++) dparams[n] /= 2;
+            assert_int_equal(differs("du twice", du, a.du, t.grid.cells, 1e-14), 0);
+            assert_int_equal(params_differ(&t, "twice", dparams, a.dparams, 1e-14), 0);
+            free(y), free(du), free(dparams);
+            ssm2d_baseline_workspace_destroy(ws);
+            ssm2d_baseline_plan_destroy(plan);
+            answer_free(&a);
+        }
+        trial_free(&t);
+    }
+    ssm2d_context_destroy(context);
+}
+
+/* The rank of S4ND's kernel is 1: all 2 x 2 minors vanish. */
+static void s4nd_kernel_is_separable(void **state)
+{
+    (void)state;
+    rng r = rng_seed(8);
+    ssm2d_context *context = context_of(1);
+    trial t = trial_make(s4nd_of(3, 3, 8, 1), 1, 5, 4, &r);
+    answer a = run_trial(context, &t, SSM2D_DOUBLE, NULL, DENSE, DENSE);
+    for (size_t s = 0; s < 3; s++)
+        for (size_t i = 0; i < 8; i++)
+            for (size_t j = 0; j < 6; j++) {
+                const double *k = a.kernel + (s * 9 + i) * 7 + j;
+                assert_true(fabs(k[0] * k[8] - k[1] * k[7]) <= 1e-13);
+            }
+    answer_free(&a);
+    trial_free(&t);
+    ssm2d_context_destroy(context);
+}
+
+/* A = 0, whose formula divides by it, and a system that explodes in float but not in taps. */
+static void s4nd_takes_extreme_systems(void **state)
+{
+    (void)state;
+    rng r = rng_seed(9);
+    ssm2d_context *context = context_of(1);
+    trial t = trial_make(s4nd_of(2, 1, 2, 1), 1, 3, 3, &r);
+    for (size_t i = 2; i < 6; i++) t.params[i] = i < 4 ? -1000 : 0; /* A_re, A_im */
+    answer a = run_trial(context, &t, SSM2D_DOUBLE, NULL, DENSE, DENSE);
+    const double dt0 = exp(t.params[0]), dt1 = exp(t.params[1]);
+    /* k = 2*dt*Re(C) at every offset of a side */
+    const double centre = 4 * dt0 * t.params[6] * dt1 * t.params[10];
+    assert_true(fabs(a.kernel[12] - centre) <= 1e-14 * fabs(centre));
+    for (size_t i = 0; i < t.total; i++) assert_true(isfinite(a.dparams[i]));
+    answer_free(&a);
+    trial_free(&t);
+    ssm2d_context_destroy(context);
+}
+
+static void refusals_say_why(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    ssm2d_error error;
+    ssm2d_baseline_plan *plan;
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.rows = o.cols = 4;
+    any_config c = s4nd_of(8, 2, 7, 1);
+    assert_int_equal(ssm2d_baseline_config_check(&c.base, &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "d_state=7", "even");
+    c = s4nd_of(0, 2, 8, 1);
+    assert_int_equal(ssm2d_baseline_config_check(&c.base, &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "channels=0", "use");
+    c.base.kind = (ssm2d_baseline_kind)7;
+    assert_int_equal(ssm2d_baseline_config_check(&c.base, &error), SSM2D_ERROR_ARGUMENT);
+    says(&error, "kind=7", "s4nd");
+    c = s4nd_of(8, 2, 8, 1);
+    c.base.size = 5;
+    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error),
+                     SSM2D_ERROR_ARGUMENT);
+    says(&error, "size=5", "ssm2d_s4nd_config_default");
+    c = ema_of(8, 2, 1, 1, 3);
+    o.algorithm = "scan";
+    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error),
+                     SSM2D_ERROR_UNSUPPORTED);
+    says(&error, "trunc=3", "fft");
+    o.algorithm = "quick";
+    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error),
+                     SSM2D_ERROR_ARGUMENT);
+    says(&error, "algorithm=quick", "scan");
+    o.algorithm = NULL;
+    o.max_bytes = 64;
+    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error),
+                     SSM2D_ERROR_UNSUPPORTED);
+    says(&error, "max_bytes=64", "workspace");
+    o.max_bytes = 0;
+    o.measure = 1;
+    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error), SSM2D_OK);
+    ssm2d_baseline_plan_destroy(plan);
+    double params[4 * 2 * 16 + 8];
+    assert_int_equal(ssm2d_baseline_param_total(&c.base), sizeof params / sizeof *params);
+    assert_int_equal(
+        ssm2d_baseline_params_init(&c.base, SSM2D_INIT_IDENTITY, 0, SSM2D_DOUBLE, params, &error),
+        SSM2D_ERROR_ARGUMENT);
+    says(&error, "init=0", "authors");
+    assert_int_equal(
+        ssm2d_baseline_params_init(&c.base, SSM2D_INIT_AUTHORS, 0, SSM2D_DOUBLE, params, &error),
+        SSM2D_OK);
+    params[33] = NAN;
+    assert_int_equal(ssm2d_baseline_params_check(&c.base, SSM2D_DOUBLE, params, &error),
+                     SSM2D_ERROR_ARGUMENT);
+    says(&error, "delta[1]", "finite");
+    ssm2d_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_cases_agree),       cmocka_unit_test(random_problems_agree),
+        cmocka_unit_test(threads_change_no_bit),    cmocka_unit_test(gradients_are_added),
+        cmocka_unit_test(s4nd_kernel_is_separable), cmocka_unit_test(s4nd_takes_extreme_systems),
+        cmocka_unit_test(refusals_say_why)};
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

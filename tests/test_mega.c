@@ -1,0 +1,411 @@
+/* Mega against plain loops in double that were written from its formulas, forward and (by
+ * differences of the loops) backward; BatchNorm over training and evaluation; other image sizes;
+ * configurations that are refused. */
+
+#include "mixers/ssm2d_mixer.h"
+#include "models/mega.h"
+#include "models/weights.h"
+#include "ops/ops.h"
+#include "oracle.h"
+#include "problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the reference --------------------------------------------------------------------------- */
+
+typedef struct reference {
+    const model_config *c;
+    const mega_config *m;
+    const weights *w;
+    const double *params;
+    size_t batch, rows, cols, tokens;
+    int from_batch; /* BatchNorm's moments */
+} reference;
+
+/* An array by its name, in a block unless that is -1. */
+static const double *array(const reference *f, const char *name, int block)
+{
+    char full[128];
+    if (block >= 0)
+        snprintf(full, sizeof full, "blocks.%d.%s", block, name);
+    else
+        snprintf(full, sizeof full, "%s", name);
+    const param_array *a = weights_find(f->w, full);
+    if (!a) fail_msg("there is no array %s", full);
+    return f->params + a->offset;
+}
+
+static double logistic(double x) { return 1 / (1 + exp(-x)); }
+static double silu_of(double x) { return x * logistic(x); }
+
+/* y = x W^T + b for all rows; NAME.weight and NAME.bias. */
+static double *apply_linear(const reference *f, const double *x, size_t rows, size_t in, size_t out,
+                            const char *name, int block)
+{
+    char part[64];
+    double *y = doubles(rows * out);
+    snprintf(part, sizeof part, "%s.weight", name);
+    const double *w = array(f, part, block);
+    snprintf(part, sizeof part, "%s.bias", name);
+    const double *b = array(f, part, block);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t o = 0; o < out; o++) {
+            double sum = b[o];
+            for (size_t i = 0; i < in; i++) sum += x[r * in + i] * w[o * in + i];
+            y[r * out + o] = sum;
+        }
+    return y;
+}
+
+static void moments(const double *x, size_t count, size_t step, double *mean, double *variance)
+{
+    *mean = *variance = 0;
+    for (size_t i = 0; i < count; i++) *mean += x[i * step] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        *variance += (x[i * step] - *mean) * (x[i * step] - *mean) / (double)count;
+}
+
+static double *apply_norm(const reference *f, const double *x, const char *name, int block)
+{
+    char part[64];
+    const size_t rows = f->batch * f->tokens, D = (size_t)f->m->dim;
+    double *y = doubles(rows * D), mean, variance;
+    snprintf(part, sizeof part, "%s.weight", name);
+    const double *gamma = array(f, part, block);
+    snprintf(part, sizeof part, "%s.bias", name);
+    const double *beta = array(f, part, block), *running_mean = NULL, *running_var = NULL;
+    const int by_batch = f->m->norm == MEGA_BATCH_NORM;
+    if (by_batch) {
+        snprintf(part, sizeof part, "%s.running_mean", name);
+        running_mean = array(f, part, block);
+        snprintf(part, sizeof part, "%s.running_var", name);
+        running_var = array(f, part, block);
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t d = 0; d < D; d++) {
+            if (by_batch && f->from_batch)
+                moments(x + d, rows, D, &mean, &variance);
+            else if (by_batch)
+                mean = running_mean[d], variance = running_var[d];
+            else
+                moments(x + r * D, D, 1, &mean, &variance);
+            y[r * D + d] =
+                (x[r * D + d] - mean) / sqrt(variance + f->m->norm_eps) * gamma[d] + beta[d];
+        }
+    return y;
+}
+
+/* The 2-D SSM by the oracle; without a mixer, or elsewhere, a copy. */
+static double *apply_mixer(const reference *f, const double *x, size_t channels, mixer_place place,
+                           int block)
+{
+    const size_t count = f->batch * f->tokens * channels;
+    double *y = doubles(count);
+    memcpy(y, x, count * sizeof *y);
+    if ((mixer_place)f->c->mixer.place != place || f->c->mixer.kind == &mixer_none) return y;
+    ssm2d_mixer own;
+    memcpy(&own, f->c->mixer.own, sizeof own);
+    ssm2d_config layer = own.layer;
+    layer.size = sizeof layer;
+    layer.channels = (int)channels;
+    oracle_forward(&layer, f->params + f->w->block[block].offset, f->batch, f->rows, f->cols, x, y);
+    return y;
+}
+
+static double score_function(const reference *f, double s)
+{
+    if (f->m->attention == MEGA_SOFTMAX) return exp(s);
+    return (1 + erf((s - 0.707107) / (0.282095 * sqrt(2)))) / 2;
+}
+
+/* a V for one image. Z: [T][z], V, out: [T][v] */
+static void apply_attention(const reference *f, const double *Z, const double *V, int block,
+                            double *out)
+{
+    const size_t T = f->tokens, z = (size_t)f->m->z, v = (size_t)f->m->v;
+    const double *gamma = array(f, "mega_layer.gamma", block),
+                 *beta = array(f, "mega_layer.beta", block),
+                 *bias = array(f, "mega_layer.rel_pos_bias.rel_pos_bias", block);
+    const size_t P = f->m->max_positions ? (size_t)f->m->max_positions : T;
+    for (size_t i = 0; i < T; i++) {
+        double sum = 0;
+        for (size_t e = 0; e < v; e++) out[i * v + e] = 0;
+        for (size_t j = 0; j < T; j++) {
+            double dot = 0;
+            for (size_t d = 0; d < z; d++)
+                dot += (Z[i * z + d] * gamma[d] + beta[d])
+                       * (Z[j * z + d] * gamma[z + d] + beta[z + d]);
+            dot *= f->m->attention == MEGA_SOFTMAX ? 1 / sqrt((double)z) : 1 / (double)T;
+            const double a = score_function(f, dot + bias[P - 1 + j - i]);
+            sum += a;
+            for (size_t e = 0; e < v; e++) out[i * v + e] += a * V[j * v + e];
+        }
+        for (size_t e = 0; f->m->attention == MEGA_SOFTMAX && e < v; e++) out[i * v + e] /= sum;
+    }
+}
+
+/* x is freed, and what it becomes returned. */
+static double *apply_block(const reference *f, double *x, int block)
+{
+    const size_t rows = f->batch * f->tokens, D = (size_t)f->m->dim, z = (size_t)f->m->z,
+                 v = (size_t)f->m->v, ffn = (size_t)f->m->ffn, wide = 2 * D + z + v;
+    double *mixed = apply_mixer(f, x, D, PLACE_BLOCK, block);
+    free(x);
+    x = mixed;
+    double *n = apply_norm(f, x, "mega_layer.norm.norm", block);
+    double *V = apply_linear(f, n, rows, D, v, "mega_layer.v_proj", block);
+    for (size_t i = 0; i < rows * v; i++) V[i] = silu_of(V[i]);
+    double *M = apply_mixer(f, n, D, PLACE_ATTN, block);
+    double *all = apply_linear(f, M, rows, D, wide, "mega_layer.mx_proj", block);
+    double *Z = doubles(rows * z), *a = doubles(rows * v);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t d = 0; d < z; d++) Z[r * z + d] = silu_of(all[r * wide + D + d]);
+    for (size_t b = 0; b < f->batch; b++)
+        apply_attention(f, Z + b * f->tokens * z, V + b * f->tokens * v, block,
+                        a + b * f->tokens * v);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t e = 0; e < v; e++) a[r * v + e] *= silu_of(all[r * wide + D + z + e]);
+    double *h = apply_linear(f, a, rows, v, D, "mega_layer.h_proj", block);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t d = 0; d < D; d++) {
+            const double u = logistic(all[r * wide + d]),
+                         H = silu_of(all[r * wide + D + z + v + d] + h[r * D + d]);
+            x[r * D + d] = u * H + (1 - u) * x[r * D + d];
+        }
+    free(n), free(V), free(M), free(all), free(Z), free(a), free(h);
+
+    n = apply_norm(f, x, "nffn.norm.norm", block);
+    double *first = apply_linear(f, n, rows, D, ffn, "nffn.fc1", block);
+    double *hidden = apply_mixer(f, first, ffn, PLACE_FFN, block);
+    for (size_t i = 0; i < rows * ffn; i++) hidden[i] = silu_of(hidden[i]);
+    double *y = apply_linear(f, hidden, rows, ffn, D, "nffn.fc2", block);
+    for (size_t i = 0; i < rows * D; i++) y[i] += x[i];
+    free(x), free(n), free(first), free(hidden);
+    return y;
+}
+
+/* images: [batch][channels][rows][cols], logits: [batch][classes] */
+static void reference_logits(const reference *f, const double *images, double *logits)
+{
+    const size_t D = (size_t)f->m->dim, C = (size_t)f->c->channels, side = (size_t)f->m->patch;
+    const size_t all = f->batch * f->tokens, classes = (size_t)f->c->classes;
+    const size_t width = (size_t)f->c->image[1], height = (size_t)f->c->image[0];
+    const double *w = array(f, "patch_embed.proj.weight", -1),
+                 *b = array(f, "patch_embed.proj.bias", -1),
+                 *pos = f->m->pos_embed ? array(f, "pos_embed", -1) : NULL;
+    double *x = doubles(all * D);
+    for (size_t r = 0; r < all; r++)
+        for (size_t d = 0; d < D; d++) {
+            const size_t image = r / f->tokens, t = r % f->tokens;
+            const size_t top = t / f->cols * side, left = t % f->cols * side;
+            double sum = b[d] + (pos ? pos[t * D + d] : 0);
+            for (size_t c = 0; c < C; c++)
+                for (size_t i = 0; i < side; i++)
+                    for (size_t j = 0; j < side; j++)
+                        sum += w[((d * C + c) * side + i) * side + j]
+                               * images[((image * C + c) * height + top + i) * width + left + j];
+            x[r * D + d] = sum;
+        }
+    for (int i = 0; i < f->m->depth; i++) x = apply_block(f, x, i);
+    double *n = apply_norm(f, x, "final_norm.norm", -1);
+    double *y = apply_linear(f, n, all, D, D, "out_proj.fc", -1), *mean = doubles(f->batch * D);
+    for (size_t r = 0; r < all; r++)
+        for (size_t d = 0; d < D; d++)
+            mean[r / f->tokens * D + d] += silu_of(y[r * D + d]) / (double)f->tokens;
+    double *out = apply_linear(f, mean, f->batch, D, classes, "head", -1);
+    memcpy(logits, out, f->batch * classes * sizeof *out);
+    free(x), free(n), free(y), free(mean), free(out);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+enum { MAX_SETS = 8 };
+typedef const char *const setting[2];
+
+/* A small Mega with widths that all differ, changed. */
+static model_config config_of(setting *set)
+{
+    model_config c;
+    ssm2d_error error;
+    static setting common[] = {{"image", "8"}, {"patch", "4"}, {"dim", "12"}, {"depth", "2"},
+                               {"z", "5"},     {"v", "9"},     {"ffn", "10"}, {"classes", "4"}};
+    if (model_config_named("mega-mini", &c, &error)) fail_msg("%s", error.line);
+    for (int i = 0; i < 8; i++)
+        if (model_config_set((field_source){.where = "test"}, common[i][0], common[i][1], &c,
+                             &error))
+            fail_msg("%s", error.line);
+    for (int i = 0; i < MAX_SETS && set[i][0]; i++)
+        if (model_config_set((field_source){.where = "test"}, set[i][0], set[i][1], &c, &error))
+            fail_msg("%s", error.line);
+    if (model_config_finish(&c, &error)) fail_msg("%s", error.line);
+    return c;
+}
+
+typedef struct net {
+    ssm2d_context *context;
+    model_config config;
+    weights *w;
+    graph *g;
+    tensor *logits;
+    double *params, *grads, *images;
+    size_t batch, pixels;
+} net;
+
+static void net_open(net *n, const model_config *c, size_t batch, int training, int random,
+                     uint64_t seed)
+{
+    ssm2d_error error;
+    *n = (net){.context = context_of(2), .config = *c, .batch = batch};
+    if (weights_create(n->context, &n->config, &n->w, &error)
+        || graph_create(n->context, training, &n->g, &error))
+        fail_msg("%s", error.line);
+    n->g->random = random;
+    n->logits = model_build(n->g, &n->config, batch);
+    if (graph_finish(n->g, n->logits, &error)) fail_msg("%s", error.line);
+    n->params = doubles(n->w->total);
+    n->grads = doubles(n->w->total);
+    n->pixels = batch * (size_t)(c->channels * c->image[0] * c->image[1]);
+    n->images = doubles(n->pixels);
+    rng r = rng_seed(seed);
+    for (int i = 0; i < n->w->count; i++)
+        for (size_t k = 0; k < n->w->arrays[i].count; k++) {
+            double *x = &n->params[n->w->arrays[i].offset + k];
+            *x = 0.4 * rng_normal(&r);
+            if (n->w->arrays[i].spec.nonnegative) *x = 0.5 + *x * *x;
+        }
+    for (size_t i = 0; i < n->pixels; i++) n->images[i] = rng_normal(&r);
+    graph_bind(n->g, n->params, training ? n->grads : NULL);
+    graph_find(n->g, "images")->data = n->images;
+}
+
+static void net_close(net *n)
+{
+    graph_destroy(n->g);
+    weights_destroy(n->w);
+    free(n->params), free(n->grads), free(n->images);
+    ssm2d_context_destroy(n->context);
+}
+
+static reference reference_of(const net *n, const double *params)
+{
+    reference f = {.c = &n->config,
+                   .m = (const mega_config *)(const void *)n->config.own,
+                   .w = n->w,
+                   .params = params,
+                   .batch = n->batch,
+                   .from_batch = n->g->random};
+    f.rows = (size_t)(n->config.image[0] / f.m->patch);
+    f.cols = (size_t)(n->config.image[1] / f.m->patch);
+    f.tokens = f.rows * f.cols;
+    return f;
+}
+
+/* The sum of logits with weights, of the reference at params + step * direction. */
+static double along(const net *n, const double *from, const double *direction, double step,
+                    const double *dout)
+{
+    double *params = doubles(n->w->total), *logits = doubles(n->logits->count), sum = 0;
+    for (size_t i = 0; i < n->w->total; i++) params[i] = from[i] + step * direction[i];
+    const reference f = reference_of(n, params);
+    reference_logits(&f, n->images, logits);
+    for (size_t i = 0; i < n->logits->count; i++) sum += dout[i] * logits[i];
+    free(params), free(logits);
+    return sum;
+}
+
+/* Each array's gradient in a random direction. */
+static void check_gradients(const net *n, const double *from, const double *dout)
+{
+    const double h = 1e-3;
+    double *direction = doubles(n->w->total);
+    rng r = rng_seed(8);
+    for (int i = 0; i < n->w->count; i++) {
+        const param_array *a = &n->w->arrays[i];
+        memset(direction, 0, n->w->total * sizeof *direction);
+        double got = 0, size = 0;
+        for (size_t k = a->offset; k < a->offset + a->count; k++) {
+            direction[k] = rng_normal(&r) / sqrt((double)a->count);
+            got += n->grads[k] * direction[k];
+            size = fmax(size, fabs(n->grads[k]));
+        }
+        if (a->spec.group == PARAM_STATE) { /* it has no gradient */
+            assert_true(size == 0);
+            continue;
+        }
+        const double one = along(n, from, direction, h, dout) - along(n, from, direction, -h, dout),
+                     two = along(n, from, direction, 2 * h, dout)
+                           - along(n, from, direction, -2 * h, dout),
+                     want = (8 * one - two) / (12 * h);
+        if (fabs(got - want) > 1e-7 * (1e-2 + size))
+            fail_msg("%s: gradient %.12g, differences of the reference %.12g (largest %g)", a->name,
+                     got, want, size);
+        if (!(size > 0)) fail_msg("%s: has no gradient at all", a->name);
+    }
+    free(direction);
+}
+
+static void compare(setting *set, size_t batch, int random)
+{
+    net n;
+    const model_config c = config_of(set);
+    net_open(&n, &c, batch, 1, random, 3);
+    const size_t outputs = n.logits->count;
+    double *want = doubles(outputs), *dout = doubles(outputs), *from = doubles(n.w->total);
+    memcpy(from, n.params, n.w->total * sizeof *from); /* a step changes running moments */
+    const reference f = reference_of(&n, from);
+    reference_logits(&f, n.images, want);
+    graph_forward(n.g);
+    assert_int_equal(differs("logits", n.logits->data, want, outputs, 1e-12), 0);
+    rng r = rng_seed(4);
+    for (size_t i = 0; i < outputs; i++) n.logits->grad[i] = dout[i] = rng_normal(&r);
+    graph_backward(n.g);
+    check_gradients(&n, from, dout);
+    free(want), free(dout), free(from);
+    net_close(&n);
+}
+
+static void is_its_formula(void **state)
+{
+    (void)state;
+    static setting sets[][MAX_SETS] = {
+        {{"image", "8"}},
+        {{"image", "[8, 12]"}, {"max_positions", "9"}, {"channels", "1"}},
+        {{"image", "[12, 4]"}, {"attention", "softmax"}, {"pos_embed", "false"}, {"z", "16"}},
+        {{"image", "3"}, {"patch", "1"}, {"channels", "2"}, {"attention", "softmax"}},
+        {{"image", "[8, 12]"}, {"mixer", "ssm2d"}, {"mixer.n_ssm", "1"}, {"mixer.d_state", "2"}},
+        {{"image", "[12, 8]"},
+         {"mixer", "ssm2d"},
+         {"mixer.n_ssm", "1"},
+         {"mixer.d_state", "2"},
+         {"mixer.place", "block"},
+         {"mixer.values", "polar"}},
+        {{"image", "[8, 12]"},
+         {"mixer", "ssm2d"},
+         {"mixer.n_ssm", "1"},
+         {"mixer.d_state", "2"},
+         {"mixer.place", "ffn"},
+         {"attention", "softmax"},
+         {"max_positions", "12"}},
+        {{"image", "4"}, {"norm_eps", "0.1"}}, /* one token */
+        {{"image", "[4, 8]"}, {"norm", "batch"}},
+        {{"image", "[8, 12]"},
+         {"norm", "batch"},
+         {"mixer", "ssm2d"},
+         {"mixer.n_ssm", "1"},
+         {"mixer.d_state", "2"}},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        compare(sets[i], 2, 1);
+        compare(sets[i], 1 + i % 3, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(is_its_formula)};
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+/* Every mixer that has kernels for pictures: what they say of an offset is what an impulse at that
+ * offset does to the output, wherever the output is. */
+#include "mixers/mixer.h"
+#include "ops/ops.h"
+#include "problem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = 3, COLS = 4, CELLS = ROWS * COLS, CHANNELS = 6, FIRST = 1 };
+enum { FIELD = (2 * ROWS - 1) * (2 * COLS - 1) };
+
+static double silu_of(double x) { return x / (1 + exp(-x)); }
+
+/* The mixer's y for an impulse in all channels at a cell: [FIRST + CELLS][CHANNELS]. */
+static void respond(ssm2d_context *context, const mixer_config *m, float *params, int cell,
+                    float *y)
+{
+    graph *g;
+    ssm2d_error error;
+    float x[(FIRST + CELLS) * CHANNELS] = {0};
+    assert_int_equal(graph_create(context, 0, &g, &error), SSM2D_OK);
+    tensor *in = graph_input(g, "x", 3, (size_t[]){1, FIRST + CELLS, CHANNELS});
+    in->grid = (token_grid){FIRST, ROWS, COLS};
+    tensor *out = mix(g, in, m, "blocks.0");
+    if (graph_finish(g, out, &error)) fail_msg("%s: %s", m->kind->name, error.line);
+    const param_block *b = &g->blocks[0];
+    if (b->fill(b->owner, b->channels, 3, params, &error)) fail_msg("%s", error.line);
+    graph_bind(g, params, NULL);
+    for (int h = 0; h < CHANNELS; h++) x[(FIRST + cell) * CHANNELS + h] = 1;
+    for (int h = 0; h < CHANNELS; h++) x[h] = (float)(h + 7); /* CLS */
+    in->data = x;
+    graph_forward(g);
+    for (int h = 0; h < CHANNELS; h++) assert_true(out->data[h] == (float)(h + 7));
+    memcpy(y, out->data, sizeof x);
+    graph_destroy(g);
+}
+
+static void kernels_are_responses(void **state)
+{
+    (void)state;
+    static float params[4096];
+    ssm2d_context *context = context_of(1);
+    int checked = 0;
+    for (int k = 0; mixer_at(k); k++) {
+        const mixer *kind = mixer_at(k);
+        mixer_config m;
+        ssm2d_error error;
+        double kernel[CHANNELS * FIELD];
+        float y[(FIRST + CELLS) * CHANNELS];
+        if (!kind->kernel) continue;
+        checked++;
+        mixer_config_default(kind, &m);
+        assert_true(kind->kernels(m.own, CHANNELS) >= 1);
+        for (int cell = 0; cell < CELLS; cell++) {
+            respond(context, &m, params, cell, y);
+            if (kind->kernel(context, m.own, CHANNELS, ROWS, COLS, params, CHANNELS, kernel,
+                             &error))
+                fail_msg("%s", error.line);
+            for (int to = 0; to < CELLS; to++)
+                for (int h = 0; h < CHANNELS; h++) {
+                    const int di = cell / COLS - to / COLS, dj = cell % COLS - to % COLS;
+                    const double w =
+                        kernel[h * FIELD + (di + ROWS - 1) * (2 * COLS - 1) + dj + COLS - 1];
+                    const float *got = &y[(FIRST + to) * CHANNELS + h];
+                    /* D and omega are not in it, so that the cell itself is left out */
+                    const double want = kind == &mixer_ema ? silu_of(w) : w;
+                    if (to != cell && fabs((double)*got - want) > 1e-5 * (1 + fabs(want)))
+                        fail_msg("%s: channel %d, from %d to %d: %g, not %g", kind->name, h, cell,
+                                 to, (double)*got, want);
+                }
+        }
+    }
+    assert_int_equal(checked, 3); /* ssm2d, s4nd, ema */
+    ssm2d_context_destroy(context);
+}
+
+static void text_says_what_is_off(void **state)
+{
+    (void)state;
+    mixer_config m;
+    ssm2d_error error;
+    char text[128];
+    mixer_config_default(&mixer_ema, &m);
+    assert_int_equal(mixer_config_preset("shift=false trunc=7", &m, &error), SSM2D_OK);
+    assert_string_equal(mixer_config_text(&m, text, sizeof text),
+                        "ema (d_state 16, no shift, trunc 7)");
+    mixer_config_default(&mixer_s4nd, &m);
+    assert_int_equal(mixer_config_preset("rate=0.5 init=identity", &m, &error), SSM2D_OK);
+    assert_string_equal(mixer_config_text(&m, text, sizeof text),
+                        "s4nd (identity, d_state 16, n_ssm 8, rate 0.5)");
+    assert_int_not_equal(mixer_config_preset("directions=2", &m, &error), SSM2D_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_responses),
+                                       cmocka_unit_test(text_says_what_is_off)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
