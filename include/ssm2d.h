@@ -17,7 +17,9 @@
  *     ssm2d_backward(plan, ws, params, u, dy, du, dparams);           // adds to du and dparams
  *
  * Threads: a context, a plan and a parameter array may be shared by any number of threads; each
- * thread executes with a workspace of its own, or a stream of its own. The library never prints or
+ * thread executes with a workspace of its own, or a stream of its own. Subnormal numbers are taken
+ * as zero while the library computes, and the caller's floating-point mode is restored afterwards;
+ * neither it nor the number of threads changes a bit of the results. The library never prints or
  * exits; it aborts only where asserts are on and a caller breaks a contract. docs/layer.md has the
  * mathematics and a walk through these functions. MIT licence. */
 #ifndef SSM2D_H
@@ -305,7 +307,8 @@ SSM2D_API void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *wo
 
 typedef struct ssm2d_stream ssm2d_stream;
 
-/* Only for directions that look up: directions 1, or 2 with pair `columns`. params is copied. */
+/* Only for directions that look up: directions 1, or 2 with pair `columns`. params is copied, and
+ * refused when it is not finite. */
 SSM2D_API ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *config,
                                            size_t batch, size_t cols, ssm2d_type type,
                                            const void *params, ssm2d_stream **stream,

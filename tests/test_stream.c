@@ -2,6 +2,8 @@
 #include "oracle.h"
 #include "problem.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,11 +183,140 @@ static void trunc_is_honoured_or_refused(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* Sets one input, far from the first row and column, and pushes all rows. */
+static void push_with(ssm2d_stream *stream, problem *p, ssm2d_type type, size_t at, double value,
+                      double *y)
+{
+    const double before = p->u[at];
+    p->u[at] = value;
+    ssm2d_stream_reset(stream);
+    push_all(stream, p, type, y);
+    p->u[at] = before;
+}
+
+/* An input that is not finite, or close to the largest number, reaches the cells that depend on it
+ * and no others: not other images, channels, rows above, columns to the left; and is gone after a
+ * reset. */
+static void extreme_inputs_stay_where_they_are(void **state)
+{
+    (void)state;
+    rng r = rng_seed(25);
+    ssm2d_context *context = context_of(2);
+    for (int variant = 0; variant < 2 * 3; variant++) {
+        ssm2d_config config = ssm2d_config_default();
+        config.channels = 5;
+        config.d_state = 3;
+        config.directions = 1;
+        config.values = (ssm2d_values)(variant % 3);
+        const ssm2d_type type = variant < 3 ? SSM2D_FLOAT : SSM2D_DOUBLE;
+        problem p = problem_make(config, 2, 6, 7, &r);
+        const size_t channels = 5, image = 1, row = 3, col = 4, channel = 2;
+        const size_t at = ((image * p.rows + row) * p.cols + col) * channels + channel;
+        const double large = type == SSM2D_FLOAT ? 3e38 : 1e308;
+        const double values[] = {NAN, INFINITY, -INFINITY, large, -large};
+        void *params = convert(type, p.params, p.total);
+        ssm2d_stream *stream = stream_of(context, &p, type, params);
+        double *clean = doubles(p.cells), *y = doubles(p.cells);
+        push_all(stream, &p, type, clean);
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            push_with(stream, &p, type, at, values[v], y);
+            for (size_t i = 0; i < p.cells; i++) {
+                const size_t c = i % channels, j = i / channels % p.cols,
+                             k = i / channels / p.cols % p.rows, b = i / channels / p.cols / p.rows;
+                const int depends = b == image && c == channel && k >= row && j >= col;
+                if (!depends) assert_true(y[i] == clean[i]);
+                if (depends && !isfinite(values[v])) assert_false(isfinite(y[i]));
+            }
+        }
+        push_with(stream, &p, type, at, p.u[at], y);
+        assert_int_equal(bits_differ("after a reset", y, clean, p.cells), 0);
+        ssm2d_stream_destroy(stream);
+        free(params), free(clean), free(y);
+        problem_free(&p);
+    }
+    ssm2d_context_destroy(context);
+}
+
+/* Inputs so small that they are taken as zero: the output is so, or as small as they are. */
+static void subnormal_inputs(void **state)
+{
+    (void)state;
+    rng r = rng_seed(26);
+    ssm2d_context *context = context_of(1);
+    ssm2d_config config = ssm2d_config_default();
+    config.channels = 5;
+    config.directions = 1;
+    problem p = problem_make(config, 1, 6, 7, &r);
+    double *want = doubles(p.cells), *y = doubles(p.cells), *size = doubles(p.cells);
+    oracle_forward(&p.config, p.params, p.batch, p.rows, p.cols, p.u, size);
+    for (size_t i = 0; i < p.cells; i++) p.u[i] = (double)(float)(p.u[i] * 1e-40);
+    p.u[p.cells / 2] = 1;
+    oracle_forward(&p.config, p.params, p.batch, p.rows, p.cols, p.u, want);
+    void *params = convert(SSM2D_FLOAT, p.params, p.total);
+    ssm2d_stream *stream = stream_of(context, &p, SSM2D_FLOAT, params);
+    push_all(stream, &p, SSM2D_FLOAT, y);
+    /* at most what they would have given, and what is lost of a sum of the state */
+    for (size_t i = 0; i < p.cells; i++)
+        assert_true(fabs(y[i] - want[i])
+                    <= 1e-40 * fabs(size[i]) + 1000 * (double)FLT_MIN + 3e-5 * fabs(want[i]));
+    ssm2d_stream_destroy(stream);
+    free(params), free(want), free(y), free(size);
+    problem_free(&p);
+    ssm2d_context_destroy(context);
+}
+
+/* Parameters that are not finite are refused by name; the largest ones are not. */
+static void extreme_parameters(void **state)
+{
+    (void)state;
+    rng r = rng_seed(27);
+    ssm2d_context *context = context_of(1);
+    ssm2d_config config = ssm2d_config_default();
+    config.channels = 2;
+    config.directions = 1;
+    problem p = problem_make(config, 1, 4, 4, &r);
+    for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
+        for (int i = 0; i < 4; i++) {
+            ssm2d_param param;
+            ssm2d_stream *stream;
+            ssm2d_error error;
+            assert_true(ssm2d_param_get(&config, i, &param));
+            const double before = p.params[param.offset + 1];
+            const double values[] = {NAN, INFINITY, -INFINITY};
+            for (int v = 0; v < 3; v++) {
+                p.params[param.offset + 1] = values[v];
+                void *params = convert((ssm2d_type)type, p.params, p.total);
+                assert_int_equal(ssm2d_stream_create(context, &config, 1, 4, (ssm2d_type)type,
+                                                     params, &stream, &error),
+                                 SSM2D_ERROR_ARGUMENT);
+                assert_null(stream);
+                assert_ptr_equal(strstr(error.line, param.name), error.line);
+                free(params);
+            }
+            p.params[param.offset + 1] = 3e38;
+            void *params = convert((ssm2d_type)type, p.params, p.total);
+            stream = stream_of(context, &p, (ssm2d_type)type, params);
+            double *y = doubles(p.cells);
+            push_all(stream, &p, (ssm2d_type)type, y);
+            /* sigmoids take any number; C and D scale the output */
+            for (size_t n = 0; n < p.cells; n++) assert_false(param.system && isnan(y[n]));
+            ssm2d_stream_destroy(stream);
+            free(params), free(y);
+            p.params[param.offset + 1] = before;
+        }
+    problem_free(&p);
+    ssm2d_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(recurrent_is_convolution),
-                                       cmocka_unit_test(many_rows), cmocka_unit_test(bad_streams),
-                                       cmocka_unit_test(trunc_is_honoured_or_refused)};
+                                       cmocka_unit_test(many_rows),
+                                       cmocka_unit_test(bad_streams),
+                                       cmocka_unit_test(trunc_is_honoured_or_refused),
+                                       cmocka_unit_test(extreme_inputs_stay_where_they_are),
+                                       cmocka_unit_test(subnormal_inputs),
+                                       cmocka_unit_test(extreme_parameters)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,12 @@
-/* Threads: their number changes no bit, a plan serves several threads at once, and a forked child
- * goes on. */
+/* Threads: their number changes no bit, a plan serves several threads at once, a forked child goes
+ * on, and the mode of the caller stays as it is. */
 #define _GNU_SOURCE /* affinity */
 #include "problem.h"
 
+#include "core/float_mode.h"
 #include "core/processors.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -282,6 +284,64 @@ static void affinity_is_kept(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+/* ---- subnormal numbers ----------------------------------------------------------------------- */
+
+static float_mode mode_now(void)
+{
+    const float_mode now = float_mode_flush();
+    float_mode_restore(now);
+    return now;
+}
+
+/* Exceptions that were raised are no mode. */
+static float_mode without_flags(float_mode mode)
+{
+#if defined(__x86_64__)
+    return mode & ~(float_mode)0x3f;
+#else
+    return mode;
+#endif
+}
+
+/* The caller's mode is what it was, and it changes no bit; kernels that decay below the smallest
+ * normal number end in zeros. */
+static void caller_mode_is_kept(void **state)
+{
+    (void)state;
+    rng r = rng_seed(62);
+    ssm2d_config config = ssm2d_config_default();
+    config.channels = 3;
+    config.directions = 1;
+    problem p = problem_make(config, 2, 3, 200, &r);
+    ssm2d_param a_raw;
+    assert_true(ssm2d_param_get(&config, 0, &a_raw));
+    for (size_t i = 0; i < a_raw.size; i++) p.params[a_raw.offset + i] = 0; /* a = 1/2 */
+    const float_mode plain = mode_now();
+    int wrong = 0, zeros = 0;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        ssm2d_context *context = context_of(threads);
+        answer a = run(context, &p, SSM2D_FLOAT, NULL, DENSE, DENSE);
+        assert_int_equal(without_flags(mode_now()), without_flags(plain));
+        float_mode_flush();
+        const float_mode flushing = mode_now();
+        answer b = run(context, &p, SSM2D_FLOAT, NULL, DENSE, DENSE);
+        assert_int_equal(without_flags(mode_now()), without_flags(flushing));
+        float_mode_restore(plain);
+        wrong += answers_differ("when the caller flushes", &p, &a, &b);
+        for (size_t i = 0; i < p.taps; i++) {
+            const float tap = (float)a.kernel[i];
+            assert_true(tap == 0 || isnormal(tap));
+            zeros += tap == 0;
+        }
+        answer_free(&a);
+        answer_free(&b);
+        ssm2d_context_destroy(context);
+    }
+    assert_int_equal(wrong, 0);
+    assert_true(zeros > 0);
+    problem_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_nothing),
@@ -289,7 +349,8 @@ int main(void)
                                        cmocka_unit_test(child_goes_on),
                                        cmocka_unit_test(workers_take_no_signals),
                                        cmocka_unit_test(quotas),
-                                       cmocka_unit_test(affinity_is_kept)};
+                                       cmocka_unit_test(affinity_is_kept),
+                                       cmocka_unit_test(caller_mode_is_kept)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

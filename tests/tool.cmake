@@ -23,6 +23,16 @@ add_test(NAME campaign_kill COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/kill.sh
   $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)
 set_tests_properties(campaign_kill PROPERTIES LABELS tool TIMEOUT 1800
   ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
+# The tool with an allocator that fails once; under the sanitizers as well, which then watch the
+# ways back.
+add_executable(failing_memory campaign/failing_memory.c $<TARGET_OBJECTS:ssm2d_tool>)
+target_link_libraries(failing_memory PRIVATE $<TARGET_PROPERTY:ssm2d_tool,LINK_LIBRARIES>)
+target_link_options(failing_memory PRIVATE -Wl,--wrap=malloc,--wrap=free)
+add_test(NAME campaign_failing_memory
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/failing_memory.sh
+  $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_memory>)
+set_tests_properties(campaign_failing_memory PROPERTIES LABELS tool TIMEOUT 1800
+  ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
   add_library(failing_io MODULE campaign/failing_io.c)
   target_link_libraries(failing_io PRIVATE ${CMAKE_DL_LIBS})

@@ -181,13 +181,21 @@ static void print_json(const layer_goal *w, const char *algo, const bench_result
     printf(",\"workspace_bytes\":%zu,\"rounds\":%d}", r->bytes, r->rounds);
 }
 
+/* The time of a cell as a multiple of that at 32x32: 1 is in proportion. */
+static double per_cell(const bench_growth *g, int i)
+{
+    const double cells = (double)(g->side[i] * g->side[i]);
+    return g->time[i] / cells / (g->time[1] / (double)(g->side[1] * g->side[1]));
+}
+
 static void print_growth(const bench_growth *g, double share, int json)
 {
     if (json) {
         bench_number("kernel_exponent", g->exponent);
         printf(",\"kernel_growth\":[");
         for (int i = 0; i < BENCH_SIDES; i++)
-            printf("%s{\"side\":%zu,\"ms\":%.5g}", i ? "," : "", g->side[i], g->time[i]);
+            printf("%s{\"side\":%zu,\"ms\":%.5g,\"per_cell\":%.4g}", i ? "," : "", g->side[i],
+                   g->time[i], per_cell(g, i));
         printf("]");
         return;
     }
@@ -195,8 +203,9 @@ static void print_growth(const bench_growth *g, double share, int json)
            "grows with the power %.2f (goal: %g) of the number of cells:\n",
            100 * share, g->exponent, exponent_goal);
     for (int i = 0; i < BENCH_SIDES; i++)
-        printf("%s%zux%zu %.3g", i ? ", " : "", g->side[i], g->side[i], g->time[i]);
-    printf(" ms (one direction, 8 channels).\n");
+        printf("%s%zux%zu %.3g (%.2f)", i ? ", " : "", g->side[i], g->side[i], g->time[i],
+               per_cell(g, i));
+    printf(" ms (one direction, 8 channels; in brackets a cell's time relative to 32x32).\n");
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -275,11 +284,11 @@ static const command command_layer_part = {
     NULL};
 
 static const command *const parts[] = {&command_layer_part, &command_bench_train,
-                                       &command_bench_infer, NULL};
+                                       &command_bench_infer, &command_bench_data, NULL};
 
 const command command_bench = {
     "bench",
-    "time the layer, and training and inference of models",
+    "time the layer, training and inference of models, and data",
     "Compares times: what is compared is timed in alternation, so that the speed of the "
     "machine cancels out of the ratios.",
     NULL,

@@ -4,7 +4,8 @@
 
 #include "command.h"
 
-extern const command command_bench_train, command_bench_infer; /* parts of `ssm2d bench` */
+/* parts of `ssm2d bench` */
+extern const command command_bench_train, command_bench_infer, command_bench_data;
 
 typedef void (*bench_work)(void *arg);
 

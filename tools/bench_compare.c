@@ -202,11 +202,11 @@ void bench_outcome_table(const bench_outcome *r, int training)
     printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; peak "
            "memory %.0f MB\n",
            100 * r->share, 2 * r->peak * 1e-6, r->rss);
-    printf("%-14s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",
+    printf("%-16s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",
            training ? "backward ms" : "", "share", "sgemm peak");
     for (int i = 0; i < r->op_count; i++) {
         const bench_op *o = &r->ops[i];
-        printf("%-14s %5d %11.3f", o->name, o->nodes, o->forward);
+        printf("%-16s %5d %11.3f", o->name, o->nodes, o->forward);
         if (training)
             printf(" %11.3f", o->backward);
         else

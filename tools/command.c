@@ -428,9 +428,12 @@ int command_main(const command *const *commands, int argc, char **argv)
         code = run_other(commands, argc - 1, argv + 1);
     else
         help_overall(stderr, commands);
-    /* A full disk where standard output goes is a failure too. */
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "ssm2d: standard output: %s\n", strerror(errno));
+    /* A full disk where standard output goes is a failure too. Why an earlier line could not be
+     * written is not known any more. */
+    const int earlier = ferror(stdout);
+    if (fflush(stdout) || earlier) {
+        fprintf(stderr, "ssm2d: standard output: %s\n",
+                earlier ? "not all could be written" : strerror(errno));
         return EXIT_FAILED;
     }
     return code;

@@ -38,7 +38,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (status) return status;
     snprintf(title, sizeof title, "%s with mixer %s on %.120s", s.model.model->name,
              s.model.mixer.kind->name, s.options.data);
-    status = metrics_draw(m, o->output, o->no_title ? NULL : title, s.options.epochs, error);
+    status =
+        metrics_draw(m, o->output, o->no_title ? NULL : title, train_epochs(&s.options), error);
     metrics_close(m);
     return status;
 }

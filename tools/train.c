@@ -7,20 +7,14 @@
 #include "model_names.h"
 #include "setting_hint.h"
 #include "train/loop.h"
+#include "train_values.h"
 #include "train_view.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct values {
-    const char *out, *resume, *config, *model, *mixer;
-    word_list set;
-    int overwrite;
-#define OPTION(kind, field, default_value, low, high, names, help) const char *text_##field;
-#include "train/options.def"
-#undef OPTION
-} values;
+typedef train_values values;
 
 _Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small for the values");
 
@@ -45,6 +39,11 @@ static const option options[] = {
      "the mixer inside a block: ssm2d, s4nd, ema or none (default: the model's own, "
      "which ssm2d models marks: ssm2d, of Mega ema)",
      .value = "NAME", .offers = mixer_name_at},
+    {"recipe", OPTION_STRING, offsetof(values, recipe),
+     "settings that belong together, of the list below, which all others replace", .value = "NAME",
+     .offers = recipe_name_at},
+    {"print-settings", OPTION_FLAG, offsetof(values, print_settings),
+     .help = "print all settings and where each comes from, and do not train"},
     {"config", OPTION_STRING, offsetof(values, config),
      "JSON file of settings, which the options replace", .value = "FILE"},
     {"set", OPTION_LIST, offsetof(values, set),
@@ -67,51 +66,10 @@ static const option options[] = {
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_error *error)
-{
-    ssm2d_status status = SSM2D_OK;
-    for (int i = 0; i < list->count && !status; i++) {
-        char key[OPTION_KEY];
-        const char *value;
-        status = option_pair("--set", list->words[i], key, &value, error);
-        if (!status && strcmp(key, "model"))
-            status = train_settings_set(s, "--set", key, value, error);
-    }
-    return status;
-}
-
-/* Sets the model, which comes before all other settings, as it resets the keys of a model. */
-static ssm2d_status set_model(const values *o, train_settings *s, int *is_set, ssm2d_error *error)
-{
-    const char *name = o->model, *where = "--model", *value;
-    char key[OPTION_KEY];
-    for (int i = 0; i < o->set.count; i++)
-        if (!option_pair("--set", o->set.words[i], key, &value, NULL) && !strcmp(key, "model")) {
-            name = value;
-            where = "--set";
-        }
-    *is_set = name != NULL;
-    return name ? train_settings_set(s, where, "model", name, error) : SSM2D_OK;
-}
-
-/* Sets what the command line gives, but for the model. */
-static ssm2d_status apply(const values *o, train_settings *s, ssm2d_error *error)
-{
-    ssm2d_status status = SSM2D_OK;
-    if (o->mixer) status = train_settings_set(s, "--mixer", "mixer", o->mixer, error);
-    if (!status) status = apply_set(&o->set, s, error);
-#define OPTION(kind, field, default_value, low, high, names, help)                                 \
-    if (!status && o->text_##field)                                                                \
-        status = train_options_set(&s->options, #field, o->text_##field, error);
-#include "train/options.def"
-#undef OPTION
-    return status;
-}
-
 /* Whether an option may be given with --resume. */
 static int may_change(const char *field)
 {
-    return !strcmp(field, "data") || !strcmp(field, "epochs");
+    return !strcmp(field, "data") || !strcmp(field, "epochs") || !strcmp(field, "workers");
 }
 
 static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *error)
@@ -119,9 +77,15 @@ static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *e
     train_options some;
     train_options_default(&some);
     *c = (train_changes){.data = o->text_data};
-    if (!o->text_epochs) return SSM2D_OK;
-    ssm2d_status status = train_options_set(&some, "epochs", o->text_epochs, error);
-    c->epochs = some.epochs;
+    ssm2d_status status = SSM2D_OK;
+    if (o->text_epochs) {
+        status = train_options_set(&some, "epochs", o->text_epochs, error);
+        c->epochs = some.epochs;
+    }
+    if (o->text_workers && !status) {
+        status = train_options_set(&some, "workers", o->text_workers, error);
+        c->workers = some.workers;
+    }
     return status;
 }
 
@@ -130,14 +94,15 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     train_settings s;
     train_changes changes;
-    int model_set;
-    const char *other = o->out         ? "--out"
-                        : o->config    ? "--config"
-                        : o->model     ? "--model"
-                        : o->mixer     ? "--mixer"
-                        : o->set.count ? "--set"
-                        : o->overwrite ? "--overwrite"
-                                       : NULL;
+    const char *other = o->out              ? "--out"
+                        : o->config         ? "--config"
+                        : o->recipe         ? "--recipe"
+                        : o->model          ? "--model"
+                        : o->mixer          ? "--mixer"
+                        : o->set.count      ? "--set"
+                        : o->overwrite      ? "--overwrite"
+                        : o->print_settings ? "--print-settings"
+                                            : NULL;
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
     if (o->text_##field && !other && !may_change(#field)) other = "--" #field;
 #include "train/options.def"
@@ -145,16 +110,15 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (o->resume)
         return other ? fail(error, SSM2D_ERROR_ARGUMENT,
                             "%s cannot be combined with --resume: a run keeps its settings, except "
-                            "--data and --epochs",
+                            "--data, --epochs and --workers",
                             other)
                      : changes_of(o, &changes, error);
-    if (!o->out)
+    if (!o->out && !o->print_settings)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--out is missing: give the folder of the new run, or --resume RUN");
+    if (o->recipe && !recipe_find(o->recipe, error)) return SSM2D_ERROR_ARGUMENT;
     if (o->config) return SSM2D_OK; /* can be checked only with the settings in that file */
-    ssm2d_status status = train_settings_default(&s, error);
-    if (!status) status = set_model(o, &s, &model_set, error);
-    if (!status) status = apply(o, &s, error);
+    ssm2d_status status = train_values_settings(NULL, o, &s, error);
     return status ? status : train_options_check(&s.options, error);
 }
 
@@ -192,12 +156,7 @@ static ssm2d_status start(ssm2d_context *context, const values *o, const train_h
                           train_result *result, ssm2d_error *error)
 {
     train_settings s;
-    int model_set;
-    ssm2d_status status = train_settings_default(&s, error);
-    if (!status) status = set_model(o, &s, &model_set, error);
-    if (!status && o->config)
-        status = train_settings_read(context, o->config, model_set, &s, error);
-    if (!status) status = apply(o, &s, error);
+    ssm2d_status status = train_values_settings(context, o, &s, error);
     if (!status) status = train_options_check(&s.options, error);
     if (status) return status;
     if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
@@ -221,6 +180,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 {
     const values *o = v;
     const char *folder = o->resume ? o->resume : o->out;
+    if (o->print_settings) return train_values_print(context, o, error);
     train_view view;
     train_result result;
     train_view_open(&view, ssm2d_context_threads(context));
@@ -258,8 +218,8 @@ static const char about[] =
     "and the keys of a model (dim, depth, pos_embed, drop_path, mixer.init, mixer.values ..: "
     "see ssm2d models --keys). A file for --config has them as keys of one JSON object, with "
     "_ in place of -, and those of the mixer in an object \"mixer\". Later settings replace "
-    "earlier ones: --config, --model, --mixer, --set, other options. The model is chosen "
-    "first, wherever its name is given.\n"
+    "earlier ones: --recipe, --config, --model, --mixer, --set, other options. The model is chosen "
+    "first, wherever its name is given; --print-settings shows what comes of it.\n"
     "\n"
     "Images are resized to the model's image size (image=32, or image=[24,40]). When it is "
     "not given, it is the size of the data's images if all have the same size and it can be "
@@ -277,6 +237,8 @@ static void more_help(const help_page *page)
     const augmentation *a;
     help_heading(page, "names for --data");
     for (int i = 0; dataset_get(i, &name, &help); i++) help_entry(page, name, help);
+    help_heading(page, "names for --recipe");
+    for (int i = 0; recipe_at(i); i++) help_entry(page, recipe_at(i)->name, recipe_at(i)->help);
     help_heading(page, "augmentations, for --set and --config");
     for (int i = 0; (a = augmentation_at(i)); i++) help_fields(page, a->fields);
 }

@@ -1,5 +1,6 @@
 #include "core/pool.h"
 
+#include "core/float_mode.h"
 #include "core/status.h"
 
 #include <pthread.h>
@@ -131,6 +132,7 @@ static void *work(void *arg)
 {
     worker *w = arg;
     pool *p = w->owner;
+    float_mode_flush();
     for (unsigned seen = 0;;) {
         seen = wait_for_round(p, seen);
         if (atomic_load(&p->quit)) return NULL;
@@ -221,9 +223,11 @@ static int ready(pool *p)
 void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
 {
     int idle = 0;
+    const float_mode before = float_mode_flush();
     if (tasks < 2 || !ready(p) || p->threads == 1
         || !atomic_compare_exchange_strong(&p->busy, &idle, 1)) {
         for (size_t task = 0; task < tasks; task++) run(arg, task, 0);
+        float_mode_restore(before);
         return;
     }
     p->tasks = tasks;
@@ -234,4 +238,5 @@ void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
     take_tasks(p, 0);
     close_gate(p);
     atomic_store(&p->busy, 0);
+    float_mode_restore(before);
 }

@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include "core/arith.h"
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data/keyed_rng.h"
@@ -12,121 +13,228 @@
 #include <string.h>
 
 enum { MAX_AHEAD = 64 };
+enum { MAX_REPLACEMENTS = 100 }; /* draws for one image; more are a data set of bad images */
 
 typedef struct slot {
     float *images, *targets;
     int *labels;
+    epoch_sample *samples; /* [batch] */
+    uint8_t *left_out;     /* [batch], images of an evaluation that cannot be read */
     loader_batch batch;
+    size_t begun, done; /* images that were given to a worker, and that are complete */
+    size_t bad;         /* the first image that could not be read */
     ssm2d_status status;
     ssm2d_error error;
+    int ready;
 } slot;
 
-/* A ring of slots between two threads: the loader's thread makes batches, the caller takes them,
- * and gives a slot back by taking the next. Batches are counted from the last seek on; batch t is
- * in slot t % slot_count. */
+typedef struct worker {
+    loader *loader;
+    augment *augment;
+    pthread_t thread;
+    int started;
+} worker;
+
+/* A ring of slots: the workers fill them image by image, each taking the next image that nobody
+ * has; the caller takes them in their order, and gives a slot back by taking the next. Batches are
+ * counted from the last seek on; batch t is in slot t % slot_count. */
 struct loader {
     const ssm2d_context *context;
     const dataset *data;
     loader_options options;
-    size_t batches, count;
+    size_t batches, length;
     label_kind labels;
     int classes;
     slot *slots;
     size_t slot_count;
+    worker workers[MAX_WORKERS];
 
-    /* used by the loader's thread alone */
-    augment *augment;
-    uint32_t *order; /* [count], the images as they come in order_epoch */
-    uint64_t order_epoch;
-    int order_known;
+    /* One worker at a time mixes a batch, as the space for that is for one. */
+    pthread_mutex_t mixing;
+    augment *batch_augment;
 
-    pthread_t thread;
-    int started;
     pthread_mutex_t lock;
-    pthread_cond_t batch_made, slot_free;
-    atomic_int abandon; /* the batch that is being made is no longer wanted */
+    pthread_cond_t batch_ready, work, idle;
+    atomic_int abandon; /* what the workers are making is no longer wanted */
     /* The rest is read and written under the lock. */
-    uint64_t made, taken, given_back; /* numbers of batches */
-    uint64_t epoch;                   /* of the batch that is made next */
-    size_t number;                    /* of that batch in its epoch */
-    uint64_t seeks;                   /* how many there were */
-    int failed;                       /* the batch made last is an error: nothing follows it */
-    int stop;                         /* the thread is to end */
+    epoch_order order;
+    uint64_t opened, taken, given_back; /* numbers of batches */
+    uint64_t epoch;                     /* of the batch that is opened next */
+    size_t number;                      /* of that batch in its epoch */
+    int busy;                           /* workers that are making something */
+    int seeking;                        /* workers are to wait */
+    int failed;                         /* an image could not be read: nothing is begun any more */
+    int stop;                           /* the threads are to end */
+    double waited;
+    uint8_t *bad; /* [images], with skip_bad: those that could not be read */
+    size_t bad_count, first_bad;
+    ssm2d_error bad_line; /* of the first */
 };
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* ---- the workers ----------------------------------------------------------------------------- */
 
-/* The order of an epoch, a Fisher-Yates shuffle of all images. */
-static void shuffle(loader *l, uint64_t epoch)
-{
-    if (l->order_known && l->order_epoch == epoch) return;
-    rng r = keyed_rng(l->options.seed, RNG_ORDER, epoch, 0);
-    for (size_t i = 0; i < l->count; i++) l->order[i] = (uint32_t)i;
-    for (size_t i = l->count; i > 1; i--) {
-        size_t k = (size_t)rng_below(&r, i);
-        uint32_t image = l->order[i - 1];
-        l->order[i - 1] = l->order[k];
-        l->order[k] = image;
-    }
-    l->order_epoch = epoch;
-    l->order_known = 1;
-}
-
-/* Fills a slot. Returns early, with the slot half full, when the batch is abandoned. */
-static void make_batch(loader *l, slot *s, uint64_t epoch, size_t number)
+/* Begins the next batch: lists its images. */
+static void open_batch(loader *l, slot *s)
 {
     const loader_options *o = &l->options;
-    size_t first = number * o->batch, left = l->count - first,
-           size = o->rows * o->cols * (size_t)o->channels;
-    const double smoothing = o->train ? o->smoothing : 0;
+    const size_t first = l->number * o->batch;
     s->batch = (loader_batch){.images = s->images,
                               .targets = s->targets,
                               .labels = s->labels,
-                              .count = min_size(left, o->batch),
-                              .epoch = epoch,
-                              .number = number};
+                              .count = min_size(l->length - first, o->batch),
+                              .epoch = l->epoch,
+                              .number = l->number};
+    for (size_t i = 0; i < s->batch.count; i++)
+        s->samples[i] = o->train ? epoch_order_at(&l->order, l->epoch, first + i)
+                                 : (epoch_sample){(uint32_t)(first + i), 0};
+    s->begun = s->done = 0;
+    s->bad = SIZE_MAX;
     s->status = SSM2D_OK;
-    if (o->train) shuffle(l, epoch);
-    for (size_t i = 0; i < s->batch.count && !s->status; i++) {
-        size_t image = o->train ? l->order[first + i] : first + i;
-        if (atomic_load(&l->abandon)) return;
-        augment_begin(l->augment, epoch, image);
-        s->status = dataset_fetch(l->data, image, augment_resize(l->augment),
-                                  augment_pixels(l->augment), &s->error);
-        if (s->status) return;
-        augment_end(l->augment, s->images + i * size);
-        float *target = s->targets + i * (size_t)l->classes;
-        if (s->labels) s->labels[i] = dataset_label(l->data, image);
-        dataset_target(l->data, image, target);
-        target_smooth(l->labels, l->classes, smoothing, target);
+    s->ready = 0;
+    l->opened++;
+    if (++l->number == l->batches) {
+        l->number = 0;
+        l->epoch++;
     }
-    augment_batch(l->augment, epoch, number, s->batch.count, s->images, s->targets);
+}
+
+/* The slot that has an image nobody makes yet; NULL: there is none to be made now. */
+static slot *find_work(loader *l)
+{
+    if (l->seeking || l->failed) return NULL;
+    slot *last = l->opened ? &l->slots[(l->opened - 1) % l->slot_count] : NULL;
+    if (last && last->begun < last->batch.count) return last;
+    if (l->opened - l->given_back == l->slot_count) return NULL;
+    slot *next = &l->slots[l->opened % l->slot_count];
+    open_batch(l, next);
+    return next;
+}
+
+/* Counts an image that cannot be read. */
+static void note_bad(loader *l, size_t image, const ssm2d_error *why)
+{
+    pthread_mutex_lock(&l->lock);
+    if (!l->bad_count || image < l->first_bad) {
+        l->first_bad = image;
+        l->bad_line = *why;
+    }
+    l->bad_count += !l->bad[image];
+    l->bad[image] = 1;
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Reads the sample's image. In training, with skip_bad, one that cannot be read is replaced by one
+ * that is drawn by the place in the epoch, which becomes the sample; in evaluation it is left
+ * out. */
+static ssm2d_status fetch(loader *l, augment *a, slot *s, size_t i, ssm2d_error *error)
+{
+    const loader_options *o = &l->options;
+    const uint64_t place = s->batch.number * o->batch + i;
+    rng r = keyed_rng(o->seed, RNG_REPLACEMENT, s->batch.epoch, place);
+    ssm2d_status status = SSM2D_OK;
+    for (int n = 0; n < MAX_REPLACEMENTS; n++) {
+        const size_t image = s->samples[i].image;
+        augment_begin(a, s->batch.epoch, ((uint64_t)s->samples[i].repeat << 32) + image);
+        status = dataset_fetch(l->data, image, augment_resize(a), augment_pixels(a), error);
+        if (!status || !o->skip_bad || status == SSM2D_ERROR_MEMORY) return status;
+        note_bad(l, image, error);
+        s->left_out[i] = !o->train;
+        if (!o->train) return SSM2D_OK;
+        s->samples[i].image = (uint32_t)rng_below(&r, l->order.count);
+    }
+    return status;
+}
+
+static ssm2d_status make_image(loader *l, augment *a, slot *s, size_t i, ssm2d_error *error)
+{
+    const loader_options *o = &l->options;
+    const size_t size = o->rows * o->cols * (size_t)o->channels;
+    float *target = s->targets + i * (size_t)l->classes;
+    s->left_out[i] = 0;
+    ssm2d_status status = fetch(l, a, s, i, error);
+    const epoch_sample sample = s->samples[i];
+    if (status || s->left_out[i]) return status;
+    augment_end(a, s->images + i * size);
+    if (s->labels) s->labels[i] = dataset_label(l->data, sample.image);
+    dataset_target(l->data, sample.image, target);
+    target_smooth(l->labels, l->classes, o->train ? o->smoothing : 0, target);
+    return SSM2D_OK;
+}
+
+/* Moves images together where some are left out; returns how many there are. */
+static size_t close_gaps(const loader *l, slot *s)
+{
+    const size_t classes = (size_t)l->classes;
+    const size_t size = l->options.rows * l->options.cols * (size_t)l->options.channels;
+    size_t n = 0;
+    for (size_t i = 0; i < s->batch.count; i++) {
+        if (s->left_out[i]) continue;
+        if (n < i) {
+            memcpy(s->images + n * size, s->images + i * size, size * sizeof(float));
+            memcpy(s->targets + n * classes, s->targets + i * classes, classes * sizeof(float));
+            if (s->labels) s->labels[n] = s->labels[i];
+        }
+        n++;
+    }
+    return n;
+}
+
+static void mix_batch(loader *l, slot *s, size_t count)
+{
+    pthread_mutex_lock(&l->mixing);
+    augment_batch(l->batch_augment, s->batch.epoch, s->batch.number, count, s->images, s->targets);
+    pthread_mutex_unlock(&l->mixing);
+}
+
+/* Of several images that cannot be read the first is reported, whoever came first. */
+static void note_failure(loader *l, slot *s, size_t i, ssm2d_status status, const ssm2d_error *why)
+{
+    l->failed = 1;
+    if (i > s->bad) return;
+    s->bad = i;
+    s->status = status;
+    s->error = *why;
+}
+
+/* Makes an image of the slot, and what is done with the batch when it was the last. Called and
+ * returns with the lock held. */
+static void make_one(loader *l, worker *w, slot *s)
+{
+    const size_t i = s->begun++;
+    ssm2d_error why;
+    l->busy++;
+    pthread_mutex_unlock(&l->lock);
+    const int wanted = !atomic_load(&l->abandon);
+    const ssm2d_status status = wanted ? make_image(l, w->augment, s, i, &why) : SSM2D_OK;
+    pthread_mutex_lock(&l->lock);
+    if (status) note_failure(l, s, i, status, &why);
+    /* after a failure nothing is begun any more: the batch is over when all that was is done */
+    const int last = ++s->done == (s->status ? s->begun : s->batch.count);
+    if (last && !s->status && !atomic_load(&l->abandon)) {
+        pthread_mutex_unlock(&l->lock);
+        const size_t count = close_gaps(l, s);
+        mix_batch(l, s, count);
+        pthread_mutex_lock(&l->lock);
+        s->batch.count = count;
+    }
+    if (last) {
+        s->ready = 1;
+        pthread_cond_signal(&l->batch_ready);
+    }
+    if (--l->busy == 0) pthread_cond_broadcast(&l->idle);
 }
 
 static void *run(void *arg)
 {
-    loader *l = arg;
+    worker *w = arg;
+    loader *l = w->loader;
     pthread_mutex_lock(&l->lock);
     while (!l->stop) {
-        if (l->failed || l->made - l->given_back == l->slot_count) {
-            pthread_cond_wait(&l->slot_free, &l->lock);
-            continue;
-        }
-        slot *s = &l->slots[l->made % l->slot_count];
-        uint64_t seeks = l->seeks, epoch = l->epoch;
-        size_t number = l->number;
-        atomic_store(&l->abandon, 0);
-        pthread_mutex_unlock(&l->lock);
-        make_batch(l, s, epoch, number);
-        pthread_mutex_lock(&l->lock);
-        if (seeks != l->seeks) continue; /* it was for the position before the seek */
-        l->failed = s->status != SSM2D_OK;
-        l->made++;
-        if (++l->number == l->batches) {
-            l->number = 0;
-            l->epoch++;
-        }
-        pthread_cond_signal(&l->batch_made);
+        slot *s = find_work(l);
+        if (s)
+            make_one(l, w, s);
+        else
+            pthread_cond_wait(&l->work, &l->lock);
     }
     pthread_mutex_unlock(&l->lock);
     return NULL;
@@ -143,17 +251,25 @@ loader_options loader_options_default(const dataset *d)
                             .channels = info->channels,
                             .augment = augment_options_default(),
                             .norm = info->norm,
-                            .ahead = 2};
+                            .ahead = 2,
+                            .workers = 1,
+                            .repeats = 1};
 }
 
-static ssm2d_status check(const loader_options *o, size_t count, ssm2d_error *error)
+static ssm2d_status check(const loader_options *o, size_t count, size_t length, ssm2d_error *error)
 {
     if (o->batch < 1 || o->batch > UINT32_MAX)
         return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: use 1 or more", o->batch);
     if (count > UINT32_MAX)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "the data set has %zu images: at most %u are used", count, UINT32_MAX);
-    if (o->train && count < o->batch)
+    if (o->workers < 1 || o->workers > MAX_WORKERS)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "workers=%d: use 1 to %d", o->workers,
+                    MAX_WORKERS);
+    if (o->repeats < 1 || o->repeats > MAX_REPEATS)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "repeats=%d: use 1 to %d", o->repeats,
+                    MAX_REPEATS);
+    if (o->train && length < o->batch)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "batch=%zu: the data set has only %zu images to train on: use a smaller batch",
                     o->batch, count);
@@ -173,13 +289,18 @@ static ssm2d_status take_memory(loader *l, ssm2d_error *error)
     int good = !__builtin_mul_overflow(row, size, &image_bytes)
                && !__builtin_mul_overflow(row, (size_t)l->classes, &target_bytes);
     l->slots = mem_alloc(l->context, l->slot_count * sizeof *l->slots);
-    l->order = o->train ? mem_alloc(l->context, l->count * sizeof *l->order) : NULL;
-    good = good && l->slots && (l->order || !o->train);
+    uint32_t *order =
+        o->train ? mem_alloc(l->context, l->order.count * sizeof *l->order.permutation) : NULL;
+    l->order.permutation = order;
+    if (o->skip_bad) l->bad = mem_alloc(l->context, l->order.count);
+    good = good && l->slots && (order || !o->train) && (l->bad || !o->skip_bad);
     for (size_t i = 0; good && i < l->slot_count; i++) {
         slot *s = &l->slots[i];
         s->images = mem_alloc(l->context, image_bytes);
         s->targets = mem_alloc(l->context, target_bytes);
-        good = s->images && s->targets;
+        s->samples = mem_alloc(l->context, o->batch * sizeof *s->samples);
+        s->left_out = mem_alloc(l->context, o->batch);
+        good = s->images && s->targets && s->samples && s->left_out;
         if (l->labels != LABEL_CLASS) continue;
         s->labels = mem_alloc(l->context, o->batch * sizeof *s->labels);
         good = good && s->labels;
@@ -190,18 +311,42 @@ static ssm2d_status take_memory(loader *l, ssm2d_error *error)
                 o->batch, o->rows, o->cols, o->channels);
 }
 
-/* The thread blocks all signals, so that they are delivered to the threads of the program. */
+/* Each worker has an augment of its own for images, and there is one for batches. */
+static ssm2d_status make_augments(loader *l, ssm2d_error *error)
+{
+    const loader_options *o = &l->options;
+    augment_setup setup = {.options = &o->augment,
+                           .when = o->train ? AUGMENT_TRAINING : AUGMENT_EVALUATION,
+                           .seed = o->seed,
+                           .norm = o->norm,
+                           .rows = o->rows,
+                           .cols = o->cols,
+                           .channels = o->channels,
+                           .classes = l->classes};
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < o->workers && !status; i++)
+        status = augment_create(l->context, &setup, &l->workers[i].augment, error);
+    setup.batch = o->batch;
+    return status ? status : augment_create(l->context, &setup, &l->batch_augment, error);
+}
+
+/* The threads block all signals, so that these are delivered to the threads of the program. */
 static ssm2d_status start(loader *l, ssm2d_error *error)
 {
     sigset_t all, before;
+    int bad = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int bad = pthread_create(&l->thread, NULL, run, l);
+    for (int i = 0; i < l->options.workers && !bad; i++) {
+        worker *w = &l->workers[i];
+        w->loader = l;
+        bad = pthread_create(&w->thread, NULL, run, w);
+        w->started = !bad;
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (bad)
-        return fail(error, SSM2D_ERROR_SYSTEM, "the loader's thread cannot be started: %s",
+        return fail(error, SSM2D_ERROR_SYSTEM, "the loader's threads cannot be started: %s",
                     strerror(bad));
-    l->started = 1;
     return SSM2D_OK;
 }
 
@@ -210,33 +355,31 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
 {
     const loader_options *o = options;
     const dataset_info *info = dataset_about(d);
-    const size_t count = info->count;
+    const epoch_order order = {.seed = o->seed,
+                               .count = info->count,
+                               .repeats = (size_t)max_int(o->repeats, 1),
+                               .kind = o->repeat_kind};
+    const size_t length = o->train ? epoch_order_length(&order) : info->count;
     *out = NULL;
-    ssm2d_status status = check(o, count, error);
+    ssm2d_status status = check(o, info->count, length, error);
     if (status) return status;
     loader *l = mem_alloc(context, sizeof *l);
     if (!l) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a loader");
     l->context = context;
     l->data = d;
     l->options = *o;
-    l->count = count;
+    l->order = order;
+    l->length = length;
     l->labels = info->labels;
     l->classes = info->classes;
-    l->batches = o->train ? count / o->batch : div_up_size(count, o->batch);
+    l->batches = o->train ? length / o->batch : div_up_size(length, o->batch);
     l->slot_count = (size_t)o->ahead + 1;
     pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->batch_made, NULL);
-    pthread_cond_init(&l->slot_free, NULL);
-    const augment_setup setup = {.options = &o->augment,
-                                 .when = o->train ? AUGMENT_TRAINING : AUGMENT_EVALUATION,
-                                 .seed = o->seed,
-                                 .norm = o->norm,
-                                 .rows = o->rows,
-                                 .cols = o->cols,
-                                 .channels = o->channels,
-                                 .batch = o->batch,
-                                 .classes = info->classes};
-    status = augment_create(context, &setup, &l->augment, error);
+    pthread_mutex_init(&l->mixing, NULL);
+    pthread_cond_init(&l->batch_ready, NULL);
+    pthread_cond_init(&l->work, NULL);
+    pthread_cond_init(&l->idle, NULL);
+    status = make_augments(l, error);
     if (!status) status = take_memory(l, error);
     if (!status) status = start(l, error);
     if (status) {
@@ -250,39 +393,64 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
 void loader_destroy(loader *l)
 {
     if (!l) return;
-    if (l->started) {
-        pthread_mutex_lock(&l->lock);
-        l->stop = 1;
-        atomic_store(&l->abandon, 1);
-        pthread_cond_signal(&l->slot_free);
-        pthread_mutex_unlock(&l->lock);
-        pthread_join(l->thread, NULL);
-    }
-    pthread_cond_destroy(&l->batch_made);
-    pthread_cond_destroy(&l->slot_free);
+    pthread_mutex_lock(&l->lock);
+    l->stop = 1;
+    atomic_store(&l->abandon, 1);
+    pthread_cond_broadcast(&l->work);
+    pthread_mutex_unlock(&l->lock);
+    for (int i = 0; i < l->options.workers; i++)
+        if (l->workers[i].started) pthread_join(l->workers[i].thread, NULL);
+    pthread_cond_destroy(&l->batch_ready);
+    pthread_cond_destroy(&l->work);
+    pthread_cond_destroy(&l->idle);
     pthread_mutex_destroy(&l->lock);
+    pthread_mutex_destroy(&l->mixing);
     for (size_t i = 0; l->slots && i < l->slot_count; i++) {
         mem_free(l->context, l->slots[i].images);
         mem_free(l->context, l->slots[i].targets);
         mem_free(l->context, l->slots[i].labels);
+        mem_free(l->context, l->slots[i].samples);
+        mem_free(l->context, l->slots[i].left_out);
     }
+    for (int i = 0; i < l->options.workers; i++) augment_destroy(l->workers[i].augment);
     mem_free(l->context, l->slots);
-    mem_free(l->context, l->order);
-    augment_destroy(l->augment);
+    mem_free(l->context, l->order.permutation);
+    mem_free(l->context, l->bad);
+    augment_destroy(l->batch_augment);
     mem_free(l->context, l);
 }
 
 size_t loader_batches(const loader *l) { return l->batches; }
 label_kind loader_labels(const loader *l) { return l->labels; }
+double loader_waited(const loader *l) { return l->waited; }
+
+size_t loader_skipped(loader *l, ssm2d_error *first)
+{
+    pthread_mutex_lock(&l->lock);
+    const size_t count = l->bad_count;
+    *first = l->bad_line;
+    pthread_mutex_unlock(&l->lock);
+    return count;
+}
+
+/* Whether the batch to be taken next is complete. */
+static int is_ready(const loader *l)
+{
+    return l->opened > l->taken && l->slots[l->taken % l->slot_count].ready;
+}
 
 ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error)
 {
     pthread_mutex_lock(&l->lock);
     if (l->given_back != l->taken) { /* the batch before this one is done with */
         l->given_back = l->taken;
-        pthread_cond_signal(&l->slot_free);
+        pthread_cond_broadcast(&l->work);
     }
-    while (l->made == l->taken) pthread_cond_wait(&l->batch_made, &l->lock);
+    if (!is_ready(l)) {
+        const double start = clock_seconds();
+        while (!is_ready(l)) pthread_cond_wait(&l->batch_ready, &l->lock);
+        l->waited += clock_seconds() - start;
+    }
     const slot *s = &l->slots[l->taken % l->slot_count];
     ssm2d_status status = s->status;
     if (status) {
@@ -302,13 +470,16 @@ ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *
                     "batch number %zu of an epoch that has %zu: the data or the batch size changed",
                     number, l->batches);
     pthread_mutex_lock(&l->lock);
-    l->seeks++;
-    l->made = l->taken = l->given_back = 0;
+    l->seeking = 1;
+    atomic_store(&l->abandon, 1);
+    while (l->busy) pthread_cond_wait(&l->idle, &l->lock); /* they write into the slots */
+    atomic_store(&l->abandon, 0);
+    l->seeking = 0;
+    l->opened = l->taken = l->given_back = 0;
     l->epoch = number == l->batches ? epoch + 1 : epoch;
     l->number = number == l->batches ? 0 : number;
     l->failed = 0;
-    atomic_store(&l->abandon, 1);
-    pthread_cond_signal(&l->slot_free);
+    pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
     return SSM2D_OK;
 }

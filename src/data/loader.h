@@ -1,15 +1,20 @@
-/* loader - batches of a data set, made ahead by a thread of its own.
+/* loader - batches of a data set, made ahead by threads of its own.
  *
- * Training: the order of an epoch is a permutation that depends on (seed, epoch) only, images go
- * through the augmentations of training, and what does not fill a batch at the end of an epoch
- * is left out. Else: images in their order, through the augmentations of evaluation, the last
- * batch is smaller. Either way epoch follows epoch without end. After creation the loader takes
+ * Training: the order of an epoch depends on (seed, epoch) only (epoch_order.h), images go through
+ * the augmentations of training, and what does not fill a batch at the end of an epoch is left out.
+ * Else: images in their order, through the augmentations of evaluation, the last batch is smaller.
+ * Either way epoch follows epoch without end. Batches are the same bits whatever the number of
+ * threads and of batches ahead, which bound the memory. With skip_bad an image that cannot be read
+ * is replaced by another in training, and left out in evaluation. After creation the loader takes
  * no memory; decoding image files does. */
 #ifndef SSM2D_DATA_LOADER_H
 #define SSM2D_DATA_LOADER_H
 
 #include "data/augment.h"
 #include "data/dataset.h"
+#include "data/epoch_order.h"
+
+enum { MAX_WORKERS = 64 };
 
 typedef struct loader_options {
     size_t batch;
@@ -20,27 +25,32 @@ typedef struct loader_options {
     augment_options augment;
     double smoothing; /* of targets; only when train is set */
     normalisation norm;
-    int ahead; /* how many batches are kept ready while the caller works on one */
+    int ahead;   /* how many batches are kept ready while the caller works on one */
+    int workers; /* threads that make them */
+    /* repeated augmentation; only when train is set */
+    int repeats;
+    repeat_kind repeat_kind;
+    int skip_bad; /* an image that cannot be read does not end the work */
 } loader_options;
 
 typedef struct loader_batch {
     const float *images;  /* [count][channels][rows][cols] */
     const float *targets; /* [count][classes]: 0 and 1, then smoothed, then augmented */
     const int *labels;    /* [count], the classes of the images; NULL with LABEL_BINARY */
-    size_t count;
-    uint64_t epoch; /* from 0 */
-    size_t number;  /* of the batch in its epoch, from 0 */
+    size_t count;         /* 0 when no image of a batch could be read, and skip_bad is set */
+    uint64_t epoch;       /* from 0 */
+    size_t number;        /* of the batch in its epoch, from 0 */
 } loader_batch;
 
 typedef struct loader loader;
 
 /* For evaluation: batch 128, the data set's size, channels and normalisation (size 0 x 0 when it
- * varies), no augmentation, no smoothing, seed 0, 2 ahead. */
+ * varies), no augmentation, no smoothing, seed 0, 2 ahead, 1 worker, no repeats. */
 loader_options loader_options_default(const dataset *d);
 /* The data set must outlive the loader. */
 ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
                            const loader_options *options, loader **out, ssm2d_error *error);
-void loader_destroy(loader *l);         /* does not wait for more than one image */
+void loader_destroy(loader *l);         /* does not wait for more than one image per worker */
 size_t loader_batches(const loader *l); /* in an epoch */
 label_kind loader_labels(const loader *l);
 
@@ -51,5 +61,10 @@ ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error);
 /* The next batch will be this one; number may be loader_batches, which is the first of the next
  * epoch. */
 ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *error);
+/* The seconds that loader_next has waited for a batch that was not ready, since creation. */
+double loader_waited(const loader *l);
+/* With skip_bad: how many images could not be read so far; *first says why the one among them that
+ * comes first in the data set could not. */
+size_t loader_skipped(loader *l, ssm2d_error *first);
 
 #endif

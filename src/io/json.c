@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
+#include "io/json_syntax.h"
 #include "io/text.h"
 
 #include <stdlib.h>
@@ -116,7 +117,9 @@ ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON *
     if (at < text || at > end) at = end;
     if (tree)
         while (at < end && is_space(*at)) at++;
-    if (!tree)
+    if (!tree && json_valid(text, size))
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its JSON", text_path(name));
+    else if (!tree)
         status = not_json(name, text, at, end, error);
     else if (at != end)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: something follows the JSON at: %s",

@@ -60,7 +60,8 @@ static int is_old(const mixer_config *m, const char *key)
 static cJSON *object_of(const char *key, const char *text)
 {
     cJSON *value, *object = cJSON_CreateObject();
-    if (json_parse("", text, strlen(text), &value, NULL)) value = cJSON_CreateString(text);
+    const ssm2d_status status = json_parse("", text, strlen(text), &value, NULL);
+    if (status && status != SSM2D_ERROR_MEMORY) value = cJSON_CreateString(text);
     if (object && value && cJSON_AddItemToObject(object, key, value)) return object;
     cJSON_Delete(value);
     cJSON_Delete(object);

@@ -57,6 +57,12 @@ struct model {
     int hidden;             /* not listed: it has no size of its own */
 };
 
+/* The names in a file of weights. */
+typedef struct array_names {
+    const void *file;
+    int (*has)(const void *file, const char *name);
+} array_names;
+
 struct model_family {
     const char *name;
     size_t own_size;
@@ -77,6 +83,10 @@ struct model_family {
     /* Changes what a new image size makes impossible, such as a table too small for it; may be
      * NULL. */
     void (*adapt)(model_config *c);
+    /* Published files may have other names for the model's arrays. `ours` holds the name in the
+     * file, and is replaced by the model's. Returns 0 for what is no parameter and is left out. May
+     * be NULL: names are the same. */
+    int (*rename)(const array_names *names, const char *name, char ours[PARAM_NAME]);
 };
 
 /* ---- models by name -------------------------------------------------------------------------- */

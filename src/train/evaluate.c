@@ -78,10 +78,15 @@ static double log_sum(const float *x, int classes)
 
 void class_probabilities(train_loss loss, const float *logits, int classes, double *probabilities)
 {
-    double all = loss == TRAIN_LOSS_BCE ? 0 : log_sum(logits, classes);
-    for (int c = 0; c < classes; c++)
-        probabilities[c] = loss == TRAIN_LOSS_BCE ? 1 / (1 + exp(-(double)logits[c]))
-                                                  : exp((double)logits[c] - all);
+    if (loss == TRAIN_LOSS_BCE) {
+        for (int c = 0; c < classes; c++) probabilities[c] = 1 / (1 + exp(-(double)logits[c]));
+        return;
+    }
+    /* Relative to the largest: added to its logit, the logarithm of a sum might vanish. */
+    const double largest = logits[largest_index(logits, classes)];
+    double sum = 0;
+    for (int c = 0; c < classes; c++) sum += probabilities[c] = exp((double)logits[c] - largest);
+    for (int c = 0; c < classes; c++) probabilities[c] /= sum;
 }
 
 /* The loss of one image. target: zeros and ones; for cross-entropy a single one. */

@@ -30,6 +30,8 @@ typedef struct training {
     double test_seconds;                 /* of the last evaluation */
     long images, epoch_images;           /* trained on: in this call, in this epoch */
     double speed;                        /* images per second, over the last steps */
+    double wait;                         /* part of the time that steps waited for images */
+    double epoch_waited;                 /* seconds of it in this epoch */
 } training;
 
 /* The mean accuracy of the current epoch so far. */
@@ -98,7 +100,8 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
                    .blocks = s->mixers.blocks,
                    .mixer_norms = s->mixers.gradients,
                    .kernel_gains = s->mixers.gains,
-                   .images_per_s = s->speed};
+                   .images_per_s = s->speed,
+                   .wait = s->wait};
     state->log_sum = 0;
     state->log_steps = 0;
     return metrics_add(s->metrics, &line, error);
@@ -108,7 +111,7 @@ static void report_step(const training *s, const step_result *r)
 {
     const train_state *state = &s->t->state;
     const long done = state->step - state->epochs * s->t->epoch_steps,
-               epochs = s->t->settings.options.epochs;
+               epochs = train_epochs(&s->t->settings.options);
     const double images =
         (double)((epochs * s->t->epoch_steps - state->step) * s->t->settings.options.batch);
     if (!s->hooks->step) return;
@@ -120,6 +123,7 @@ static void report_step(const training *s, const step_result *r)
                         .accuracy = train_accuracy(s),
                         .lr = r->lr,
                         .images_per_s = s->speed,
+                        .wait = s->wait,
                         .seconds_left =
                             images / s->speed + s->test_seconds * (double)(epochs - state->epochs)};
     s->hooks->step(s->hooks->user, &p);
@@ -146,7 +150,10 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
         s->epoch_seconds += seconds;
         s->images += batch;
         s->epoch_images += batch;
-        /* an exponential moving average over about twenty steps */
+        s->epoch_waited += r.waited;
+        /* exponential moving averages over about twenty steps */
+        const double wait = seconds > 0 ? r.waited / seconds : 0;
+        s->wait = s->speed > 0 ? 0.95 * s->wait + 0.05 * wait : wait;
         s->speed = s->speed > 0 ? 1 / (0.95 / s->speed + 0.05 * seconds / (double)batch)
                                 : (double)batch / seconds;
         status = log_step(s, &r, error);
@@ -165,7 +172,7 @@ static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error
     evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing};
     const double start = clock_seconds();
     evaluator_weights(t->evaluator, trainer_weights(t));
-    ssm2d_status status = evaluate(t->evaluator, t->test_loader,
+    ssm2d_status status = evaluate(t->evaluator, t->choose_loader,
                                    (train_loss)t->settings.options.loss, &hooks, e, error);
     s->test_seconds = clock_seconds() - start;
     t->state.seconds += s->test_seconds;
@@ -208,14 +215,16 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .accuracy = accuracy,
                    .test_loss = e->loss,
                    .test_accuracy = e->accuracy,
+                   .validation = t->choice != CHOICE_TEST,
                    .lr = schedule_at(&t->schedule, state->step - 1),
                    .images_per_s = speed,
+                   .wait = per_second(s->epoch_waited, s->epoch_seconds),
                    .seconds = state->seconds};
     ssm2d_status status = metrics_add(s->metrics, &line, error);
     snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
              t->settings.model.mixer.kind->name, short_name(o->data, data));
     if (!status) status = check_folder(s, error);
-    if (!status) status = metrics_draw(s->metrics, s->curves, title, o->epochs, error);
+    if (!status) status = metrics_draw(s->metrics, s->curves, title, train_epochs(o), error);
     if (!status) status = check_folder(s, error);
     if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
     if (!status && best) status = check_folder(s, error);
@@ -224,10 +233,18 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     if (status) return status;
     s->result->test_loss = e->loss;
     s->result->test_accuracy = e->accuracy;
-    train_epoch report = {state->epochs, o->epochs,   loss,  accuracy,
-                          e->loss,       e->accuracy, speed, s->epoch_seconds + s->test_seconds,
-                          best};
-    s->epoch_seconds = 0;
+    train_epoch report = {.epoch = state->epochs,
+                          .epochs = train_epochs(o),
+                          .loss = loss,
+                          .accuracy = accuracy,
+                          .test_loss = e->loss,
+                          .test_accuracy = e->accuracy,
+                          .images_per_s = speed,
+                          .wait = line.wait,
+                          .seconds = s->epoch_seconds + s->test_seconds,
+                          .best = best,
+                          .choice = t->choice};
+    s->epoch_seconds = s->epoch_waited = 0;
     s->epoch_images = 0;
     if (s->hooks->epoch) s->hooks->epoch(s->hooks->user, &report);
     return SSM2D_OK;
@@ -237,7 +254,7 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
     ssm2d_status status = SSM2D_OK;
-    while (state->epochs < s->t->settings.options.epochs && !status) {
+    while (state->epochs < train_epochs(&s->t->settings.options) && !status) {
         evaluation e;
         status = run_steps(s, error);
         if (!status && !s->result->stopped) status = evaluate_test(s, &e, error);
@@ -261,22 +278,36 @@ static void report_start(const training *s, const start_info *how)
 {
     const trainer *t = s->t;
     if (!s->hooks->start) return;
-    const dataset_info *train = dataset_about(t->train_data), *test = dataset_about(t->test_data);
+    const dataset_info *train = dataset_about(t->train_data),
+                       *choose = dataset_about(t->choose_data);
+    /* what is held out is of the same folder, whose files are counted once */
+    const size_t ignored = train->ignored + (t->choice == CHOICE_HELD_OUT ? 0 : choose->ignored);
     train_start start = {.settings = &t->settings,
                          .parameters = t->weights->learned,
                          .train_images = train->count,
-                         .test_images = test->count,
+                         .choose_images = choose->count,
+                         .choice = t->choice,
                          .step = t->state.step,
-                         .steps = t->settings.options.epochs * t->epoch_steps,
+                         .steps = train_epochs(&t->settings.options) * t->epoch_steps,
                          .epoch_steps = t->epoch_steps,
                          .bytes = t->graph->bytes,
                          .read = how->read,
                          .loss_changed = t->loss_changed,
                          .restored = how->restored,
-                         .ignored = train->ignored + test->ignored,
+                         .ignored = ignored,
                          .first_ignored =
-                             train->ignored ? train->first_ignored : test->first_ignored};
+                             train->ignored ? train->first_ignored : choose->first_ignored};
     s->hooks->start(s->hooks->user, &start);
+}
+
+/* Images that could not be read, of both loaders. */
+static void count_skipped(trainer *t, train_result *result)
+{
+    ssm2d_error other;
+    result->skipped = loader_skipped(t->train_loader, &result->first_skipped);
+    const size_t more = loader_skipped(t->choose_loader, &other);
+    if (more && !result->skipped) result->first_skipped = other;
+    result->skipped += more;
 }
 
 /* Trains from the trainer's state to the end of the run. A new run writes its files first, and of
@@ -324,6 +355,8 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     result->best_epoch = t->state.best_epoch;
     result->seconds = t->state.seconds;
     result->images_per_s = per_second((double)s.images, s.train_seconds);
+    result->choice = t->choice;
+    count_skipped(t, result);
     metrics_close(s.metrics);
     mixer_log_destroy(&s.mixers);
     return status;
@@ -452,7 +485,7 @@ static ssm2d_status check_data(const char *path, const trainer *t, const train_i
 static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error *error)
 {
     const train_state *s = &t->state;
-    if (s->epochs > t->settings.options.epochs)
+    if (s->epochs > train_epochs(&t->settings.options))
         return fail(error, SSM2D_ERROR_ARGUMENT, "epochs=%d: the run has done %ld already",
                     t->settings.options.epochs, s->epochs);
     const long first = s->epochs * t->epoch_steps;
@@ -481,19 +514,29 @@ static ssm2d_status apply_changes(const char *folder, const train_changes *c, tr
         status = train_options_set(o, "epochs", number, error);
         how->changed = 1;
     }
+    if (c->workers && c->workers != o->workers) {
+        o->workers = c->workers;
+        how->changed = 1;
+    }
     return status;
 }
 
-/* Whether train.json has the settings of the checkpoint. Somebody who edited it expects the changes
- * to count, and has to be told that they do not. */
-static int settings_file_matches(const ssm2d_context *context, const char *folder,
-                                 const train_settings *settings)
+/* Whether train.json has other settings than the checkpoint, or is not readable. Somebody who
+ * edited it expects the changes to count, and has to be told that they do not. Fails for want of
+ * memory alone. */
+static ssm2d_status settings_file_differs(const ssm2d_context *context, const char *folder,
+                                          const train_settings *settings, int *differs,
+                                          ssm2d_error *error)
 {
     char path[RUN_PATH];
     train_settings found;
-    if (run_path(folder, RUN_TRAIN, path, NULL) || train_settings_default(&found, NULL)) return 0;
-    return !train_settings_read(context, path, 0, &found, NULL)
-           && train_settings_same(&found, settings);
+    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
+    if (!status) status = train_settings_default(&found, error);
+    if (!status) status = train_settings_read(context, path, 0, &found, error);
+    int same = 0;
+    if (!status) status = train_settings_same(&found, settings, &same, error);
+    *differs = !same;
+    return status == SSM2D_ERROR_MEMORY ? status : SSM2D_OK;
 }
 
 /* Starts a run again that was ended before its first checkpoint was written. */
@@ -548,7 +591,8 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
     }
     if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
     if ((status = read_settings(path, &identity, &settings, error))) goto done;
-    how.restored = !settings_file_matches(context, folder, &settings);
+    if ((status = settings_file_differs(context, folder, &settings, &how.restored, error)))
+        goto done;
     if ((status = apply_changes(folder, changes, &settings.options, &how, error))) goto done;
     if ((status = trainer_create(context, &settings, &t, error))) goto done;
     if ((status = check_model(path, &t, &identity, error))) goto done;

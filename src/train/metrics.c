@@ -58,29 +58,36 @@ static int get_step(const cJSON *line, long *step)
     return 1;
 }
 
-/* Parses one line. Returns 0 when it is not a line of metrics: a run that was killed may have left
- * half of one. */
-static int parse(const char *text, size_t size, metric *line)
+/* Parses one line. *known is 0 when it is not a line of metrics: a run that was killed may have
+ * left half of one. Fails for want of memory alone. */
+static ssm2d_status parse(const metrics *m, const char *text, size_t size, metric *line, int *known,
+                          ssm2d_error *error)
 {
     cJSON *root = NULL;
-    if (json_parse("", text, size, &root, NULL)) return 0;
+    *known = 0;
+    const ssm2d_status status = json_parse(m->path, text, size, &root, error);
+    if (status) return status == SSM2D_ERROR_MEMORY ? status : SSM2D_OK;
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(root, "kind");
     long step = 0;
-    const int known = cJSON_IsString(kind) && get_step(root, &step);
-    if (known)
-        *line = (metric){.is_epoch = !strcmp(kind->valuestring, "epoch"),
-                         .step = step,
-                         .epoch = number(root, "epoch"),
-                         .loss = number(root, "loss"),
-                         .lr = number(root, "lr"),
-                         .images_per_s = number(root, "images_per_s"),
-                         .norm = number(root, "norm"),
-                         .accuracy = number(root, "accuracy"),
-                         .test_loss = number(root, "test_loss"),
-                         .test_accuracy = number(root, "test_accuracy"),
-                         .seconds = number(root, "seconds")};
+    *known = cJSON_IsString(kind) && get_step(root, &step);
+    const int validation = cJSON_HasObjectItem(root, "val_loss");
+    if (*known)
+        *line =
+            (metric){.is_epoch = !strcmp(kind->valuestring, "epoch"),
+                     .step = step,
+                     .epoch = number(root, "epoch"),
+                     .loss = number(root, "loss"),
+                     .lr = number(root, "lr"),
+                     .images_per_s = number(root, "images_per_s"),
+                     .wait = number(root, "wait"),
+                     .norm = number(root, "norm"),
+                     .accuracy = number(root, "accuracy"),
+                     .test_loss = number(root, validation ? "val_loss" : "test_loss"),
+                     .test_accuracy = number(root, validation ? "val_accuracy" : "test_accuracy"),
+                     .validation = validation,
+                     .seconds = number(root, "seconds")};
     cJSON_Delete(root);
-    return known;
+    return SSM2D_OK;
 }
 
 /* Keeps the lines up to the given step and epoch, and rewrites the file without the others. */
@@ -94,8 +101,11 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
     if (!status) status = atomic_open(m->context, m->path, &file, error);
     for (size_t at = 0, length; !status && at < size; at += length + 1) {
         metric line;
+        int known;
         length = strcspn(text + at, "\n");
-        if (text[at + length] != '\n' || !parse(text + at, length, &line)) continue;
+        if (text[at + length] != '\n') continue;
+        status = parse(m, text + at, length, &line, &known, error);
+        if (status || !known) continue;
         if (line.step > step || (line.is_epoch && line.epoch > (double)epochs)) continue;
         status = keep(m, &line, error);
         if (!status) status = atomic_write(&file, text + at, length + 1, error);
@@ -130,8 +140,10 @@ ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metric
     if (!status) status = file_read(context, path, MAX_FILE, &text, &size, error);
     for (size_t at = 0, length; !status && at < size; at += length + 1) {
         metric line;
+        int known;
         length = strcspn(text + at, "\n");
-        if (parse(text + at, length, &line)) status = keep(m, &line, error);
+        status = parse(m, text + at, length, &line, &known, error);
+        if (!status && known) status = keep(m, &line, error);
     }
     mem_free(context, text);
     if (status)
@@ -189,10 +201,11 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
     if (l->is_epoch)
         fprintf(m->stream,
                 "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, "
-                "\"accuracy\": %.6g, \"test_loss\": %.6g, \"test_accuracy\": %.6g, "
-                "\"lr\": %.6g, \"images_per_s\": %.1f, \"seconds\": %.2f}\n",
-                l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr,
-                l->images_per_s, l->seconds);
+                "\"accuracy\": %.6g, \"%s_loss\": %.6g, \"%s_accuracy\": %.6g, "
+                "\"lr\": %.6g, \"images_per_s\": %.1f, \"wait\": %.4f, \"seconds\": %.2f}\n",
+                l->step, l->epoch, l->loss, l->accuracy, l->validation ? "val" : "test",
+                l->test_loss, l->validation ? "val" : "test", l->test_accuracy, l->lr,
+                l->images_per_s, l->wait, l->seconds);
     else {
         fprintf(m->stream,
                 "{\"kind\": \"step\", \"step\": %ld, \"epoch\": %.5f, \"loss\": %.6g, "
@@ -202,7 +215,7 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
             write_list(m->stream, "mixer_norms", l->blocks, l->mixer_norms);
             write_list(m->stream, "kernel_gains", l->blocks, l->kernel_gains);
         }
-        fprintf(m->stream, ", \"images_per_s\": %.1f}\n", l->images_per_s);
+        fprintf(m->stream, ", \"images_per_s\": %.1f, \"wait\": %.4f}\n", l->images_per_s, l->wait);
     }
     return fflush(m->stream) || ferror(m->stream) ? fail_write(m, error) : SSM2D_OK;
 }
@@ -246,10 +259,11 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
             column[LOSS_STEP][steps++] = l->loss;
         }
     }
+    const char *other = m->count && m->lines[m->count - 1].validation ? "validation" : "test";
     const curve losses[] = {{"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0},
-                            {"test", column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
+                            {other, column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
     const curve accuracies[] = {{"training", column[X_EPOCH], column[ACCURACY], ends, blue, 1},
-                                {"test", column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1}};
+                                {other, column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1}};
     const curve_panel panels[] = {{"loss", losses, 2, 0}, {"accuracy, %", accuracies, 2, 1}};
     const curve_figure figure = {title, "epoch", panels, 2, 0, (double)epochs};
     ssm2d_status status = curves_draw(m->context, path, &figure, error);

@@ -18,11 +18,13 @@ typedef struct metric {
     long step;
     double epoch; /* epochs done, with a fraction */
     double loss, lr, images_per_s;
+    double wait; /* part of the time that steps waited for images, from 0 to 1 */
     double norm; /* of the last step's gradient; steps only */
     /* of the mixer in each block, borrowed for metrics_add and not kept; steps only */
     int blocks;
     const double *mixer_norms, *kernel_gains;
     double accuracy, test_loss, test_accuracy, seconds; /* epochs only */
+    int validation; /* the two are of validation images: val_loss and val_accuracy in the file */
 } metric;
 
 typedef struct metrics metrics;

@@ -1,10 +1,15 @@
 #include "train/options.h"
 
 #include "core/status.h"
+#include "train/schedule.h"
 
 #include <string.h>
 
-static const char *const train_schedule_names[] = {"cosine", "constant", NULL};
+static const char *const train_schedule_names[] = {"cosine", "constant", "linear", NULL};
+static const char *const train_schedule_start_names[] = {"warmup", "run", NULL};
+static const char *const train_lr_every_names[] = {"step", "epoch", NULL};
+static const char *const train_repeat_names[] = {"passes", "images", NULL};
+static const char *const train_bad_images_names[] = {"stop", "skip", NULL};
 static const char *const train_loss_names[] = {"cross-entropy", "bce", NULL};
 
 const ssm2d_field train_fields[] = {
@@ -29,15 +34,35 @@ ssm2d_status train_options_set(train_options *options, const char *field, const 
     return field_parse((field_source){.where = FIELD_OPTION}, f, text, options, error);
 }
 
+double train_peak_lr(const train_options *o)
+{
+    return o->lr_batch ? o->lr * o->batch / o->lr_batch : o->lr;
+}
+
+long train_epochs(const train_options *o) { return (long)o->epochs + o->cooldown_epochs; }
+
 ssm2d_status train_options_check(const train_options *options, ssm2d_error *error)
 {
-    if (options->lr_start > options->lr && options->warmup > 0)
+    /* lr before it is scaled: a small batch may bring it below the final one, as in timm */
+    if (options->lr_start > options->lr && (options->warmup > 0 || options->warmup_epochs > 0))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "lr_start=%g is above lr=%g: the warm-up rises from the one to the other",
                     options->lr_start, options->lr);
-    if (options->lr_final > options->lr && options->schedule == 0)
+    if (options->lr_final > options->lr && options->schedule != SCHEDULE_CONSTANT)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "lr_final=%g is above lr=%g: the cosine falls from lr to lr_final",
-                    options->lr_final, options->lr);
+                    "lr_final=%g is above lr=%g: the %s falls from lr to lr_final",
+                    options->lr_final, options->lr,
+                    options->schedule == SCHEDULE_COSINE ? "cosine" : "line");
+    if (options->warmup_epochs > options->epochs)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "warmup_epochs=%g: the run has only %d epochs: use a smaller one",
+                    options->warmup_epochs, options->epochs);
     return SSM2D_OK;
+}
+
+split_options train_options_split(const train_options *options)
+{
+    return (split_options){.val_fraction = options->val_fraction,
+                           .train_fraction = options->train_fraction,
+                           .seed = (uint64_t)options->split_seed};
 }

@@ -10,7 +10,7 @@
 
 enum { MAX_KEYS = 256, SHOWN = 48 };
 
-static const char default_model[] = "vit-mini";
+static const char default_model[] = "vit-mini", crop_key[] = "eval_crop";
 
 /* Resets image, channels and classes, which are to be taken from the data; those that come with a
  * model's name are for lists of models (but for channels that are the model's own). */
@@ -38,6 +38,23 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
     train_options_default(&s->options);
     s->augment = augment_options_default(); /* none: short runs learn faster without */
     return begin_model(s, (field_source){.where = "model"}, default_model, error);
+}
+
+ssm2d_status train_settings_begin(train_settings *s, ssm2d_error *error)
+{
+    ssm2d_status status = train_settings_default(s, error);
+    s->crop_is_open = 1;
+    return status;
+}
+
+/* As timm evaluates: models of large images on 7/8 of the shorter side, small ones on all of it. */
+static ssm2d_status choose_crop(train_settings *s, ssm2d_error *error)
+{
+    enum { LARGE = 128 };
+    const int large = s->model.image[0] >= LARGE && s->model.image[1] >= LARGE;
+    if (!s->crop_is_open) return SSM2D_OK;
+    s->crop_is_open = 0;
+    return augment_options_set(&s->augment, crop_key, large ? "0.875" : "1", error);
 }
 
 /* All settings but the model's, as they stand in train_settings. */
@@ -97,6 +114,7 @@ ssm2d_status train_settings_from_json(train_settings *s, const char *file, const
         const ssm2d_field *f = field_find_in(g.list, item->string, &config);
         if (f) status = field_from_json(from, f, item, config, error);
     }
+    if (!status && has(object, crop_key)) result.crop_is_open = 0;
     if (!status) *s = result;
     return status;
 }
@@ -132,6 +150,18 @@ static ssm2d_status refuse_key(const train_settings *s, const char *where, const
                 where, shown);
 }
 
+int train_settings_is_common(const char *key)
+{
+    const setting_groups g = groups();
+    void *config = NULL;
+    return field_find_in(g.list, key, &config) != NULL;
+}
+
+int train_settings_have(const train_settings *s, const char *key)
+{
+    return train_settings_is_common(key) || model_config_has(&s->model, key);
+}
+
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error)
 {
@@ -139,6 +169,7 @@ ssm2d_status train_settings_set(train_settings *s, const char *where, const char
     const field_source from = {.where = where};
     void *config = s;
     const ssm2d_field *f = field_find_in(g.list, key, &config);
+    if (f && !strcmp(f->name, crop_key)) s->crop_is_open = 0;
     if (f) return field_parse(from, f, text, config, error);
     if (!strcmp(key, "model")) return begin_model(s, from, text, error);
     if (!model_config_has(&s->model, key)) return refuse_key(s, where, key, error);
@@ -163,13 +194,16 @@ cJSON *train_settings_to_json(const train_settings *s)
     return NULL;
 }
 
-int train_settings_same(const train_settings *a, const train_settings *b)
+ssm2d_status train_settings_same(const train_settings *a, const train_settings *b, int *same,
+                                 ssm2d_error *error)
 {
     cJSON *one = train_settings_to_json(a), *two = train_settings_to_json(b);
-    const int same = one && two && cJSON_Compare(one, two, 1);
+    const int made = one && two;
+    *same = made && cJSON_Compare(one, two, 1);
     cJSON_Delete(one);
     cJSON_Delete(two);
-    return same;
+    return made ? SSM2D_OK
+                : fail(error, SSM2D_ERROR_MEMORY, "no memory to compare the run's settings");
 }
 
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error)
@@ -195,5 +229,6 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
     if (m->channels != 1 && m->channels != 3)
         return fail(error, SSM2D_ERROR_ARGUMENT, "\"channels\" is %d: images have 1 or 3",
                     m->channels);
-    return model_config_finish(m, error);
+    status = choose_crop(s, error);
+    return status ? status : model_config_finish(m, error);
 }

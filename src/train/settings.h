@@ -16,13 +16,22 @@ typedef struct train_settings {
     augment_options augment;
     /* image, channels and classes are zero until they are given, or taken from the data */
     model_config model;
+    int crop_is_open; /* eval_crop was not given: train_settings_fit chooses it */
 } train_settings;
 
+/* What settings mean that a file of a run does not have. */
 ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error);
+/* The settings of a new run, which differ in one: evaluation keeps the aspect ratio of images
+ * (eval_crop), where runs of earlier versions squash them. */
+ssm2d_status train_settings_begin(train_settings *s, ssm2d_error *error);
 /* Sets one key from text; `where` is for messages: "--set". The key `model` resets all keys of the
  * model to that model's own values. */
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error);
+/* Whether there is such a key; for keys of a model, in the model that is set. */
+int train_settings_have(const train_settings *s, const char *key);
+/* Whether it is a key of every run, rather than of a model. */
+int train_settings_is_common(const char *key);
 /* Keys given in the object replace those in *s; on failure *s is left as it is. */
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
                                       ssm2d_error *error);
@@ -31,8 +40,9 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
                                  train_settings *s, ssm2d_error *error);
 /* Returns an object that the caller frees with cJSON_Delete; NULL without memory. */
 cJSON *train_settings_to_json(const train_settings *s);
-/* Whether all settings are equal. */
-int train_settings_same(const train_settings *a, const train_settings *b);
+/* Whether all settings are equal, in *same. Fails for want of memory alone. */
+ssm2d_status train_settings_same(const train_settings *a, const train_settings *b, int *same,
+                                 ssm2d_error *error);
 /* Completes the settings of the model from the data, and checks all settings. With binary labels
  * the loss becomes bce, the only one that fits them. */
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error);

@@ -2,6 +2,7 @@
 
 #include "core/rng.h"
 #include "core/status.h"
+#include "data/file_check.h"
 #include "data/targets.h"
 #include "io/text.h"
 #include "ops/ops.h"
@@ -22,18 +23,47 @@ static uint64_t seed_for(long seed, int use)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* Looks at some of the image files, so that a long run does not stop late over what could have been
+ * seen at its start. */
+static ssm2d_status check_files(const dataset *d, const train_options *o, ssm2d_error *error)
+{
+    enum { LOOKS = 256 };
+    size_t looked, bad;
+    ssm2d_error why;
+    file_check_some(d, LOOKS, (size_t)o->max_pixels, &looked, &bad, &why);
+    if (!bad || (o->bad_images == TRAIN_BAD_SKIP && bad < looked)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s (of %zu images looked at %zu cannot be read%s)",
+                why.line, looked, bad,
+                o->bad_images == TRAIN_BAD_STOP ? "; bad_images=skip leaves them out" : "");
+}
+
 static ssm2d_status open_data(trainer *t, ssm2d_error *error)
 {
-    const char *where = t->settings.options.data;
-    ssm2d_status status = dataset_open(t->context, where, DATASET_TRAIN, &t->train_data, error);
-    if (!status) status = dataset_open(t->context, where, DATASET_TEST, &t->test_data, error);
+    const train_options *o = &t->settings.options;
+    const split_options split = train_options_split(o);
+    ssm2d_status status = split_open_training(t->context, o->data, &split, &t->train_data,
+                                              &t->choose_data, &t->choice, error);
     if (status) return status;
-    dataset_limit_pixels(t->train_data, (size_t)t->settings.options.max_pixels);
-    dataset_limit_pixels(t->test_data, (size_t)t->settings.options.max_pixels);
+    dataset_limit_pixels(t->train_data, (size_t)o->max_pixels);
+    dataset_limit_pixels(t->choose_data, (size_t)o->max_pixels);
+    if ((status = check_files(t->train_data, o, error))) return status;
+    if ((status = check_files(t->choose_data, o, error))) return status;
     const int loss = t->settings.options.loss;
     status = train_settings_fit(&t->settings, dataset_about(t->train_data), error);
     t->loss_changed = t->settings.options.loss != loss;
     return status;
+}
+
+/* What images are normalised by: the data's own numbers, unless the settings have some. */
+static normalisation norm_of(const trainer *t)
+{
+    const train_options *o = &t->settings.options;
+    normalisation n = dataset_norm(dataset_about(t->train_data), t->settings.model.channels);
+    for (int c = 0; c < 3 && o->norm_std > 0; c++) {
+        n.mean[c] = (float)o->norm_mean;
+        n.std[c] = (float)o->norm_std;
+    }
+    return n;
 }
 
 static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
@@ -44,17 +74,21 @@ static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
     o.rows = (size_t)m->image[0];
     o.cols = (size_t)m->image[1];
     o.channels = m->channels;
-    o.norm = dataset_norm(dataset_about(t->train_data), m->channels);
+    o.norm = norm_of(t);
+    o.workers = t->settings.options.workers;
+    o.repeats = t->settings.options.repeats;
+    o.repeat_kind = (repeat_kind)t->settings.options.repeat_kind;
     o.augment = t->settings.augment;
     o.smoothing = dataset_about(t->train_data)->labels == LABEL_BINARY
                       ? t->settings.options.binary_smoothing
                       : t->settings.options.smoothing;
     o.seed = seed_for(t->settings.options.seed, SEED_DATA);
+    o.skip_bad = t->settings.options.bad_images == TRAIN_BAD_SKIP;
     o.train = 1;
     ssm2d_status status = loader_create(t->context, t->train_data, &o, &t->train_loader, error);
     if (status) return status;
     o.train = 0;
-    return loader_create(t->context, t->test_data, &o, &t->test_loader, error);
+    return loader_create(t->context, t->choose_data, &o, &t->choose_loader, error);
 }
 
 static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
@@ -119,7 +153,7 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
 
 static ssm2d_status make_texts(trainer *t, ssm2d_error *error)
 {
-    normalisation norm = dataset_norm(dataset_about(t->train_data), t->settings.model.channels);
+    normalisation norm = norm_of(t);
     cJSON *keys = model_config_to_json(&t->settings.model);
     t->settings_text = run_settings_text(&t->settings);
     t->model_text = keys ? cJSON_Print(keys) : NULL;
@@ -146,12 +180,16 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
     graph_bind(t->graph, t->state.weights, t->gradients);
     t->epoch_steps = (long)loader_batches(t->train_loader);
     const long steps = o->epochs * t->epoch_steps;
+    const double warmup = o->warmup_epochs > 0 ? o->warmup_epochs * (double)t->epoch_steps
+                                               : o->warmup * (double)steps;
     t->schedule = (schedule){.kind = (schedule_kind)o->schedule,
-                             .lr = o->lr,
+                             .lr = train_peak_lr(o),
                              .start = o->lr_start,
                              .final = o->lr_final,
-                             .warmup = lround(o->warmup * (double)steps),
-                             .steps = steps};
+                             .warmup = lround(warmup),
+                             .steps = steps,
+                             .from_start = o->schedule_start == TRAIN_SCHEDULE_FROM_RUN,
+                             .unit = o->lr_every == TRAIN_LR_EVERY_EPOCH ? t->epoch_steps : 1};
     t->adamw = (adamw){o->beta1, o->beta2, o->eps, o->decay};
     return SSM2D_OK;
 }
@@ -159,9 +197,9 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
 void trainer_destroy(trainer *t)
 {
     loader_destroy(t->train_loader);
-    loader_destroy(t->test_loader);
+    loader_destroy(t->choose_loader);
     dataset_close(t->train_data);
-    dataset_close(t->test_data);
+    dataset_close(t->choose_data);
     evaluator_destroy(t->evaluator);
     graph_destroy(t->graph);
     weights_destroy(t->weights);
@@ -239,8 +277,10 @@ ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_res
     train_state *s = &t->state;
     const train_options *o = &t->settings.options;
     loader_batch batch;
+    const double waited = loader_waited(t->train_loader);
     ssm2d_status status = loader_next(t->train_loader, &batch, error);
     if (status) return status;
+    result->waited = loader_waited(t->train_loader) - waited;
     clear_gradients(t);
     t->images->data = (float *)batch.images; /* the graph only reads them */
     t->targets->data = (float *)batch.targets;

@@ -13,9 +13,10 @@
 typedef struct trainer {
     ssm2d_context *context;
     train_settings settings;
-    int loss_changed; /* to bce, because the labels are binary */
-    dataset *train_data, *test_data;
-    loader *train_loader, *test_loader;
+    int loss_changed;                  /* to bce, because the labels are binary */
+    dataset *train_data, *choose_data; /* to train on, and to choose the best epoch by */
+    split_choice choice;               /* what the latter are */
+    loader *train_loader, *choose_loader;
     weights *weights;
     graph *graph;
     tensor *images, *targets, *logits, *loss; /* of the graph */
@@ -44,7 +45,8 @@ ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
 typedef struct step_result {
     double loss, lr, norm;
-    long correct; /* correct predictions, of batch * trainer_decisions */
+    long correct;  /* correct predictions, of batch * trainer_decisions */
+    double waited; /* seconds that the step waited for its images */
 } step_result;
 
 /* Returns the number of predictions for an image: one, or one per attribute. */

@@ -1,14 +1,12 @@
 /* failing_io - a library for LD_PRELOAD with which one call that writes fails: the disk is full, or
- * broken.
+ * broken. fail_at.h says which of these calls: opening a file for writing, write, fsync, ftruncate,
+ * rename, linkat; streams of fdopen, and standard output, are counted by their writes.
  *
- *     FAIL_AT=K        the K-th of these calls fails, from 1: opening a file for writing, write,
- *                      fsync, ftruncate, rename, linkat; streams of fdopen are counted by their
- *                      writes
  *     FAIL_WITH=N      errno of the failure; a full disk when not given
- *     FAIL_SHORT=1     a write that is to fail writes half of its bytes first
- *     FAIL_MARK=PATH   a file that is made when the call has failed, so that a caller knows when
- *                      there are no more */
+ *     FAIL_SHORT=1     a write that is to fail writes half of its bytes first */
 #define _GNU_SOURCE
+#include "fail_at.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,20 +22,12 @@
 #pragma GCC visibility push(default) /* the tree hides all names that are not said to be public */
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static long calls;
 
 /* Whether this call is the one that fails; sets errno then. */
 static int fails(void)
 {
-    const char *at = getenv("FAIL_AT"), *with = getenv("FAIL_WITH"), *mark = getenv("FAIL_MARK");
-    pthread_mutex_lock(&guard);
-    const int now = at && ++calls == atol(at);
-    pthread_mutex_unlock(&guard);
-    if (!now) return 0;
-    if (mark) {
-        const long fd = syscall(SYS_openat, AT_FDCWD, mark, O_WRONLY | O_CREAT, 0666);
-        if (fd >= 0) syscall(SYS_close, (int)fd);
-    }
+    const char *with = getenv("FAIL_WITH");
+    if (!fail_now()) return 0;
     errno = with ? atoi(with) : ENOSPC;
     return 1;
 }
@@ -150,6 +140,13 @@ FILE *fdopen(int fd, const char *mode)
         }
     pthread_mutex_unlock(&guard);
     return stream;
+}
+
+/* Standard output is a variable of glibc, which printf and its kin read. */
+__attribute__((constructor)) static void replace_output(void)
+{
+    FILE *stream = fdopen(STDOUT_FILENO, "w");
+    if (stream) stdout = stream;
 }
 
 int fileno(FILE *stream)

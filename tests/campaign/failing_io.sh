@@ -1,103 +1,40 @@
 #!/usr/bin/env bash
 # failing_io.sh TOOL MAKE_SMALL_DATA LIBRARY [EVERY] - one call after another that writes to the
-# disk fails (each EVERY-th: 7, or 1 with LONG=1 in the environment), while a run begins, is
-# resumed, and is drawn. The tool must say so in one line with exit code 1, leave no temporary
-# files, and lose nothing: what was there before is whole, and the run then ends with the weights
-# that it would have had. A failure that the tool knows a way around may go without a word.
+# disk, or prints, fails (each EVERY-th: 61, or 1 with LONG=1 in the environment), in every command
+# that writes. The tool must say so in one line with exit code 1, leave no temporary files, and
+# lose nothing: what was there before is whole, and a run then ends with the weights that it would
+# have had. A failure that the tool knows a way around may go without a word.
 set -euo pipefail
-tool=$1 make_data=$2 library=$3 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 7)}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-settings=(--batch 8 --epochs 1 --save-every 1 --log-every 1 --set dim=16 --set depth=1
-    --set heads=2 --set mixer.d_state=3)
-errors=("FAIL_WITH=28" "FAIL_WITH=5" "FAIL_WITH=28 FAIL_SHORT=1") # ENOSPC, EIO, half a write
-files='(train|config|data)\.json|(last|model|best)\.safetensors|metrics\.jsonl|curves\.svg'
-failures=0 coped=0
+tool=$1 make_data=$2 library=$3 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 61)}
+tests=$(cd "$(dirname "$0")/.." && pwd)
+model=$tests/golden-models/05_vit_ssm2d_attn
+failing=(env LD_PRELOAD="$library" "$tool")
+. "$tests/campaign/campaign.sh"
 
-give_up() {
-    echo "failing_io.sh: $*"
-    exit 1
-}
-
-# attempt NAME K ERROR WORD..: runs the tool; the K-th call fails. Sets code, and checks what was
-# printed.
-attempt() {
-    local name=$1 k=$2 error=$3
-    shift 3
-    rm -f mark
-    code=0
-    env $error FAIL_AT="$k" FAIL_MARK="$work/mark" LD_PRELOAD="$library" "$tool" "$@" \
-        > out 2> err || code=$?
-    if [ $code != 0 ]; then
-        [ $code = 1 ] || give_up "$name, call $k, $error: exit code $code: $(cat err)"
-        [ "$(wc -l < err)" = 1 ] || give_up "$name, call $k, $error: not one line: $(cat err)"
-        grep -q "^ssm2d $name: " err || give_up "$name, call $k, $error: $(cat err)"
-        failures=$((failures + 1))
-    elif [ -e mark ]; then
-        coped=$((coped + 1))
-    fi
-}
-
-# Nothing may be there but files of a run; all of them when the run has ended.
-check_folder() {
-    local found
-    found=$(ls -A "$1" | grep -vxE "$files" || true)
-    [ -z "$found" ] || give_up "$2: left $found"
-}
-
-same() { cmp -s "$1" "$2" || give_up "$3: $1 and $2 differ"; }
-
-mkdir data
-"$make_data" data 16 8
-"$tool" train --data data --out whole "${settings[@]}" > /dev/null
-cp -r whole longer
-"$tool" train --resume longer --epochs 2 > /dev/null
-"$tool" kernels whole -o whole.svg
-
+make_runs
+many=$every few=$((every < 11 ? every : 11)) # of calls: in training, and in other commands
+turn=0                                     # each time other calls are passed over
 for temporary in 1 0; do
     export SSM2D_TMPFILE=$temporary
-    for error in "${errors[@]}"; do
-        for ((k = 1;; k += every)); do # a run that begins
-            rm -rf run
-            attempt train $k "$error" train --data data --out run "${settings[@]}"
-            if [ -d run ]; then check_folder run "train, call $k, $error"; fi
-            if [ $code != 0 ]; then
-                if [ -e run/train.json ]; then
-                    "$tool" train --resume run > /dev/null || give_up "train, call $k, $error"
-                else
-                    "$tool" train --data data --out run "${settings[@]}" > /dev/null \
-                        || give_up "train, call $k, $error: cannot begin again"
-                fi
-            fi
-            same whole/model.safetensors run/model.safetensors "train, call $k, $error"
-            check_folder run "train, call $k, $error"
-            [ -e mark ] || break
-        done
-        for ((k = 1;; k += every)); do # one that is resumed
-            rm -rf run
-            cp -r whole run
-            attempt train $k "$error" train --resume run --epochs 2
-            check_folder run "resume, call $k, $error"
-            "$tool" train --resume run --epochs 2 > /dev/null || give_up "resume, call $k, $error"
-            same longer/model.safetensors run/model.safetensors "resume, call $k, $error"
-            same longer/best.safetensors run/best.safetensors "resume, call $k, $error"
-            [ -e mark ] || break
-        done
-        for ((k = 1;; k += every)); do # pictures
-            rm -rf pictures
-            mkdir pictures
-            echo precious > pictures/k.svg
-            attempt kernels $k "$error" kernels whole -o pictures/k.svg
-            [ "$(ls -A pictures)" = k.svg ] || give_up "kernels, call $k: left $(ls -A pictures)"
-            if [ $code = 0 ]; then
-                same whole.svg pictures/k.svg "kernels, call $k, $error"
-            elif [ "$(cat pictures/k.svg)" != precious ]; then # only its folder was not synced
-                same whole.svg pictures/k.svg "kernels, call $k, $error"
-            fi
-            [ -e mark ] || break
-        done
+    for error in "FAIL_WITH=28" "FAIL_WITH=5" "FAIL_WITH=28 FAIL_SHORT=1"; do # ENOSPC, EIO, half
+        every=$many first=$((1 + turn * 7 % many))
+        fail_train
+        fail_resume
+        every=$few first=$((1 + turn++ % few))
+        fail_file k.svg kernels whole -o results/k.svg
+        fail_file k.png kernels -o results/k.png
+        fail_file c.png curves whole -o results/c.png
+        fail_file f.png filter picture.png -o results/f.png
+        fail_file f.jpg filter picture.png -o results/f.jpg --run whole
+        fail_file y.npy run --config "$model/config.json" --weights "$model/weights.safetensors" \
+            --input "$model/x.npy" -o results/y.npy
+        fail_folder layer "$tests/golden/28_polar_8x8_d2" -o results
     done
 done
-[ $failures -gt 0 ] || give_up "no call failed"
-echo "failing_io.sh: $failures failures said, $coped coped with"
+every=1 first=1
+for error in "FAIL_WITH=28" "FAIL_WITH=28 FAIL_SHORT=1"; do
+    fail_printed predict predict whole picture.png picture.png
+    fail_printed eval eval whole --json
+    fail_printed models models
+done
+finish

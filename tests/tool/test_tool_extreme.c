@@ -3,9 +3,11 @@
 #include "tool_run.h"
 
 #include "../train/small_data.h"
+#include "io/image.h"
 #include "io/npy.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <math.h>
 #include <sys/stat.h>
 
@@ -65,9 +67,21 @@ static void assert_defined(const char *name)
         return;
     }
     assert_done();
+    /* whole words: the name of the test's folder is random */
     for (const char *word = tool.out; *word; word++)
-        if (!strncmp(word, "nan", 3) || !strncmp(word, "inf", 3))
+        if ((!strncmp(word, "nan", 3) || !strncmp(word, "inf", 3))
+            && !isalnum((unsigned char)word[3])
+            && (word == tool.out || !isalnum((unsigned char)word[-1])))
             fail_msg("%s printed \"%s\"", name, tool.out);
+}
+
+/* What predict printed adds up to 100 %. */
+static void assert_probabilities(void)
+{
+    double sum = 0, percent;
+    for (const char *at = strchr(tool.out, '\n'); at; at = strchr(at + 1, '\n'))
+        if (sscanf(at, " %lf %%", &percent) == 1) sum += percent;
+    assert_true(fabs(sum - 100) < 0.3);
 }
 
 /* `ssm2d run` on the run's weights. */
@@ -143,6 +157,7 @@ static void test_every_number(void **state)
             fill_array(in_folder("run/model.safetensors"), arrays[k], numbers[i]);
             TOOL("predict", in_folder("run"), in_folder("one.png"), "--top", "4");
             assert_defined("predict");
+            if (!tool.code) assert_probabilities();
             if (!isfinite(numbers[i])) assert_refused(1, "predict", arrays[k]);
             TOOL("eval", in_folder("run"));
             assert_defined("eval");
@@ -205,6 +220,61 @@ static void test_layer(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* A grey picture of 16 bits of one value, or of extremes beside each other. */
+static void put_grey(const char *path, int value)
+{
+    enum { SIDE = 12 };
+    const image_info info = {SIDE, SIDE, 1, 16};
+    image_writer *writer;
+    ssm2d_context *context;
+    ssm2d_error error;
+    uint16_t row[SIDE];
+    for (int i = 0; i < SIDE; i++) row[i] = (uint16_t)(value < 0 ? 65535 * (i % 2) : value);
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    for (int i = 0; i < SIDE; i++)
+        if (image_write_row(writer, row, &error)) fail_msg("%s", error.line);
+    if (image_finish(writer, &error)) fail_msg("%s", error.line);
+    ssm2d_context_destroy(context);
+}
+
+/* Trained weights of every kind over black, white and both: a picture, whose samples are clamped,
+ * or a refusal that leaves the picture that was there. */
+static void test_filter(void **state)
+{
+    (void)state;
+    static const char *const arrays[] = {"A", "B", "C", "D"};
+    static const float numbers[] = {NAN, INFINITY, 3e38f, 1e30f, 1e-40f, 0};
+    static const int greys[] = {0, 65535, -1};
+    int refused = 0, done = 0;
+    train();
+    copy_folder(in_folder("run"), in_folder("good"));
+    for (size_t g = 0; g < 3; g++) {
+        put_grey(in_folder("in.png"), greys[g]);
+        TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png")); /* brightness is kept */
+        assert_done();
+        for (size_t k = 0; k < 4; k++)
+            for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+                size_t size;
+                char *good = get_file(in_folder("good/model.safetensors"), &size), name[40];
+                put_file(in_folder("run/model.safetensors"), good, size);
+                free(good);
+                snprintf(name, sizeof name, "blocks.0.mixer.%s", arrays[k]);
+                fill_array(in_folder("run/model.safetensors"), name, numbers[i]);
+                put_text(in_folder("a.png"), "precious");
+                TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--run",
+                     in_folder("run"));
+                assert_defined("filter");
+                if (!isfinite(numbers[i])) assert_refused(1, "filter", name);
+                char *found = get_file(in_folder("a.png"), &size);
+                assert_int_equal(!strcmp(found, "precious"), tool.code);
+                free(found);
+                tool.code ? refused++ : done++;
+            }
+    }
+    assert_true(done > 3 * 4 * 2 && refused >= 3 * 4 * 2);
+}
+
 /* Weights to begin with that are too large end the training, with a word on why. */
 static void test_start(void **state)
 {
@@ -222,6 +292,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_head, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_every_number, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_layer, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_filter, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_start, setup, folder_teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

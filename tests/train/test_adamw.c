@@ -205,6 +205,27 @@ static void test_schedule(void **state)
     close_to(schedule_at(&all, 20), 1e-5);
 }
 
+static void test_schedule_by_epochs(void **state)
+{
+    (void)state;
+    /* a cosine that begins with the run, in units of 10 steps */
+    schedule s = {SCHEDULE_COSINE, 1e-3, 1e-6, 1e-5, 20, 100, .from_start = 1, .unit = 10};
+    close_to(schedule_at(&s, 9), 1e-6);
+    close_to(schedule_at(&s, 10), 1e-6 + 0.5 * (1e-3 - 1e-6));
+    close_to(schedule_at(&s, 19), schedule_at(&s, 10));
+    close_to(schedule_at(&s, 50), (1e-3 + 1e-5) / 2);
+    close_to(schedule_at(&s, 59), (1e-3 + 1e-5) / 2);
+    close_to(schedule_at(&s, 99), schedule_at(&s, 90));
+    close_to(schedule_at(&s, 100), 1e-5);
+    assert_true(schedule_at(&s, 20) < 1e-3); /* the warm-up took the cosine's first part */
+    s.from_start = 0;
+    close_to(schedule_at(&s, 20), 1e-3);
+    close_to(schedule_at(&s, 60), (1e-3 + 1e-5) / 2);
+    s.kind = SCHEDULE_LINEAR;
+    close_to(schedule_at(&s, 40), 1e-5 + (1e-3 - 1e-5) * 0.75);
+    close_to(schedule_at(&s, 500), 1e-5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_norm),
         cmocka_unit_test(test_average),
         cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_schedule_by_epochs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

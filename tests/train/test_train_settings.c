@@ -46,7 +46,7 @@ static void test_set(void **state)
                                            {"lr", "fast", "a number from 0"},
                                            {"lr", "nan", "a number"},
                                            {"lr", "1e-3x", "a number"},
-                                           {"schedule", "linear", "cosine or constant"},
+                                           {"schedule", "sqrt", "cosine, constant or linear"},
                                            {"loss", "mse", "cross-entropy or bce"},
                                            {"data", "", "a text of 1 to 1023 bytes"},
                                            {"ema", "1", "from 0 to 0.999999999"}};

@@ -1,0 +1,169 @@
+#include "train/recipes.h"
+
+#include "core/status.h"
+#include "core/suggest.h"
+#include "io/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Warm-ups are fractions, so that they stay in proportion when `epochs` is replaced. */
+
+/* Lee et al., "Vision Transformer for Small-Size Datasets", as the authors of 2-D SSM use it. What
+ * the code calls repeated augmentation is three passes over the images. The learning rate is the
+ * code's; the paper prints 3e-3. */
+static const recipe_line small[] = {{"epochs", "100", RECIPE_ALWAYS},
+                                    {"batch", "128", RECIPE_ALWAYS},
+                                    {"lr", "0.001", RECIPE_ALWAYS},
+                                    {"schedule", "cosine", RECIPE_ALWAYS},
+                                    {"warmup", "0.1", RECIPE_ALWAYS},
+                                    {"lr_start", "1e-06", RECIPE_ALWAYS},
+                                    {"lr_final", "1e-06", RECIPE_ALWAYS},
+                                    {"decay", "0.05", RECIPE_ALWAYS},
+                                    {"beta1", "0.9", RECIPE_ALWAYS},
+                                    {"beta2", "0.999", RECIPE_ALWAYS},
+                                    {"eps", "1e-08", RECIPE_ALWAYS},
+                                    {"smoothing", "0.1", RECIPE_ALWAYS},
+                                    {"flip", "true", RECIPE_ALWAYS},
+                                    {"crop_padding", "4", RECIPE_ALWAYS},
+                                    {"autoaugment", "cifar", RECIPE_ALWAYS},
+                                    {"autoaugment", "imagenet", RECIPE_TINY_IMAGENET},
+                                    {"erasing", "0.25", RECIPE_ALWAYS},
+                                    {"erasing_area", "0.4", RECIPE_ALWAYS},
+                                    {"erasing_fill", "mean", RECIPE_ALWAYS},
+                                    {"erasing_ratio", "uniform", RECIPE_ALWAYS},
+                                    {"erasing_tries", "100", RECIPE_ALWAYS},
+                                    {"mixup", "1", RECIPE_ALWAYS},
+                                    {"cutmix", "1", RECIPE_ALWAYS},
+                                    {"mix_probability", "0.5", RECIPE_ALWAYS},
+                                    {"mix_switch", "0.5", RECIPE_ALWAYS},
+                                    {"mix_partner", "permutation", RECIPE_ALWAYS},
+                                    {"repeats", "3", RECIPE_ALWAYS},
+                                    {"repeat_kind", "passes", RECIPE_ALWAYS},
+                                    {"drop_path", "0.1", RECIPE_ALWAYS},
+                                    {"drop_path", "0.2", RECIPE_WITH_MIXER},
+                                    {0}};
+
+/* What deit and celeba have in common: the augmentation and regularisation of DeiT. */
+#define DEIT_LINES                                                                                 \
+    {"batch", "64", RECIPE_ALWAYS}, {"lr", "0.0005", RECIPE_ALWAYS},                               \
+        {"lr_batch", "512", RECIPE_ALWAYS}, {"schedule", "cosine", RECIPE_ALWAYS},                 \
+        {"schedule_start", "run", RECIPE_ALWAYS}, {"lr_every", "epoch", RECIPE_ALWAYS},            \
+        {"lr_start", "1e-06", RECIPE_ALWAYS}, {"lr_final", "1e-05", RECIPE_ALWAYS},                \
+        {"decay", "0.05", RECIPE_ALWAYS}, {"beta1", "0.9", RECIPE_ALWAYS},                         \
+        {"beta2", "0.999", RECIPE_ALWAYS}, {"eps", "1e-08", RECIPE_ALWAYS},                        \
+        {"ema", "0.99996", RECIPE_ALWAYS}, {"smoothing", "0.1", RECIPE_ALWAYS},                    \
+        {"interpolation", "bicubic", RECIPE_ALWAYS}, {"resized_crop", "0.08", RECIPE_ALWAYS},      \
+        {"resized_crop_ratio", "1.3333333333333333", RECIPE_ALWAYS},                               \
+        {"reduced_decoding", "true", RECIPE_ALWAYS}, {"flip", "true", RECIPE_ALWAYS},              \
+        {"randaugment", "2", RECIPE_ALWAYS}, {"randaugment_magnitude", "9", RECIPE_ALWAYS},        \
+        {"randaugment_std", "0.5", RECIPE_ALWAYS},                                                 \
+        {"randaugment_probability", "0.5", RECIPE_ALWAYS}, {"erasing", "0.25", RECIPE_ALWAYS},     \
+        {"erasing_area", "0.3333333333333333", RECIPE_ALWAYS},                                     \
+        {"erasing_fill", "pixel", RECIPE_ALWAYS}, {"erasing_ratio", "log-uniform", RECIPE_ALWAYS}, \
+        {"erasing_tries", "10", RECIPE_ALWAYS}, {"mixup", "0.8", RECIPE_ALWAYS},                   \
+        {"cutmix", "1", RECIPE_ALWAYS}, {"mix_probability", "1", RECIPE_ALWAYS},                   \
+        {"mix_switch", "0.5", RECIPE_ALWAYS}, {"mix_partner", "reversed", RECIPE_ALWAYS},          \
+        {"repeats", "3", RECIPE_ALWAYS}, {"repeat_kind", "images", RECIPE_ALWAYS},                 \
+    {                                                                                              \
+        "drop_path", "0.1", RECIPE_ALWAYS                                                          \
+    }
+
+/* 5 of 300 epochs of warm-up. */
+static const recipe_line deit[] = {{"epochs", "300", RECIPE_ALWAYS},
+                                   {"cooldown_epochs", "10", RECIPE_ALWAYS},
+                                   {"warmup", "0.016666666666666666", RECIPE_ALWAYS},
+                                   DEIT_LINES,
+                                   {"eval_crop", "0.875", RECIPE_ALWAYS},
+                                   {0}};
+
+/* 5 of 20 epochs of warm-up. Faces are cut out already: evaluation sees all of an image. */
+static const recipe_line celeba[] = {{"epochs", "20", RECIPE_ALWAYS},
+                                     {"cooldown_epochs", "0", RECIPE_ALWAYS},
+                                     {"warmup", "0.25", RECIPE_ALWAYS},
+                                     DEIT_LINES,
+                                     {"eval_crop", "0", RECIPE_ALWAYS},
+                                     {"binary_smoothing", "0", RECIPE_ALWAYS},
+                                     {0}};
+
+/* With 50,000 images 180 epochs are 180,000 steps, 9,000 of them warm-up. */
+static const recipe_line lra[] = {
+    {"epochs", "180", RECIPE_ALWAYS},    {"batch", "50", RECIPE_ALWAYS},
+    {"lr", "0.01", RECIPE_ALWAYS},       {"schedule", "linear", RECIPE_ALWAYS},
+    {"warmup", "0.05", RECIPE_ALWAYS},   {"lr_start", "1e-07", RECIPE_ALWAYS},
+    {"lr_final", "0", RECIPE_ALWAYS},    {"decay", "0.02", RECIPE_ALWAYS},
+    {"beta1", "0.9", RECIPE_ALWAYS},     {"beta2", "0.98", RECIPE_ALWAYS},
+    {"eps", "1e-08", RECIPE_ALWAYS},     {"clip", "1", RECIPE_ALWAYS},
+    {"smoothing", "0", RECIPE_ALWAYS},   {"norm_mean", "0.48", RECIPE_ALWAYS},
+    {"norm_std", "0.24", RECIPE_ALWAYS}, {"channels", "1", RECIPE_ALWAYS},
+    {"drop_path", "0", RECIPE_ALWAYS},   {0}};
+
+static const recipe_line quick[] = {{"epochs", "4", RECIPE_ALWAYS},
+                                    {"batch", "128", RECIPE_ALWAYS},
+                                    {"lr", "0.002", RECIPE_ALWAYS},
+                                    {"schedule", "cosine", RECIPE_ALWAYS},
+                                    {"warmup", "0.1", RECIPE_ALWAYS},
+                                    {"decay", "0.05", RECIPE_ALWAYS},
+                                    {"smoothing", "0.1", RECIPE_ALWAYS},
+                                    {"drop_path", "0", RECIPE_ALWAYS},
+                                    {0}};
+
+static const recipe table[] = {
+    {"small",
+     "small data sets, as Lee et al. and the authors of 2-D SSM train on CIFAR: 100 epochs", small},
+    {"deit", "ImageNet, as DeiT: 300 epochs and 10 of cooling down", deit},
+    {"celeba", "CelebA's attributes: as deit, 20 epochs", celeba},
+    {"lra", "grey images of the Long Range Arena, as Mega: 180,000 steps on CIFAR-10", lra},
+    {"quick", "minutes: 4 epochs without augmentation, as without a recipe", quick},
+};
+enum { RECIPES = sizeof table / sizeof *table };
+
+const recipe *recipe_at(int i) { return i >= 0 && i < RECIPES ? &table[i] : NULL; }
+
+const recipe *recipe_find(const char *name, ssm2d_error *error)
+{
+    const char *names[RECIPES + 1] = {NULL};
+    char list[128] = "", shown[48];
+    for (int i = 0; i < RECIPES; i++) {
+        if (!strcmp(table[i].name, name)) return &table[i];
+        names[i] = table[i].name;
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", table[i].name);
+    }
+    const char *near = closest_name(name, names);
+    text_show(name, strlen(name), shown, sizeof shown);
+    if (near)
+        fail(error, SSM2D_ERROR_ARGUMENT, "there is no recipe %s; did you mean %s?", shown, near);
+    else
+        fail(error, SSM2D_ERROR_ARGUMENT, "there is no recipe %s: use one of %s", shown, list);
+    return NULL;
+}
+
+static int is_tiny_imagenet(const char *data)
+{
+    const char *kind = dataset_kind(data);
+    return kind && !strcmp(kind, "tiny-imagenet");
+}
+
+int recipe_line_applies(const recipe_line *line, const train_settings *run)
+{
+    if (!train_settings_have(run, line->key)) return 0;
+    switch (line->when) {
+    case RECIPE_WITH_MIXER: return run->model.mixer.kind != &mixer_none;
+    case RECIPE_TINY_IMAGENET: return is_tiny_imagenet(run->options.data);
+    case RECIPE_ALWAYS: break;
+    }
+    return 1;
+}
+
+ssm2d_status recipe_apply(const recipe *r, const train_settings *run, train_settings *s,
+                          ssm2d_error *error)
+{
+    char where[48];
+    ssm2d_status status = SSM2D_OK;
+    snprintf(where, sizeof where, "recipe %s", r->name);
+    for (const recipe_line *line = r->lines; line->key && !status; line++)
+        if (recipe_line_applies(line, run))
+            status = train_settings_set(s, where, line->key, line->value, error);
+    return status;
+}

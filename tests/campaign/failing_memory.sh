@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# failing_memory.sh TOOL MAKE_SMALL_DATA FAILING_TOOL [EVERY] - one allocation after another fails
+# (each EVERY-th: 17, or 1 with LONG=1 in the environment), in every command. The tool must say so
+# in one line with exit code 1, free everything, and leave nothing half written; a run then ends
+# with the weights that it would have had.
+set -euo pipefail
+tool=$1 make_data=$2 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 17)}
+tests=$(cd "$(dirname "$0")/.." && pwd)
+model=$tests/golden-models/05_vit_ssm2d_attn
+failing=("$3")
+. "$tests/campaign/campaign.sh"
+
+# A command that lists all models builds every one of them: thousands of allocations that are alike.
+# A bench measures times, so that what it prints differs.
+fail_many() {
+    local name=$1 step=$2 k
+    shift 2
+    for ((k = first;; k += every * step)); do
+        attempt "$name" $k "$@"
+        [ -e mark ] || break
+    done
+}
+
+make_runs
+# What is read ahead and then not wanted may fail.
+fail_train
+fail_resume
+may_cope=0
+fail_printed eval eval whole --json --threads 1
+fail_printed eval eval whole --image-size 12 --threads 1
+fail_printed predict predict whole picture.png --threads 1
+fail_printed predict predict whole picture.png --json --threads 1
+fail_file k.svg kernels whole -o results/k.svg --threads 1
+fail_file k.png kernels -o results/k.png --threads 1
+fail_file k.png kernels --figure2 --draws 2 -o results/k.png --threads 1
+fail_file c.png curves whole -o results/c.png --threads 1
+fail_file f.png filter picture.png -o results/f.png --threads 1
+fail_file f.png filter picture.png -o results/f.png --in-memory --threads 1
+fail_file f.jpg filter picture.png -o results/f.jpg --run whole --threads 1
+run=(run --config "$model/config.json" --weights "$model/weights.safetensors"
+    --input "$model/x.npy" --labels "$model/labels.npy" --threads 1)
+fail_folder "${run[@]}" -o results/y.npy --grads results/g.safetensors
+for algorithm in direct fft scan; do
+    fail_folder layer "$tests/golden/28_polar_8x8_d2" -o results --algo $algorithm --threads 1
+done
+fail_many models 50 models
+fail_printed models models --keys
+fail_many "bench layer" 1 bench layer --quick --rows 4 --cols 4 --channels 4 --threads 1
+small=(--quick --model vit-mini --batch 2 --set dim=16 --set depth=1 --set heads=2 --threads 1)
+fail_many "bench train" 3 bench train "${small[@]}"
+fail_many "bench infer" 3 bench infer "${small[@]}"
+for words in help "help train" version "train --help"; do # no memory is needed to say these
+    attempt "$words" 1 $words
+    [ $code = 0 ] && [ ! -e mark ] || give_up "$where: exit code $code"
+done
+finish

@@ -1,0 +1,188 @@
+#include "train_values.h"
+
+#include "core/status.h"
+#include "io/json.h"
+#include "io/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *recipe_name_at(int i) { return recipe_at(i) ? recipe_at(i)->name : NULL; }
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < list->count && !status; i++) {
+        char key[OPTION_KEY];
+        const char *value;
+        status = option_pair("--set", list->words[i], key, &value, error);
+        if (!status && strcmp(key, "model"))
+            status = train_settings_set(s, "--set", key, value, error);
+    }
+    return status;
+}
+
+/* Sets the model, which comes before all other settings, as it resets the keys of a model. */
+static ssm2d_status set_model(const train_values *o, train_settings *s, int *is_set,
+                              ssm2d_error *error)
+{
+    const char *name = o->model, *where = "--model", *value;
+    char key[OPTION_KEY];
+    for (int i = 0; i < o->set.count; i++)
+        if (!option_pair("--set", o->set.words[i], key, &value, NULL) && !strcmp(key, "model")) {
+            name = value;
+            where = "--set";
+        }
+    *is_set = name != NULL;
+    return name ? train_settings_set(s, where, "model", name, error) : SSM2D_OK;
+}
+
+/* Sets what the command line gives, but for the model. */
+static ssm2d_status apply(const train_values *o, train_settings *s, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    if (o->mixer) status = train_settings_set(s, "--mixer", "mixer", o->mixer, error);
+    if (!status) status = apply_set(&o->set, s, error);
+#define OPTION(kind, field, default_value, low, high, names, help)                                 \
+    if (!status && o->text_##field)                                                                \
+        status = train_options_set(&s->options, #field, o->text_##field, error);
+#include "train/options.def"
+#undef OPTION
+    return status;
+}
+
+/* Everything but a recipe. */
+static ssm2d_status without_recipe(const ssm2d_context *context, const train_values *o,
+                                   train_settings *s, ssm2d_error *error)
+{
+    int model_set;
+    ssm2d_status status = train_settings_begin(s, error);
+    if (!status) status = set_model(o, s, &model_set, error);
+    if (!status && o->config && context)
+        status = train_settings_read(context, o->config, model_set, s, error);
+    if (!status) status = apply(o, s, error);
+    return status;
+}
+
+/* A recipe depends on the model, its mixer and the data, which the file and the command line say;
+ * so all is set twice: first without the recipe to know these, then after it. */
+ssm2d_status train_values_settings(const ssm2d_context *context, const train_values *o,
+                                   train_settings *s, ssm2d_error *error)
+{
+    train_settings run;
+    ssm2d_status status = without_recipe(context, o, &run, error);
+    if (status || !o->recipe) {
+        *s = run;
+        return status;
+    }
+    const recipe *r = recipe_find(o->recipe, error);
+    if (!r) return SSM2D_ERROR_ARGUMENT;
+    status = train_settings_begin(s, error);
+    if (!status) status = train_settings_set(s, "--model", "model", run.model.model->name, error);
+    if (!status) status = recipe_apply(r, &run, s, error);
+    if (!status && o->config && context)
+        status = train_settings_read(context, o->config, 1, s, error); /* the model is set */
+    if (!status) status = apply(o, s, error);
+    return status;
+}
+
+/* ---- where a setting comes from -------------------------------------------------------------- */
+
+static int on_command_line(const train_values *o, const char *key)
+{
+    char name[OPTION_KEY];
+    const char *value;
+    if ((o->model && !strcmp(key, "model")) || (o->mixer && !strcmp(key, "mixer"))) return 1;
+    for (int i = 0; i < o->set.count; i++)
+        if (!option_pair("--set", o->set.words[i], name, &value, NULL) && !strcmp(name, key))
+            return 1;
+#define OPTION(kind, field, default_value, low, high, names, help)                                 \
+    if (o->text_##field && !strcmp(key, #field)) return 1;
+#include "train/options.def"
+#undef OPTION
+    return 0;
+}
+
+static int in_recipe(const recipe *r, const train_settings *s, const char *key)
+{
+    for (const recipe_line *line = r ? r->lines : NULL; line && line->key; line++)
+        if (!strcmp(line->key, key) && recipe_line_applies(line, s)) return 1;
+    return 0;
+}
+
+/* Whether the file has the key, or for mixer.KEY its object "mixer" has it. */
+static int in_file(const cJSON *file, const char *key)
+{
+    const cJSON *inner = cJSON_GetObjectItemCaseSensitive(file, "mixer");
+    if (strncmp(key, "mixer.", 6)) return cJSON_HasObjectItem(file, key);
+    return cJSON_HasObjectItem(file, key) || cJSON_HasObjectItem(inner, key + 6);
+}
+
+typedef struct printing {
+    const train_values *options;
+    const train_settings *settings;
+    const recipe *recipe;
+    const cJSON *file; /* of --config, or NULL */
+} printing;
+
+static void print_value(const printing *p, const char *key, const char *value)
+{
+    char left[160], from[64] = "default";
+    const int open = (!strcmp(key, "image") && !p->settings->model.image[0])
+                     || (!strcmp(key, "channels") && !p->settings->model.channels)
+                     || (!strcmp(key, "classes") && !p->settings->model.classes)
+                     || (!strcmp(key, "eval_crop") && p->settings->crop_is_open);
+    if (on_command_line(p->options, key))
+        snprintf(from, sizeof from, "command line");
+    else if (p->file && in_file(p->file, key))
+        snprintf(from, sizeof from, "--config");
+    else if (in_recipe(p->recipe, p->settings, key))
+        snprintf(from, sizeof from, "recipe %s", p->recipe->name);
+    else if (open)
+        snprintf(from, sizeof from, "the data");
+    else if (!train_settings_is_common(key) && strcmp(key, "model"))
+        snprintf(from, sizeof from, "model %s", p->settings->model.model->name);
+    snprintf(left, sizeof left, "%s=%s", key, open ? "-" : value);
+    text_print(stdout, left);
+    printf("%*s  %s\n", (int)(strlen(left) < 40 ? 40 - strlen(left) : 0), "", from);
+}
+
+static ssm2d_status print_object(const printing *p, const char *prefix, const cJSON *object,
+                                 ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    for (const cJSON *item = object->child; item && !status; item = item->next) {
+        char key[OPTION_KEY + 8];
+        const int is_kind = *prefix && !strcmp(item->string, "kind"); /* of a mixer */
+        snprintf(key, sizeof key, "%s%s", is_kind ? "" : prefix, is_kind ? "mixer" : item->string);
+        if (cJSON_IsObject(item)) {
+            status = print_object(p, "mixer.", item, error);
+            continue;
+        }
+        const char *fixed = cJSON_IsNull(item) ? "none" : item->valuestring;
+        char *text = fixed ? NULL : cJSON_PrintUnformatted(item);
+        if (!text && !fixed) return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+        print_value(p, key, text ? text : fixed);
+        cJSON_free(text);
+    }
+    return status;
+}
+
+ssm2d_status train_values_print(const ssm2d_context *context, const train_values *o,
+                                ssm2d_error *error)
+{
+    train_settings s;
+    cJSON *file = NULL, *all = NULL;
+    ssm2d_status status = train_values_settings(context, o, &s, error);
+    if (!status) status = train_options_check(&s.options, error);
+    if (!status && o->config) status = json_read(context, o->config, &file, error);
+    if (!status && !(all = train_settings_to_json(&s)))
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    const printing p = {o, &s, !status && o->recipe ? recipe_find(o->recipe, error) : NULL, file};
+    if (!status) status = print_object(&p, "", all, error);
+    cJSON_Delete(file);
+    cJSON_Delete(all);
+    return status;
+}
