@@ -1,7 +1,7 @@
 # The tests of src/data.
 find_package(ZLIB REQUIRED)
 foreach(name resize dataset folder image_sets bad_images split augment loader workers stages
-    targets pixel_ops policies)
+    targets pixel_ops policies reduced_decoding)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name}
     PRIVATE ssm2d_data ssm2d_io ssm2d_objects test_frame PkgConfig::JPEG ZLIB::ZLIB)

@@ -115,6 +115,7 @@ static ssm2d_status loader_settings(const values *o, const run_model *m, const d
     lo->channels = m->settings.model.channels;
     lo->norm = m->data.norm;
     lo->augment = m->settings.augment;
+    lo->workers = m->settings.options.workers;
     lo->skip_bad = o->bad_images ? !strcmp(o->bad_images, "skip")
                                  : m->settings.options.bad_images == TRAIN_BAD_SKIP;
     if (isnan(o->eval_crop)) return SSM2D_OK;
@@ -186,10 +187,10 @@ done:
 static const char about[] =
     "Evaluates the model of a run on the test images of its data, or of other data with the "
     "same classes: loss, accuracy, and with more than five classes how often the right one is "
-    "among "
-    "the five likeliest; with binary labels the mean accuracy over all attributes. With "
-    "--image-size the images are resized, a position embedding is "
-    "interpolated (bicubic), and the kernels of the 2-D SSM are computed for the new grid.";
+    "among the five likeliest; with binary labels the mean accuracy over all attributes. With "
+    "--image-size the images are resized, a position embedding and "
+    "tables of relative positions are interpolated (bicubic) where the model has them, and the "
+    "kernels of the 2-D SSM are computed for the new grid.";
 
 const command command_eval = {
     "eval", "loss and accuracy of a trained model", about, options, check_values, run, 0};

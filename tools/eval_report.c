@@ -66,7 +66,7 @@ void eval_report_text(const eval_report *r)
         printf("accuracy %.2f %%", 100 * e->accuracy);
     if (r->model->data.labels == LABEL_CLASS && classes > 5)
         printf(", top-5 %.2f %%", 100 * e->top5);
-    printf("%s\n", r->model->resized ? " (position embedding interpolated)" : "");
+    printf("%s\n", r->model->resized ? " (positions interpolated)" : "");
     if (r->per_class) print_table(r);
 }
 

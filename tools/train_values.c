@@ -94,10 +94,9 @@ static int on_command_line(const train_values *o, const char *key)
 {
     char name[OPTION_KEY];
     const char *value;
-    if ((o->model && !strcmp(key, "model")) || (o->mixer && !strcmp(key, "mixer.kind"))) return 1;
+    if ((o->model && !strcmp(key, "model")) || (o->mixer && !strcmp(key, "mixer"))) return 1;
     for (int i = 0; i < o->set.count; i++)
-        if (!option_pair("--set", o->set.words[i], name, &value, NULL)
-            && (!strcmp(name, key) || (!strcmp(name, "mixer") && !strcmp(key, "mixer.kind"))))
+        if (!option_pair("--set", o->set.words[i], name, &value, NULL) && !strcmp(name, key))
             return 1;
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
     if (o->text_##field && !strcmp(key, #field)) return 1;
@@ -118,7 +117,6 @@ static int in_file(const cJSON *file, const char *key)
 {
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(file, "mixer");
     if (strncmp(key, "mixer.", 6)) return cJSON_HasObjectItem(file, key);
-    if (!strcmp(key, "mixer.kind") && cJSON_IsString(inner)) return 1;
     return cJSON_HasObjectItem(file, key) || cJSON_HasObjectItem(inner, key + 6);
 }
 
@@ -157,15 +155,16 @@ static ssm2d_status print_object(const printing *p, const char *prefix, const cJ
     ssm2d_status status = SSM2D_OK;
     for (const cJSON *item = object->child; item && !status; item = item->next) {
         char key[OPTION_KEY + 8];
-        snprintf(key, sizeof key, "%s%s", prefix, item->string);
+        const int is_kind = *prefix && !strcmp(item->string, "kind"); /* of a mixer */
+        snprintf(key, sizeof key, "%s%s", is_kind ? "" : prefix, is_kind ? "mixer" : item->string);
         if (cJSON_IsObject(item)) {
             status = print_object(p, "mixer.", item, error);
             continue;
         }
-        char *text = cJSON_IsString(item) ? NULL : cJSON_PrintUnformatted(item);
-        if (!text && !cJSON_IsString(item))
-            return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
-        print_value(p, key, text ? text : item->valuestring);
+        const char *fixed = cJSON_IsNull(item) ? "none" : item->valuestring;
+        char *text = fixed ? NULL : cJSON_PrintUnformatted(item);
+        if (!text && !fixed) return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+        print_value(p, key, text ? text : fixed);
         cJSON_free(text);
     }
     return status;

@@ -62,6 +62,8 @@ void train_view_start(void *user, const train_start *start)
         if (start->read->resized)
             printf("; position embedding interpolated from %d x %d patches",
                    start->read->old_grid[0], start->read->old_grid[1]);
+        if (start->read->resized_tables)
+            printf("; %d tables of relative positions interpolated", start->read->resized_tables);
         printf("\n");
     }
     if (start->loss_changed)

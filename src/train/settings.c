@@ -13,11 +13,11 @@ enum { MAX_KEYS = 256, SHOWN = 48 };
 static const char default_model[] = "vit-mini", crop_key[] = "eval_crop";
 
 /* Resets image, channels and classes, which are to be taken from the data; those that come with a
- * model's name are for lists of models. */
+ * model's name are for lists of models (but for channels that are the model's own). */
 static void leave_open(model_config *m, int image, int channels, int classes)
 {
     if (image) m->image[0] = m->image[1] = 0;
-    if (channels) m->channels = 0;
+    if (channels && !m->model->keeps_channels) m->channels = 0;
     if (classes) m->classes = 0;
 }
 
@@ -26,7 +26,8 @@ static ssm2d_status begin_model(train_settings *s, field_source from, const char
                                 ssm2d_error *error)
 {
     ssm2d_status status = model_config_set(from, "model", name, &s->model, error);
-    if (!status) status = model_config_use_mixer(&s->model, &mixer_ssm2d, error);
+    if (!status)
+        status = model_config_use_mixer(&s->model, model_default_mixer(s->model.model), error);
     if (!status) leave_open(&s->model, 1, 1, 1);
     return status;
 }
@@ -94,7 +95,8 @@ static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *
     ssm2d_status status = model_config_from_json(file, object, others, &m, error);
     if (!status && has(object, "model")) {
         leave_open(&m, !has(object, "image"), !has(object, "channels"), !has(object, "classes"));
-        if (!has(object, "mixer")) status = model_config_use_mixer(&m, &mixer_ssm2d, error);
+        if (!has(object, "mixer"))
+            status = model_config_use_mixer(&m, model_default_mixer(m.model), error);
     }
     if (!status) s->model = m;
     return status;

@@ -25,7 +25,8 @@ static void check_round_trip(const train_settings *s)
     ssm2d_status status = train_settings_from_json(&again, "b.json", parsed, &error);
     /* what is still open is written as 0, which nobody may give */
     int same = 0;
-    REQUIRE(status ? open : !open && !train_settings_same(s, &again, &same, &error) && same);
+    REQUIRE(status || !train_settings_same(s, &again, &same, &error));
+    REQUIRE(status ? open : !open && same);
     cJSON_Delete(parsed);
     cJSON_Delete(root);
     cJSON_free(text);

@@ -238,8 +238,8 @@ static void put_grey(const char *path, int value)
     ssm2d_context_destroy(context);
 }
 
-/* Trained weights of every kind over black, white and both: a picture, whose samples are clamped, or
- * a refusal that leaves the picture that was there. */
+/* Trained weights of every kind over black, white and both: a picture, whose samples are clamped,
+ * or a refusal that leaves the picture that was there. */
 static void test_filter(void **state)
 {
     (void)state;
