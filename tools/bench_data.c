@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { ROUNDS = 5, FOLDER = 256 };
 
@@ -40,8 +41,9 @@ typedef struct data_case {
     double goal; /* images per second on one worker */
 } data_case;
 
+/* Per second of the clock, and of the processor: the same on a machine that does nothing else. */
 typedef struct data_speed {
-    double images_per_s, spread;
+    double images_per_s, images_per_cpu_s, spread;
 } data_speed;
 
 static ssm2d_status make_loader(const ssm2d_context *context, const data_case *c, const dataset *d,
@@ -70,19 +72,31 @@ static ssm2d_status make_loader(const ssm2d_context *context, const data_case *c
     return loader_create(context, d, &o, out, error);
 }
 
-/* Takes batches for so many seconds; returns the images of a second, 0 after a failure. */
-static double measure(loader *l, double seconds, ssm2d_status *status, ssm2d_error *error)
+/* Milliseconds that the threads of this process have had a processor. */
+static double cpu_now(void)
 {
-    const double start = bench_now();
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* Takes batches for so many seconds. */
+static ssm2d_status measure(loader *l, double seconds, double *per_s, double *per_cpu_s,
+                            ssm2d_error *error)
+{
+    const double start = bench_now(), cpu_start = cpu_now();
     size_t images = 0;
     double passed = 0;
     while (passed < 1000 * seconds) {
         loader_batch batch;
-        if ((*status = loader_next(l, &batch, error))) return 0;
+        ssm2d_status status = loader_next(l, &batch, error);
+        if (status) return status;
         images += batch.count;
         passed = bench_now() - start;
     }
-    return 1000 * (double)images / passed;
+    *per_s = 1000 * (double)images / passed;
+    *per_cpu_s = 1000 * (double)images / (cpu_now() - cpu_start);
+    return SSM2D_OK;
 }
 
 static ssm2d_status run_case(const ssm2d_context *context, const values *o, const data_case *c,
@@ -90,15 +104,16 @@ static ssm2d_status run_case(const ssm2d_context *context, const values *o, cons
 {
     dataset *d = NULL;
     loader *l = NULL;
-    double speeds[ROUNDS];
+    double speeds[ROUNDS], cpu_speeds[ROUNDS];
     ssm2d_status status = dataset_open(context, c->data, DATASET_TRAIN, &d, error);
     if (!status) status = make_loader(context, c, d, (int)o->workers, &l, error);
     /* batches that were made ahead while nobody took any do not count */
-    if (!status) measure(l, 0.3, &status, error);
+    if (!status) status = measure(l, 0.3, &speeds[0], &cpu_speeds[0], error);
     for (int i = 0; i < ROUNDS && !status; i++)
-        speeds[i] = measure(l, o->quick ? 0.4 : 2, &status, error);
+        status = measure(l, o->quick ? 0.4 : 2, &speeds[i], &cpu_speeds[i], error);
     if (!status) {
-        *speed = (data_speed){.images_per_s = bench_median(speeds, ROUNDS)};
+        *speed = (data_speed){.images_per_s = bench_median(speeds, ROUNDS),
+                              .images_per_cpu_s = bench_median(cpu_speeds, ROUNDS)};
         speed->spread = speeds[ROUNDS - 1] / speed->images_per_s; /* they are sorted */
     }
     loader_destroy(l);
@@ -110,7 +125,7 @@ static void print_text(const data_case *c, const data_speed *s, long workers)
 {
     printf("%s with the recipe %s: %.0f images/s", c->name, c->recipe, s->images_per_s);
     if (workers == 1) printf(" (goal: %.0f)%s", c->goal, s->images_per_s < c->goal ? " !" : "");
-    printf("\n");
+    printf(", %.0f per second of processor time\n", s->images_per_cpu_s);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -140,6 +155,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
             char key[64];
             snprintf(key, sizeof key, "%s_%s_images_per_s", cases[i].name, cases[i].recipe);
             bench_number(key, speeds[i].images_per_s);
+            snprintf(key, sizeof key, "%s_%s_images_per_cpu_s", cases[i].name, cases[i].recipe);
+            bench_number(key, speeds[i].images_per_cpu_s);
             snprintf(key, sizeof key, "%s_%s_goal", cases[i].name, cases[i].recipe);
             bench_number(key, cases[i].goal);
         }

@@ -58,7 +58,7 @@ static ssm2d_status without_recipe(const ssm2d_context *context, const train_val
                                    train_settings *s, ssm2d_error *error)
 {
     int model_set;
-    ssm2d_status status = train_settings_default(s, error);
+    ssm2d_status status = train_settings_begin(s, error);
     if (!status) status = set_model(o, s, &model_set, error);
     if (!status && o->config && context)
         status = train_settings_read(context, o->config, model_set, s, error);
@@ -79,7 +79,7 @@ ssm2d_status train_values_settings(const ssm2d_context *context, const train_val
     }
     const recipe *r = recipe_find(o->recipe, error);
     if (!r) return SSM2D_ERROR_ARGUMENT;
-    status = train_settings_default(s, error);
+    status = train_settings_begin(s, error);
     if (!status) status = train_settings_set(s, "--model", "model", run.model.model->name, error);
     if (!status) status = recipe_apply(r, &run, s, error);
     if (!status && o->config && context)
@@ -94,10 +94,9 @@ static int on_command_line(const train_values *o, const char *key)
 {
     char name[OPTION_KEY];
     const char *value;
-    if ((o->model && !strcmp(key, "model")) || (o->mixer && !strcmp(key, "mixer.kind"))) return 1;
+    if ((o->model && !strcmp(key, "model")) || (o->mixer && !strcmp(key, "mixer"))) return 1;
     for (int i = 0; i < o->set.count; i++)
-        if (!option_pair("--set", o->set.words[i], name, &value, NULL)
-            && (!strcmp(name, key) || (!strcmp(name, "mixer") && !strcmp(key, "mixer.kind"))))
+        if (!option_pair("--set", o->set.words[i], name, &value, NULL) && !strcmp(name, key))
             return 1;
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
     if (o->text_##field && !strcmp(key, #field)) return 1;
@@ -118,7 +117,6 @@ static int in_file(const cJSON *file, const char *key)
 {
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(file, "mixer");
     if (strncmp(key, "mixer.", 6)) return cJSON_HasObjectItem(file, key);
-    if (!strcmp(key, "mixer.kind") && cJSON_IsString(inner)) return 1;
     return cJSON_HasObjectItem(file, key) || cJSON_HasObjectItem(inner, key + 6);
 }
 
@@ -134,7 +132,8 @@ static void print_value(const printing *p, const char *key, const char *value)
     char left[160], from[64] = "default";
     const int open = (!strcmp(key, "image") && !p->settings->model.image[0])
                      || (!strcmp(key, "channels") && !p->settings->model.channels)
-                     || (!strcmp(key, "classes") && !p->settings->model.classes);
+                     || (!strcmp(key, "classes") && !p->settings->model.classes)
+                     || (!strcmp(key, "eval_crop") && p->settings->crop_is_open);
     if (on_command_line(p->options, key))
         snprintf(from, sizeof from, "command line");
     else if (p->file && in_file(p->file, key))
@@ -156,15 +155,16 @@ static ssm2d_status print_object(const printing *p, const char *prefix, const cJ
     ssm2d_status status = SSM2D_OK;
     for (const cJSON *item = object->child; item && !status; item = item->next) {
         char key[OPTION_KEY + 8];
-        snprintf(key, sizeof key, "%s%s", prefix, item->string);
+        const int is_kind = *prefix && !strcmp(item->string, "kind"); /* of a mixer */
+        snprintf(key, sizeof key, "%s%s", is_kind ? "" : prefix, is_kind ? "mixer" : item->string);
         if (cJSON_IsObject(item)) {
             status = print_object(p, "mixer.", item, error);
             continue;
         }
-        char *text = cJSON_IsString(item) ? NULL : cJSON_PrintUnformatted(item);
-        if (!text && !cJSON_IsString(item))
-            return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
-        print_value(p, key, text ? text : item->valuestring);
+        const char *fixed = cJSON_IsNull(item) ? "none" : item->valuestring;
+        char *text = fixed ? NULL : cJSON_PrintUnformatted(item);
+        if (!text && !fixed) return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+        print_value(p, key, text ? text : fixed);
         cJSON_free(text);
     }
     return status;

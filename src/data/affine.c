@@ -126,10 +126,11 @@ typedef struct taps {
 
 static taps taps_at(double place, size_t size, size_t stride)
 {
-    const double first = floor(place - 0.5);
-    taps t = {.d = place - 0.5 - first};
+    const double centre = place - 0.5; /* -0.5 or more: whole numbers are cut towards 0 */
+    const ptrdiff_t first = (ptrdiff_t)centre - (centre < 0), last = (ptrdiff_t)size - 1;
+    taps t = {.d = centre - (double)first};
     for (int k = 0; k < 4; k++) {
-        const ptrdiff_t i = (ptrdiff_t)first - 1 + k, last = (ptrdiff_t)size - 1;
+        const ptrdiff_t i = first - 1 + k;
         t.at[k] = (size_t)(i < 0 ? 0 : i > last ? last : i) * stride;
     }
     return t;

@@ -2,16 +2,37 @@
 
 #include "io/image.h"
 
+/* The size that a file says, and by how much less is decoded. */
+typedef struct reducing {
+    const resize *to;
+    size_t rows, cols;
+    int by;
+} reducing;
+
+static int reduce(void *user, size_t rows, size_t cols)
+{
+    reducing *r = user;
+    r->rows = rows;
+    r->cols = cols;
+    return r->by = resize_reduction(r->to, rows, cols);
+}
+
+/* Rows below the region that is resized are not decoded. */
 static ssm2d_status read_picture(const ssm2d_context *context, const char *path,
-                                 const image_read_options *options, resize *to, uint8_t *out,
+                                 image_read_options *options, resize *to, uint8_t *out,
                                  ssm2d_error *error)
 {
     image_reader *reader;
     image_info info;
+    reducing r = {to, 0, 0, 1};
+    options->reduce = reduce;
+    options->user = &r;
     ssm2d_status status = image_open_with(context, path, options, &reader, &info, error);
     if (status) return status;
-    status = resize_start(to, path, info.rows, info.cols, info.channels, out, error);
-    for (size_t i = 0; i < info.rows && !status; i++) {
+    status = r.by > 1
+                 ? resize_start_reduced(to, path, r.rows, r.cols, info.channels, r.by, out, error)
+                 : resize_start(to, path, info.rows, info.cols, info.channels, out, error);
+    for (size_t i = 0; i < info.rows && !status && !resize_is_complete(to); i++) {
         status = image_read_row(reader, resize_row_buffer(to), error);
         if (!status) resize_row(to, resize_row_buffer(to));
     }
@@ -22,13 +43,13 @@ static ssm2d_status read_picture(const ssm2d_context *context, const char *path,
 ssm2d_status picture_read(const ssm2d_context *context, const char *path, size_t max_pixels,
                           resize *to, uint8_t *out, ssm2d_error *error)
 {
-    const image_read_options options = {.max_pixels = max_pixels};
+    image_read_options options = {.max_pixels = max_pixels};
     return read_picture(context, path, &options, to, out, error);
 }
 
 ssm2d_status picture_read_regular(const ssm2d_context *context, const char *path, size_t max_pixels,
                                   resize *to, uint8_t *out, ssm2d_error *error)
 {
-    const image_read_options options = {.max_pixels = max_pixels, .regular = 1};
+    image_read_options options = {.max_pixels = max_pixels, .regular = 1};
     return read_picture(context, path, &options, to, out, error);
 }

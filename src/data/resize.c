@@ -176,17 +176,54 @@ static int region_is_good(const resize *r, size_t rows, size_t cols)
            && within(g->window_left, r->cols, g->resized_cols);
 }
 
+/* For a source of these sides. Asked twice it is the same. */
+static resize_region choose_region(const resize *r, size_t rows, size_t cols)
+{
+    resize_region g = {
+        .rows = rows, .cols = cols, .resized_rows = r->rows, .resized_cols = r->cols};
+    if (r->choose) r->choose(r->user, rows, cols, &g);
+    return g;
+}
+
+int resize_reduction(const resize *r, size_t rows, size_t cols)
+{
+    const resize_region g = choose_region(r, rows, cols);
+    size_t by = g.may_reduce ? 8 : 1;
+    while (by > 1 && (g.rows < by * g.resized_rows || g.cols < by * g.resized_cols)) by /= 2;
+    return (int)by;
+}
+
+/* A range of pixels in an image that has `by` times fewer; at least one of `size`. */
+static void divide(size_t *first, size_t *count, size_t by, size_t size)
+{
+    const size_t end = (*first + *count + by / 2) / by, last = end < size ? end : size;
+    const size_t start = (*first + by / 2) / by;
+    *first = start < size ? start : size - 1;
+    *count = last > *first ? last - *first : 1;
+}
+
 ssm2d_status resize_start(resize *r, const char *name, size_t rows, size_t cols, int channels,
                           uint8_t *out, ssm2d_error *error)
+{
+    return resize_start_reduced(r, name, rows, cols, channels, 1, out, error);
+}
+
+ssm2d_status resize_start_reduced(resize *r, const char *name, size_t rows, size_t cols,
+                                  int channels, int reduction, uint8_t *out, ssm2d_error *error)
 {
     if (rows < 1 || rows > MAX_IMAGE_SIDE || cols < 1 || cols > MAX_IMAGE_SIDE)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: has %zu x %zu pixels: at most %d rows and columns are taken",
                     text_path(name), rows, cols, MAX_IMAGE_SIDE);
     resize_region *g = &r->region;
-    *g = (resize_region){
-        .rows = rows, .cols = cols, .resized_rows = r->rows, .resized_cols = r->cols};
-    if (r->choose) r->choose(r->user, rows, cols, g);
+    *g = choose_region(r, rows, cols);
+    if (reduction > 1 && region_is_good(r, rows, cols)) {
+        const size_t by = (size_t)reduction;
+        rows = (rows + by - 1) / by;
+        cols = (cols + by - 1) / by;
+        divide(&g->top, &g->rows, by, rows);
+        divide(&g->left, &g->cols, by, cols);
+    }
     if (!region_is_good(r, rows, cols))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: the region %zu x %zu at (%zu, %zu), resized to %zu x %zu with a window at "
@@ -200,6 +237,8 @@ ssm2d_status resize_start(resize *r, const char *name, size_t rows, size_t cols,
     r->taken = r->given = 0;
     return SSM2D_OK;
 }
+
+int resize_is_complete(const resize *r) { return r->given == r->rows; }
 
 uint8_t *resize_row_buffer(resize *r) { return r->row_buffer.memory; }
 

@@ -31,6 +31,9 @@ typedef struct resize_region {
     size_t resized_rows, resized_cols; /* the size it is resized to */
     size_t window_top, window_left;    /* where the output begins in the resized rectangle */
     resize_filter filter;
+    /* The source may be decoded at a fraction of its size while the rectangle stays at least as
+     * large as what it is resized to. It then begins and ends at whole pixels of that. */
+    int may_reduce;
 } resize_region;
 
 /* Changes the region for a source of rows x cols pixels. Before, it is the whole source resized to
@@ -44,8 +47,16 @@ void resize_choose_with(resize *r, resize_chooser *choose, void *user);
  * reaches out of the source, and a window that reaches out of the resized rectangle. */
 ssm2d_status resize_start(resize *r, const char *name, size_t rows, size_t cols, int channels,
                           uint8_t *out, ssm2d_error *error);
-/* The next row of the source, cols x channels; all rows are given, whatever the region. */
+/* The next row of the source, cols x channels; all rows are given, whatever the region, until the
+ * output is complete. */
 void resize_row(resize *r, const uint8_t *row);
+int resize_is_complete(const resize *r);
+/* For sources that can be decoded at a fraction of their size: returns by how much the sides of one
+ * of rows x cols may be divided, 1, 2, 4 or 8; and begins an image of which rows / reduction rows
+ * of cols / reduction pixels will be given, both rounded up. */
+int resize_reduction(const resize *r, size_t rows, size_t cols);
+ssm2d_status resize_start_reduced(resize *r, const char *name, size_t rows, size_t cols,
+                                  int channels, int reduction, uint8_t *out, ssm2d_error *error);
 /* A buffer for one row of the source, for callers that have none of their own. */
 uint8_t *resize_row_buffer(resize *r);
 

@@ -37,6 +37,10 @@ typedef struct image_read_options {
     int exact;         /* keep alpha and 16 bits; else alpha is blended over white, in 8 bits */
     int regular;       /* refuse what is neither a regular file nor a link to one, unopened */
     FILE *stream;      /* read it instead of the file at path, and leave it open; or NULL */
+    /* Asked with the sides of a JPEG: returns 1, 2, 4 or 8, by which they are divided and rounded
+     * up, as decoding less is faster. NULL: they stay as they are. */
+    int (*reduce)(void *user, size_t rows, size_t cols);
+    void *user;
 } image_read_options;
 
 /* Opens an image; the caller ends it with image_close. The format is recognised by the file's first

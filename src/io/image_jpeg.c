@@ -138,6 +138,13 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
                     text_path(reader->path), jpeg->image_width);
     d->inverted = jpeg->saw_Adobe_marker;
     find_orientation(reader, jpeg);
+    if (reader->options.reduce) { /* it is asked about the image as it is to be seen */
+        const int turned = reader->orientation >= 5;
+        jpeg->scale_num = 1;
+        jpeg->scale_denom = (unsigned)reader->options.reduce(
+            reader->options.user, turned ? jpeg->image_width : jpeg->image_height,
+            turned ? jpeg->image_height : jpeg->image_width);
+    }
     jpeg_start_decompress(jpeg);
     reader->info = (image_info){jpeg->output_height, jpeg->output_width,
                                 printed ? 3 : jpeg->output_components, 8};

@@ -55,8 +55,9 @@ static const recipe_line small[] = {{"epochs", "100", RECIPE_ALWAYS},
         {"ema", "0.99996", RECIPE_ALWAYS}, {"smoothing", "0.1", RECIPE_ALWAYS},                    \
         {"interpolation", "bicubic", RECIPE_ALWAYS}, {"resized_crop", "0.08", RECIPE_ALWAYS},      \
         {"resized_crop_ratio", "1.3333333333333333", RECIPE_ALWAYS},                               \
-        {"flip", "true", RECIPE_ALWAYS}, {"randaugment", "2", RECIPE_ALWAYS},                      \
-        {"randaugment_magnitude", "9", RECIPE_ALWAYS}, {"randaugment_std", "0.5", RECIPE_ALWAYS},  \
+        {"reduced_decoding", "true", RECIPE_ALWAYS}, {"flip", "true", RECIPE_ALWAYS},              \
+        {"randaugment", "2", RECIPE_ALWAYS}, {"randaugment_magnitude", "9", RECIPE_ALWAYS},        \
+        {"randaugment_std", "0.5", RECIPE_ALWAYS},                                                 \
         {"randaugment_probability", "0.5", RECIPE_ALWAYS}, {"erasing", "0.25", RECIPE_ALWAYS},     \
         {"erasing_area", "0.3333333333333333", RECIPE_ALWAYS},                                     \
         {"erasing_fill", "pixel", RECIPE_ALWAYS}, {"erasing_ratio", "log-uniform", RECIPE_ALWAYS}, \

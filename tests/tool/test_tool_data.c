@@ -121,12 +121,30 @@ static void refuses_what_is_wrong(void **state)
     assert_refused(2, "data", "unknown part augmint");
 }
 
+static void measures_the_loader(void **state)
+{
+    (void)state;
+    double workers, cifar, jpeg;
+    shell_run("TMPDIR=$FOLDER $SSM2D bench data --quick --json --workers 2 2> $FOLDER/said");
+    assert_int_equal(tool.code, 0);
+    assert_int_equal(
+        sscanf(tool.out, "{\"workers\":%lf,\"cifar_small_images_per_s\":%lf", &workers, &cifar), 2);
+    const char *at = strstr(tool.out, "\"jpeg_deit_images_per_s\":");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "\"jpeg_deit_images_per_s\":%lf", &jpeg), 1);
+    assert_true(workers == 2 && cifar > 0 && jpeg > 0);
+    assert_int_equal(count_files(in_folder(".")), 1); /* the images it made are gone */
+    TOOL("bench", "data", "--quick", "--folder", in_folder("none"));
+    assert_int_equal(tool.code, 1);
+    assert_non_null(strstr(tool.err, "none"));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(applies_an_operation), TEST(resizes),
                                        TEST(says_when_a_value_is_not_used),
-                                       TEST(refuses_what_is_wrong)};
+                                       TEST(refuses_what_is_wrong), TEST(measures_the_loader)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

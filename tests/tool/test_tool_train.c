@@ -67,6 +67,78 @@ static void test_train(void **state)
     assert_refused(1, "run", "none.npy");
 }
 
+/* One line of --print-settings. */
+static void assert_setting(const char *setting, const char *from)
+{
+    char line[160];
+    snprintf(line, sizeof line, "%s ", setting);
+    const char *at = strstr(tool.out, line);
+    if (!at) fail_msg("no line %s", setting);
+    at += strspn(at + strlen(setting), " ") + strlen(setting);
+    if (strncmp(at, from, strlen(from)) || at[strlen(from)] != '\n')
+        fail_msg("%s is from %.20s", setting, at);
+}
+
+static void test_recipes(void **state)
+{
+    (void)state;
+    put_text(in_folder("c.json"), "{\"lr\": 0.003, \"mixer\": {\"directions\": 2}, \"seed\": 4}");
+    TOOL("train", "--recipe", "small", "--data", in_folder("data"), "--model", "vit",
+         "--print-settings", "--config", in_folder("c.json"), "--epochs", "3", "--set",
+         "flip=false", "--seed", "5");
+    assert_done();
+    assert_setting("epochs=3", "command line");
+    assert_setting("seed=5", "command line");
+    assert_setting("flip=false", "command line");
+    assert_setting("model=vit", "command line");
+    assert_setting("lr=0.003", "--config");
+    assert_setting("mixer.directions=2", "--config");
+    assert_setting("autoaugment=cifar", "recipe small");
+    assert_setting("drop_path=0.2", "recipe small");
+    assert_setting("clip=0", "default");
+    assert_setting("depth=9", "model vit");
+    assert_setting("classes=-", "the data");
+    TOOL("train", "--recipe", "small", "--mixer", "none", "--print-settings");
+    assert_done();
+    assert_setting("drop_path=0.1", "recipe small");
+    assert_setting("mixer=none", "command line");
+    /* the model of the file counts, too */
+    put_text(in_folder("m.json"), "{\"model\": \"deit-t\", \"mixer\": null}");
+    TOOL("train", "--recipe", "small", "--config", in_folder("m.json"), "--print-settings");
+    assert_done();
+    assert_setting("model=deit-t", "--config");
+    assert_setting("drop_path=0.1", "recipe small");
+    TOOL("train", "--recipe", "deit", "--batch", "256", "--print-settings");
+    assert_done();
+    assert_setting("lr_batch=512", "recipe deit");
+    assert_setting("batch=256", "command line");
+    TOOL("train", "--recipe", "smal", "--print-settings");
+    assert_refused(2, "train", "there is no recipe smal; did you mean small?");
+    TOOL("train", "--recipe", "small", "--resume", in_folder("run"));
+    assert_refused(2, "train", "--recipe cannot be combined with --resume");
+
+    /* a run with a recipe keeps the values, and may be resumed with more workers */
+    TOOL("train", "--recipe", "small", "--data", in_folder("data"), "--out", in_folder("run"),
+         SMALL, "--epochs", "1");
+    assert_done();
+    assert_non_null(strstr(tool.out, "waiting "));
+    size_t size;
+    char *text = get_file(in_folder("run/train.json"), &size);
+    assert_non_null(strstr(text, "\"repeats\":\t3"));
+    assert_non_null(strstr(text, "\"autoaugment\":\t\"cifar\""));
+    free(text);
+    text = get_file(in_folder("run/metrics.jsonl"), &size);
+    assert_non_null(strstr(text, "\"wait\": "));
+    free(text);
+    TOOL("train", "--resume", in_folder("run"), "--epochs", "2", "--workers", "2");
+    assert_done();
+    TOOL("train", "--recipe", "small", "--data", in_folder("data"), "--out", in_folder("whole"),
+         SMALL, "--epochs", "2", "--workers", "3");
+    assert_done();
+    TOOL("eval", in_folder("run"));
+    assert_done();
+}
+
 static void test_folders(void **state)
 {
     (void)state;
@@ -440,6 +512,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_train, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_recipes, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_folders, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_wrong, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_signals, setup, folder_teardown),
