@@ -13,7 +13,7 @@ build-essential cmake ninja-build pkg-config
 clang libclang-rt-dev
 libdnnl-dev
 libcjson-dev
-libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev
+libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev libarchive-dev
 libcairo2-dev
 zlib1g-dev
 libcmocka-dev

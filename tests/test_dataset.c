@@ -35,7 +35,7 @@ static void put_idx(const char *suffix, int compressed)
 static void check_idx(const char *where)
 {
     for (int split = 0; split < 2; split++) {
-        dataset *d = open_data(where, (dataset_split)split);
+        dataset *d = open_data(where, split ? DATASET_TEST : DATASET_TRAIN);
         const dataset_info *info = dataset_about(d);
         assert_int_equal(info->count, split ? 2 : 6);
         assert_int_equal(info->classes, 5);
@@ -253,7 +253,7 @@ static void check_cifar(const char *where, size_t train, size_t test, int classe
                         const char *name3)
 {
     for (int split = 0; split < 2; split++) {
-        dataset *d = open_data(where, (dataset_split)split);
+        dataset *d = open_data(where, split ? DATASET_TEST : DATASET_TRAIN);
         const dataset_info *info = dataset_about(d);
         assert_int_equal(info->count, split ? test : train);
         assert_int_equal(info->classes, classes);
@@ -286,6 +286,57 @@ static void reads_cifar10(void **state)
     io_put("batches.meta.txt", names, 6);
     assert_int_equal(try_data(where, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("/batches.meta.txt: names 3 classes, expected 10");
+}
+
+/* White stays white; the rest is 0.2989 R + 0.587 G + 0.114 B, rounded. */
+static void reads_lra_image(void **state)
+{
+    (void)state;
+    char where[128];
+    uint8_t out[1024];
+    put_cifar10();
+    make_cifar(records, 0, 2, 1);
+    records[1] = records[1 + 1024] = records[1 + 2048] = 255;
+    io_put("test_batch.bin", records, 2 * 3073);
+    snprintf(where, sizeof where, "lra-image:%s", folder);
+    dataset *d = open_data(where, DATASET_TEST);
+    const dataset_info *info = dataset_about(d);
+    assert_int_equal(info->count, 2);
+    assert_int_equal(info->channels, 1);
+    assert_int_equal(info->classes, 10);
+    assert_true(fabs((double)info->norm.mean[0] - .48) < 1e-7);
+    assert_true(fabs((double)info->norm.std[2] - .24) < 1e-7);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(fetch_as(d, i, 32, 32, 1, out), SSM2D_OK);
+        assert_int_equal(dataset_label(d, i), i);
+        for (size_t k = i ? 0 : 1; k < 1024; k++) {
+            const double grey = .2989 * pixel(i, 0, k / 32, k % 32)
+                                + .587 * pixel(i, 1, k / 32, k % 32)
+                                + .114 * pixel(i, 2, k / 32, k % 32);
+            assert_true(fabs(out[k] - grey) <= .5 + 1e-9);
+        }
+        if (!i) assert_int_equal(out[0], 255);
+    }
+    dataset_close(d);
+    assert_int_equal(try_data(where, DATASET_VAL), SSM2D_ERROR_ARGUMENT);
+    assert_line("has no validation images of its own: hold some out with val-fraction");
+}
+
+static void reads_mnist(void **state)
+{
+    (void)state;
+    char where[128];
+    snprintf(where, sizeof where, "mnist:%s", folder);
+    put_idx("-idx", 0);
+    dataset *d = open_data(where, DATASET_TRAIN);
+    assert_int_equal(dataset_about(d)->classes, 10);
+    assert_string_equal(dataset_about(d)->class_names[9], "9");
+    assert_true(fabs((double)dataset_about(d)->norm.mean[0] - .1307) < 1e-7);
+    dataset_close(d);
+    uint8_t bytes[64], many[] = {0, 1, 2, 3, 4, 10};
+    io_put("train-labels-idx1-ubyte", bytes, make_idx(bytes, 1, train_sizes, many));
+    assert_int_equal(try_data(where, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
+    assert_line("has 11 classes: it is not MNIST");
 }
 
 static void reads_cifar100(void **state)
@@ -359,12 +410,13 @@ static void says_what_there_is(void **state)
     assert_int_equal(try_data("cifar100:", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("needs a folder");
     assert_int_equal(try_data("/no/such/folder/anywhere", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/no/such/folder/anywhere is no folder: give one, fashion-mnist, idx:FOLDER, "
-                "cifar10:FOLDER");
+    assert_line("/no/such/folder/anywhere is no folder: give one, fashion-mnist, mnist:FOLDER, "
+                "idx:FOLDER, cifar10:FOLDER");
     assert_int_equal(try_data("", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("holds no data set that is known: expected idx files; CIFAR-10's data_batch_*.bin; "
-                "CIFAR-100's train.bin; train/CLASS/*.png|jpg");
+                "CIFAR-100's train.bin; Tiny-ImageNet's val/val_annotations.txt; CelebA's "
+                "list_attr_celeba.txt; train/CLASS/*.png|jpg");
     assert_int_equal(try_data(io_put("file", "", 0), DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("/file: is not a folder");
 }
@@ -392,6 +444,8 @@ int main(void)
         TEST(fashion_mnist_from_elsewhere),
         TEST(reads_cifar10),
         TEST(reads_cifar100),
+        TEST(reads_lra_image),
+        TEST(reads_mnist),
         TEST(refuses_bad_cifar),
         TEST(survives_failing_allocations),
         TEST(says_what_there_is),

@@ -132,10 +132,55 @@ static void takes_test_for_val(void **state)
     assert_int_equal(dataset_about(d)->count, 1);
     assert_int_equal(dataset_label(d, 0), 1);
     dataset_close(d);
+    assert_int_equal(try_data(folder, DATASET_VAL), SSM2D_ERROR_SYSTEM);
+    assert_line("has no folders val and test");
     put_png("val/b/1.png", 2, 2, 1, 0);
     put_png("val/b/2.png", 2, 2, 1, 0);
-    d = open_data(folder, DATASET_TEST);
+    d = open_data(folder, DATASET_VAL);
     assert_int_equal(dataset_about(d)->count, 2);
+    dataset_close(d);
+    d = open_data(folder, DATASET_TEST);
+    assert_int_equal(dataset_about(d)->count, 1);
+    dataset_close(d);
+}
+
+/* Folders of classes without train: training images alone. */
+static void reads_flat_folders(void **state)
+{
+    (void)state;
+    int splits;
+    put_png("b/1.png", 2, 2, 1, 0);
+    put_png("a/1.png", 2, 2, 1, 0);
+    put_png("a/2.png", 2, 2, 1, 0);
+    data_put("README", "", 0);
+    assert_int_equal(dataset_splits(folder, &splits, &error), SSM2D_OK);
+    assert_int_equal(splits, DATASET_HAS(TRAIN));
+    dataset *d = open_data(folder, DATASET_TRAIN);
+    assert_int_equal(dataset_about(d)->count, 3);
+    assert_int_equal(dataset_about(d)->classes, 2);
+    assert_int_equal(dataset_label(d, 2), 1);
+    assert_int_equal(dataset_about(d)->ignored, 1);
+    dataset_close(d);
+    assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_ERROR_SYSTEM);
+    assert_line("has no folder val or test");
+}
+
+/* Whatever is among the images and is none is counted, and the first is named. */
+static void counts_what_is_ignored(void **state)
+{
+    (void)state;
+    char expected[512];
+    put_all();
+    dataset *d = open_data(folder, DATASET_TRAIN);
+    /* README, cat/folder.png (a folder), cat/notes.txt, cat/png */
+    assert_int_equal(dataset_about(d)->ignored, 4);
+    snprintf(expected, sizeof expected, "%s/train/README", folder);
+    assert_string_equal(dataset_about(d)->first_ignored, expected);
+    snprintf(expected, sizeof expected, "%s/train/cat/Z.JPEG", folder);
+    char path[512];
+    assert_true(dataset_file(d, 1, path, sizeof path));
+    assert_string_equal(path, expected);
+    assert_false(dataset_file(d, 1, path, 20));
     dataset_close(d);
 }
 
@@ -218,6 +263,8 @@ int main(void)
         TEST(finds_classes_and_images),
         TEST(resizes_as_resize_does),
         TEST(takes_test_for_val),
+        TEST(reads_flat_folders),
+        TEST(counts_what_is_ignored),
         TEST(refuses_bad_folders),
         TEST(names_files_that_cannot_be_read),
         TEST(survives_failing_allocations),

@@ -23,6 +23,21 @@ static void attention_with(graph *g, tensor *x, int far, int groups)
     attention_of(g, x, x, x, &o);
 }
 
+static void attention_in_order(graph *g, tensor *x, const int *order, int groups, int tokens)
+{
+    attention_of(
+        g, x, x, x,
+        &(attention_options){.heads = 1, .order = order, .groups = groups, .tokens = tokens});
+}
+
+static void attention_with_mask(graph *g, tensor *x, int which)
+{
+    const float mask[9] = {0};
+    attention_of(
+        g, x, x, x,
+        &(attention_options){.heads = 1, .mask = mask, .masks = 1, .mask_of = &which, .groups = 1});
+}
+
 static void overlapping_attention(graph *g)
 {
     tensor *x = graph_param(g, spec_of(3, (size_t[]){2, 3, 9}), "qkv");
@@ -80,6 +95,12 @@ static void refuse(graph *g, int which)
     case 41: scale_shift(g, x, flat, NULL, 0); break;
     case 42: scale_shift(g, x, NULL, input(g, 1, 4, 0, 0, 0), 1); break;
     case 43: scale_shift(g, x, scale(g, input(g, 1, 4, 0, 0, 0), 2), NULL, 0); break;
+    case 44: attention_in_order(g, x, (int[]){0, 1, 1, 2}, 2, 2); break;
+    case 45: attention_in_order(g, x, (int[]){0, 1, 3, 2}, 2, 2); break;
+    case 46: attention_in_order(g, x, (int[]){0, -1, 2, -1}, 2, 2); break;
+    case 47: attention_in_order(g, x, (int[]){0, 1, 2, -2}, 2, 2); break;
+    case 48: attention_in_order(g, x, (int[]){0, 1, 2}, 0, 3); break;
+    case 49: attention_with_mask(g, x, 1); break;
     case 39: merge(g, x, 2, 2); break;
     case 34: overlapping_attention(g); break;
     case 25: softmax(g, columns(g, flat, 1, 2)); break;
@@ -136,6 +157,12 @@ static const char *const words[] = {
     "scale_shift: input (2, 3, 4) does not fit row 0 of (3, 5)",
     "scale_shift: input (2, 3, 4) does not fit row 1 of (4)",
     "scale_shift: gamma and beta must be parameters or inputs, not 0:scale",
+    "attention: 2 groups of 2 do not have each of 3 tokens once",
+    "attention: 2 groups of 2 do not have each of 3 tokens once",
+    "attention: 2 groups of 2 do not have each of 3 tokens once",
+    "attention: 2 groups of 2 do not have each of 3 tokens once",
+    "attention: 0 groups of 3 tokens",
+    "attention: group 0 has mask 1 of 1",
     "last"};
 
 static void first_error_is_kept(void **state)

@@ -4,6 +4,7 @@
 #include "io/json.h"
 #include "mixers/ssm2d_mixer.h"
 #include "model_case.h"
+#include "models/swin.h"
 #include "models/vit.h"
 
 #include <dirent.h>
@@ -100,6 +101,53 @@ static void test_mixer(void **state)
     assert_ptr_equal(c.mixer.kind, &mixer_none);
     c = parsed("{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\"}}");
     assert_ptr_equal(c.mixer.kind, &mixer_none);
+}
+
+/* Lists have a number for each stage; dim and heads may be given for the first alone. */
+static void test_stages(void **state)
+{
+    (void)state;
+    model_config c = parsed("{\"model\": \"swin\"}");
+    const swin_config *v = swin_of(&c);
+    assert_int_equal(v->patch, 2);
+    assert_int_equal(v->dim.count, 3);
+    assert_int_equal(v->dim.at[2], 384);
+    assert_int_equal(v->depth.at[1], 6);
+    assert_int_equal(v->heads.at[2], 12);
+    assert_int_equal(v->window, 4);
+    assert_true(v->pos_embed && v->patch_norm && v->qkv_bias && v->mlp_ratio == 2);
+    c = parsed("{\"model\": \"swin\", \"image\": 64, \"dim\": 12, \"heads\": [3],"
+               " \"depth\": [1, 2, 3, 4]}");
+    assert_int_equal(v->patch, 4);
+    assert_int_equal(v->dim.count, 4);
+    assert_int_equal(v->dim.at[3], 96);
+    assert_int_equal(v->heads.at[3], 24);
+    c = parsed("{\"model\": \"swin-t\"}");
+    assert_int_equal(v->dim.at[3], 768);
+    assert_int_equal(v->window, 7);
+    assert_true(!v->pos_embed && v->patch_norm && v->mlp_ratio == 4 && v->norm_eps == 1e-5);
+
+    static const char *const bad[][2] = {
+        {"\"dim\": [96, 192]", "\"depth\" has 3 stages, \"dim\" 2 and \"heads\" 3: give each"},
+        {"\"depth\": 2", "\"depth\" has 1 stages, \"dim\" 3"},
+        {"\"dim\": [96, 200, 384]", "\"dim\" is 200 in stage 1: it must be 192, twice"},
+        {"\"heads\": [3, 7, 12]", "\"heads\" is 7 in stage 1: it must divide \"dim\""},
+        {"\"dim\": 16384", "\"dim\" 1"},
+        {"\"depth\": []", "use a list of 1 to 8 whole numbers, each from 1"},
+        {"\"depth\": [2, 0, 2]", "\"depth\" is a list: use a list of 1 to 8"},
+        {"\"depth\": [1, 1, 1, 1, 1, 1, 1, 1, 1]", "\"depth\" is"},
+        {"\"depth\": \"2,6,4\"", "\"depth\" is \"2,6,4\": use a list"},
+        {"\"window\": 0", "\"window\" is 0: use a whole number from 1"},
+        {"\"patch\": 3", "\"patch\" is 3: images of 32 x 32 cannot be cut"},
+        {"\"mlp_ratio\": 0.01", "\"mlp_ratio\" is 0.01: too small for \"dim\" 96"},
+        {"\"init\": \"xavier\"", "\"init\" is not a known key"},
+        {"\"windw\": 4", "did you mean \"window\"?"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "{\"model\": \"swin\", %s}", bad[i][0]);
+        assert_refused(text, SSM2D_ERROR_ARGUMENT, bad[i][1]);
+    }
 }
 
 /* A mixer asked for by its name has the model's own settings; an object that does not say `assign`
@@ -312,6 +360,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden_models_are_run_or_wait),
                                        cmocka_unit_test(test_presets),
+                                       cmocka_unit_test(test_stages),
                                        cmocka_unit_test(test_mixer),
                                        cmocka_unit_test(test_assign),
                                        cmocka_unit_test(test_refused),

@@ -461,7 +461,7 @@ static void reads_golden_models(void **state)
         cases++;
     }
     closedir(dir);
-    assert_int_equal(cases, 10);
+    assert_true(cases >= 10);
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, io_begin)

@@ -393,6 +393,144 @@ static void test_load_resized(void **state)
         weights_destroy(slim);
 }
 
+/* Two tokens a part of the image apart have the bias that they had before. */
+static void test_offsets_resized(void **state)
+{
+    (void)state;
+    enum { P = 8, OLD = 2 * P - 1, NEW = 2 * 24 - 1 }; /* 2 x 3 with more positions, 4 x 6 */
+    const int small[2] = {2, 3}, large[2] = {4, 6};
+    float from[OLD], same[OLD], to[NEW];
+    for (int i = 0; i < OLD; i++) from[i] = (float)((i - P) * (i - P) + 0.25 * i);
+    offsets_resize(from, P, small, same, P, small);
+    assert_memory_equal(from, same, sizeof from);
+    offsets_resize(from, P, small, to, 24, large);
+    const float *old = from + P - 1, *new = to + 23; /* the entries of offset 0 */
+    assert_true(new[0] == old[0]);
+    assert_true(new[2] == old[1] && new[-2] == old[-1]);   /* two columns of six: one of three */
+    assert_true(new[1] == (old[0] + old[1]) / 2);          /* half a column */
+    assert_true(new[12] == old[3] && new[-12] == old[-3]); /* two rows of four: one of two */
+    assert_true(new[6] == (old[0] + old[3]) / 2);          /* half a row */
+    assert_true(new[12 + 2] == old[3 + 1] && new[12 - 2] == old[3 - 1]);
+    assert_true(new[23] == (old[5] + old[6]) / 2); /* four rows less a column */
+    offsets_resize(from, 6, small, to, 24, large); /* a table that ends there */
+    assert_true(new[23] == from[10]);
+}
+
+static void test_mega_resized(void **state)
+{
+    (void)state;
+    static const char *const small[][2] = {{"depth", "1"}, {"image", "[8, 12]"}},
+                             *const large[][2] = {{"depth", "1"}, {"image", "[16, 24]"}},
+                             *const more[][2] = {
+                                 {"depth", "1"}, {"image", "[8, 12]"}, {"max_positions", "30"}};
+    ssm2d_error error;
+    weights_report report;
+    for (int pos = 0; pos < 2; pos++) {
+        model_config c[3];
+        weights *w[3];
+        float *params[3], *loaded;
+        const char *const(*const sets[])[2] = {small, more, large};
+        for (int i = 0; i < 3; i++) {
+            if (model_config_named("mega-mini", &c[i], &error)) fail_msg("%s", error.line);
+            for (int k = 0; k < (i == 1 ? 3 : 2); k++)
+                if (model_config_set((field_source){.where = "test"}, sets[i][k][0], sets[i][k][1],
+                                     &c[i], &error))
+                    fail_msg("%s", error.line);
+            if (model_config_set((field_source){.where = "test"}, "pos_embed",
+                                 pos ? "true" : "false", &c[i], &error)
+                || model_config_finish(&c[i], &error)
+                || weights_create(context, &c[i], &w[i], &error))
+                fail_msg("%s", error.line);
+            params[i] = initial(w[i], (uint64_t)i);
+        }
+        loaded = initial(w[2], 9);
+        for (int i = 0; i < 2; i++) {
+            if (weights_save(w[i], path, params[i], &error)
+                || weights_load(w[2], path, NULL, loaded, &report, &error)
+                || weights_resize(w[i], params[i], w[2], params[2], &error))
+                fail_msg("%s", error.line);
+            assert_true(report.resized && report.old_grid[0] == 2 && report.old_grid[1] == 3);
+            assert_memory_equal(loaded, params[2], w[2]->total * sizeof *loaded);
+            const float *from =
+                            params[i]
+                            + find(w[i], "blocks.0.mega_layer.rel_pos_bias.rel_pos_bias")->offset,
+                        *to = params[2]
+                              + find(w[2], "blocks.0.mega_layer.rel_pos_bias.rel_pos_bias")->offset;
+            assert_true(to[23 + 12] == from[(i ? 29 : 5) + 3]); /* one row of two: two of four */
+        }
+        /* a model whose table is too small for new images gets a larger one */
+        assert_int_equal(model_config_resize(&c[1], (int[]){32, 32}, &error), SSM2D_OK);
+        weights *bigger;
+        assert_int_equal(weights_create(context, &c[1], &bigger, &error), SSM2D_OK);
+        assert_int_equal(find(bigger, "blocks.0.mega_layer.rel_pos_bias.rel_pos_bias")->count,
+                         2 * 64 - 1);
+        weights_destroy(bigger);
+        for (int i = 0; i < 3; i++) weights_destroy(w[i]), free(params[i]);
+        free(loaded);
+    }
+}
+
+/* State is saved and read with the weights, but is no parameter and has no gradient. */
+static void test_state(void **state)
+{
+    (void)state;
+    static const char *const set[][2] = {{"depth", "1"}, {"dim", "8"}, {"norm", "batch"}};
+    static const char counter[] = "final_norm.norm.num_batches_tracked";
+    ssm2d_error error;
+    weights *w = weights_of("mega-mini", set, 3), *plain = weights_of("mega-mini", set, 2);
+    float *params = initial(w, 7), *again = initial(w, 8);
+    const param_array *mean = find(w, "blocks.0.nffn.norm.norm.running_mean"),
+                      *variance = find(w, "final_norm.norm.running_var");
+    assert_int_equal(w->learned, plain->learned);
+    assert_int_equal(plain->total, plain->learned);
+    assert_int_equal(w->total, w->learned + 3 * 2 * 8);
+    assert_int_equal(mean->spec.group, PARAM_STATE);
+    assert_true(params[mean->offset] == 0 && params[variance->offset] == 1);
+    for (size_t i = 0; i < w->total; i++) params[i] += (float)i;
+    if (weights_save(w, path, params, &error) || weights_load(w, path, NULL, again, NULL, &error))
+        fail_msg("%s", error.line);
+    assert_memory_equal(params, again, w->total * sizeof *params);
+
+    safetensors *file;
+    if (weights_save_gradients(w, path, params, &error)
+        || safetensors_open(context, path, &file, &error))
+        fail_msg("%s", error.line);
+    assert_int_equal(safetensors_count(file), w->count - 6);
+    assert_null(safetensors_find(file, mean->name));
+    safetensors_close(file);
+    assert_int_equal(weights_load(w, path, NULL, again, NULL, &error), SSM2D_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.line, "running_mean is missing"));
+
+    params[variance->offset + 3] = -1;
+    if (weights_save(w, path, params, &error)) fail_msg("%s", error.line);
+    assert_int_equal(weights_load(w, path, NULL, again, NULL, &error), SSM2D_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.line, "final_norm.norm.running_var[3] is -1: it cannot be"));
+    params[variance->offset + 3] = 1;
+
+    /* PyTorch's counter of batches may be there, of a norm that is */
+    safetensors_item items[64] = {0};
+    const float one = 1;
+    for (int i = 0; i < w->count; i++) {
+        const param_array *a = &w->arrays[i];
+        items[i] = (safetensors_item){
+            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = params + a->offset};
+        memcpy(items[i].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
+    }
+    safetensors_item *last = &items[w->count];
+    *last = (safetensors_item){.name = counter, .type = SAFETENSORS_F32, .rank = 0, .data = &one};
+    if (safetensors_write(context, path, (size_t)w->count + 1, items, 0, NULL, &error)
+        || weights_load(w, path, NULL, again, NULL, &error))
+        fail_msg("%s", error.line);
+    assert_memory_equal(params, again, w->total * sizeof *params);
+    last->name = "nobody.num_batches_tracked";
+    if (safetensors_write(context, path, (size_t)w->count + 1, items, 0, NULL, &error))
+        fail_msg("%s", error.line);
+    assert_int_equal(weights_load(w, path, NULL, again, NULL, &error), SSM2D_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.line, "has the array nobody.num_batches_tracked"));
+    free(params), free(again);
+    weights_destroy(w), weights_destroy(plain);
+}
+
 /* ---- no memory ------------------------------------------------------------------------------- */
 
 static int left; /* allocations that succeed */
@@ -467,7 +605,9 @@ int main(void)
         cmocka_unit_test(test_init_authors), cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_new_mixers),   cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_new_head),     cmocka_unit_test(test_bicubic),
-        cmocka_unit_test(test_load_resized), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_load_resized), cmocka_unit_test(test_offsets_resized),
+        cmocka_unit_test(test_mega_resized), cmocka_unit_test(test_state),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -24,8 +24,8 @@ const option bench_model_options[] = {
     {"quick", OPTION_FLAG, AT(quick), "a few seconds, less accurate"},
     {"model", OPTION_CHOICE, AT(model), "a model, see ssm2d models", .choice = model_name_at,
      .default_value = "vit"},
-    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block", .choice = mixer_name_at,
-     .default_value = "ssm2d"},
+    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block; the model's own when not given",
+     .choice = mixer_name_at},
     {"batch", OPTION_INT, AT(batch), "images per batch; 128 when not given (infer: 128, and 1)",
      .low = 1, .high = 65536},
     {"image", OPTION_INT, AT(image), "side of the images in pixels; the model's own when not given",
@@ -53,9 +53,11 @@ ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm
     char text[32], key[OPTION_KEY];
     const char *value;
     ssm2d_status status = model_config_named(o->model, config, error);
-    if (!status)
+    if (!status && o->mixer)
         status =
             model_config_set((field_source){.where = "--mixer"}, "mixer", o->mixer, config, error);
+    else if (!status)
+        status = model_config_use_mixer(config, model_default_mixer(config->model), error);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !status; i++) {
         if (numbers[i].value == OPTION_UNSET) continue;
         snprintf(text, sizeof text, "%ld", numbers[i].value);
@@ -200,11 +202,11 @@ void bench_outcome_table(const bench_outcome *r, int training)
     printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; peak "
            "memory %.0f MB\n",
            100 * r->share, 2 * r->peak * 1e-6, r->rss);
-    printf("%-14s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",
+    printf("%-16s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",
            training ? "backward ms" : "", "share", "sgemm peak");
     for (int i = 0; i < r->op_count; i++) {
         const bench_op *o = &r->ops[i];
-        printf("%-14s %5d %11.3f", o->name, o->nodes, o->forward);
+        printf("%-16s %5d %11.3f", o->name, o->nodes, o->forward);
         if (training)
             printf(" %11.3f", o->backward);
         else

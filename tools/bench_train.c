@@ -35,7 +35,7 @@ const command command_bench_train = {
     "shapes (a Linear layer: forward, dx and dW; attention: 2 products forward, 5 backward), "
     "over the time of the whole step. Peak memory is that of the process with this model "
     "alone.\n"
-    "bench/peers/torch_vit.py times the same with PyTorch.",
+    "bench/peers/torch_vit.py and torch_swin.py time the same with PyTorch.",
     bench_model_options,
     bench_model_check,
     run,

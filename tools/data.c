@@ -1,7 +1,8 @@
 /* ssm2d data - what is done with images before they reach a model. */
 #include "data.h"
 
-static const command *const parts[] = {&command_data_augment, NULL};
+static const command *const parts[] = {&command_data_get, &command_data_check, &command_data_show,
+                                       &command_data_augment, NULL};
 
 const command command_data = {.name = "data",
                               .summary =

@@ -5,6 +5,6 @@
 
 #include "command.h"
 
-extern const command command_data_augment;
+extern const command command_data_augment, command_data_check, command_data_get, command_data_show;
 
 #endif

@@ -99,7 +99,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     else
         printf("%zu %s images of %d x %d: loss %.4f, accuracy %.2f %%%s\n", result.images, o->split,
                config->image[0], config->image[1], result.loss, 100 * result.accuracy,
-               m.resized ? " (position embedding interpolated)" : "");
+               m.resized ? " (positions interpolated)" : "");
 done:
     evaluator_destroy(e);
     loader_destroy(images);
@@ -110,8 +110,9 @@ done:
 
 static const char about[] =
     "Evaluates the model of a run on the test images of its data, or of other data with the "
-    "same classes. With --image-size the images are resized, a position embedding is "
-    "interpolated (bicubic), and the kernels of the 2-D SSM are computed for the new grid.";
+    "same classes. With --image-size the images are resized, a position embedding and "
+    "tables of relative positions are interpolated (bicubic) where the model has them, and the "
+    "kernels of the 2-D SSM are computed for the new grid.";
 
 const command command_eval = {
     "eval", "loss and accuracy of a trained model", about, options, check_values, run, 0};

@@ -13,3 +13,10 @@ void report_ignored(const char *command, size_t count, const char *first)
     text_print(stderr, first);
     fprintf(stderr, ": images are %s\n", image_endings());
 }
+
+void report_skipped(const char *command, size_t count, const ssm2d_error *first)
+{
+    if (!count) return;
+    fprintf(stderr, "ssm2d %s: %zu image%s could not be read and %s left out, such as %s\n",
+            command, count, count == 1 ? "" : "s", count == 1 ? "was" : "were", first->line);
+}

@@ -1,4 +1,4 @@
-/* ssm2d layer - the bare layer on arrays in files: forward, every gradient, and a comparison with
+/* ssm2d layer - a bare layer on arrays in files: forward, every gradient, and a comparison with
  * what is expected. */
 #include "command.h"
 #include "core/context.h"
@@ -43,7 +43,7 @@ static const option options[] = {
 typedef struct result {
     char name[32];
     int rank;
-    size_t shape[4], count;
+    size_t shape[SSM2D_BASELINE_RANK], count;
     void *data;
 } result;
 
@@ -57,7 +57,7 @@ typedef struct job {
     size_t number; /* bytes of one number of this type */
     void *params, *u, *dy, *dparams;
     result results[MAX_RESULTS];
-    int count;
+    int count, owned; /* the first ones own their data; the others are parts of dparams */
 } job;
 
 /* Returns a copy of n doubles in the job's type, or zeros when from is NULL; NULL without
@@ -106,19 +106,42 @@ static ssm2d_status check_finite(const job *j, const char *name, const void *dat
     return SSM2D_OK;
 }
 
+static size_t product(int rank, const size_t *shape)
+{
+    size_t count = 1;
+    for (int i = 0; i < rank; i++) count *= shape[i];
+    return count;
+}
+
+static ssm2d_status no_memory(const job *j, ssm2d_error *error)
+{
+    return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays",
+                text_path(j->input.folder));
+}
+
+/* dK, computed in double. */
+static ssm2d_status add_dkernel(job *j, int rank, const size_t *shape, ssm2d_error *error)
+{
+    const size_t count = product(rank, shape);
+    double *dkernel = mem_alloc(j->context, count * sizeof *dkernel);
+    if (!dkernel) return no_memory(j, error);
+    ssm2d_status status = j->input.kind->dkernel(j->context, &j->input, dkernel, error);
+    if (!status && !add_result(j, "d", "K", rank, shape, typed(j, dkernel, count))->data)
+        status = no_memory(j, error);
+    mem_free(j->context, dkernel);
+    return status;
+}
+
 static ssm2d_status compute(job *j, ssm2d_error *error)
 {
     const layer_case *c = &j->input;
-    size_t channels = (size_t)c->config.channels, directions = (size_t)c->config.directions;
-    size_t kernel_shape[4] = {directions, channels, c->rows, c->cols},
-           grid_shape[4] = {c->batch, channels, c->rows, c->cols};
-    size_t kernel_count = directions * channels * c->rows * c->cols;
-    ptrdiff_t cells = (ptrdiff_t)(c->rows * c->cols);
-    ssm2d_plan_options plan_options = ssm2d_plan_options_default();
-    ssm2d_plan *plan = NULL;
-    ssm2d_workspace *workspace = NULL;
-    double *dkernel = NULL;
-    ssm2d_param param;
+    const layer_kind *kind = c->kind;
+    ssm2d_strides strides;
+    size_t kernel_shape[4], grid_shape[4];
+    const int kernel_rank = kind->kernel(c, kernel_shape);
+    const int grid_rank = kind->grid(c, grid_shape, &strides);
+    const size_t taps = product(kernel_rank, kernel_shape);
+    layer_array a;
     ssm2d_error why;
     ssm2d_status status;
 
@@ -126,51 +149,25 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     j->u = typed(j, c->u, c->grid_count);
     j->dy = typed(j, c->dy, c->grid_count);
     j->dparams = typed(j, NULL, c->params_count);
-    dkernel = mem_alloc(j->context, kernel_count * sizeof *dkernel);
-    void *kernel = add_result(j, "", "K", 4, kernel_shape, typed(j, NULL, kernel_count))->data;
-    void *y = add_result(j, "", "y", 4, grid_shape, typed(j, NULL, c->grid_count))->data;
-    void *du = add_result(j, "", "du", 4, grid_shape, typed(j, NULL, c->grid_count))->data;
-    if (!j->params || !j->u || !j->dy || !j->dparams || !dkernel || !kernel || !y || !du) {
-        status =
-            fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", text_path(c->folder));
-        goto done;
-    }
-    if ((status = ssm2d_params_check(&c->config, j->type, j->params, &why))) {
-        fail(error, status, "%s: %s", text_path(c->folder), why.line);
-        goto done;
-    }
-    if ((status = check_finite(j, "u", j->u, c->grid_count, error))) goto done;
-    if ((status = check_finite(j, "dy", j->dy, c->grid_count, error))) goto done;
-    plan_options.batch = c->batch;
-    plan_options.rows = c->rows;
-    plan_options.cols = c->cols;
-    plan_options.type = j->type;
-    plan_options.algorithm = j->options->algo;
-    plan_options.in = plan_options.out =
-        (ssm2d_strides){(ptrdiff_t)channels * cells, (ptrdiff_t)c->cols, 1, cells};
-    if ((status = ssm2d_plan_create(j->context, &c->config, &plan_options, &plan, error)))
-        goto done;
-    if ((status = ssm2d_workspace_create(plan, &workspace, error))) goto done;
-    ssm2d_kernel(plan, workspace, j->params, kernel);
-    ssm2d_forward(plan, workspace, j->params, j->u, y);
-    ssm2d_backward(plan, workspace, j->params, j->u, j->dy, du, j->dparams);
-
-    if ((status = layer_case_dkernel(j->context, c, dkernel, error))) goto done;
-    if (!add_result(j, "d", "K", 4, kernel_shape, typed(j, dkernel, kernel_count))->data) {
-        status =
-            fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays", text_path(c->folder));
-        goto done;
-    }
-    for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++)
-        add_result(j, "d", layer_case_file(&param), param.rank, param.shape,
-                   (char *)j->dparams + param.offset * j->number);
+    void *kernel = add_result(j, "", "K", kernel_rank, kernel_shape, typed(j, NULL, taps))->data;
+    void *y = add_result(j, "", "y", grid_rank, grid_shape, typed(j, NULL, c->grid_count))->data;
+    void *du = add_result(j, "", "du", grid_rank, grid_shape, typed(j, NULL, c->grid_count))->data;
+    if (!j->params || !j->u || !j->dy || !j->dparams || !kernel || !y || !du)
+        return no_memory(j, error);
+    if ((status = kind->check(c, j->type, j->params, &why)))
+        return fail(error, status, "%s: %s", text_path(c->folder), why.line);
+    if ((status = check_finite(j, "u", j->u, c->grid_count, error))) return status;
+    if ((status = check_finite(j, "dy", j->dy, c->grid_count, error))) return status;
+    const layer_run r = {j->type, j->options->algo, j->params, j->u, j->dy, kernel, y,
+                         du,      j->dparams};
+    if ((status = kind->run(j->context, c, &r, error))) return status;
+    if (kind->dkernel) status = add_dkernel(j, kernel_rank, kernel_shape, error);
+    j->owned = j->count;
+    for (int i = 0; !status && kind->array(c, i, &a); i++)
+        add_result(j, "d", a.name, a.rank, a.shape, (char *)j->dparams + a.offset * j->number);
     for (int i = 0; i < j->count && !status; i++)
         status =
             check_finite(j, j->results[i].name, j->results[i].data, j->results[i].count, error);
-done:
-    mem_free(j->context, dkernel);
-    ssm2d_workspace_destroy(workspace);
-    ssm2d_plan_destroy(plan);
     return status;
 }
 
@@ -195,8 +192,8 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     double tolerance = j->type == SSM2D_DOUBLE ? 1e-11 : 3e-5, largest = 0, difference = 0;
     char shape[96];
     npy_array expected;
-    ssm2d_status status = layer_case_array(j->context, j->input.folder, "", r->name, r->rank,
-                                           r->shape, &expected, error);
+    ssm2d_status status =
+        layer_case_array(j->context, j->input.folder, r->name, r->rank, r->shape, &expected, error);
     if (status) return status;
     double *reference = mem_alloc(j->context, r->count * sizeof *reference);
     if (!reference) {
@@ -246,8 +243,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && beyond)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance",
                       text_path(j.options->folder), beyond, j.count);
-    /* the first four own their data; the others are parts of dparams */
-    for (int i = 0; i < j.count && i < 4; i++) mem_free(context, j.results[i].data);
+    for (int i = 0; i < (j.owned ? j.owned : j.count); i++) mem_free(context, j.results[i].data);
     mem_free(context, j.params);
     mem_free(context, j.u);
     mem_free(context, j.dy);
@@ -257,12 +253,15 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Runs one case of the layer: CASE_DIR/case.json is the configuration; there is one .npy "
-    "file per parameter (D is omega.npy); u.npy is the input and dy.npy the gradient of the "
-    "loss with respect to the output, both (batch, channels, rows, columns).\n"
+    "Runs one case of a layer: CASE_DIR/case.json is the configuration, whose \"kind\" is ssm2d, "
+    "s4nd or ema; there is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is the "
+    "input and dy.npy the gradient of the loss with respect to the output, both (batch, channels, "
+    "rows, columns), or of ema (cells, batch, channels).\n"
     "\n"
-    "Writes to DIR: K, the kernels (directions, channels, rows, columns); y, the output; and "
-    "the gradients dK, du and d<name> for every parameter.\n"
+    "Writes to DIR: K, the kernels; y, the output; and the gradients du, d<name> for every "
+    "parameter, and of ssm2d dK. Kernels are (directions, channels, rows, columns) of ssm2d, "
+    "(systems, row offsets, column offsets) of s4nd, and (channels, cells) of ema, twice as many "
+    "channels when it is bidirectional.\n"
     "\n"
     "--check prints one line per array, and fails when an array differs from the expected one "
     "in CASE_DIR by more than 1e-11 (double) or 3e-5 (float) of its largest value.\n"
@@ -271,7 +270,7 @@ static const char about[] =
     "is written and the command fails, unless --allow-nonfinite is given.";
 
 const command command_layer = {"layer",
-                               "run the bare layer on arrays in files: results, gradients",
+                               "run a bare layer on arrays in files: results, gradients",
                                about,
                                options,
                                check_values,

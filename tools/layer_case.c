@@ -3,28 +3,23 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/json.h"
-#include "io/layer_config.h"
 #include "io/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_SIDE = 1 << 20, PATH = 4096 };
+enum { MAX_SIDE = 1 << 20, PATH = 4096, MAX_ARRAYS = 16 };
 
-static const char *const other_keys[] = {"kind", "name", "seed",   "batch",
-                                         "L1",   "L2",   "arrays", NULL};
+/* Every kind there is: one line. */
+static const layer_kind *const kinds[] = {&layer_kind_ssm2d, &layer_kind_s4nd, &layer_kind_ema};
 
-const char *layer_case_file(const ssm2d_param *param)
-{
-    return strcmp(param->name, "D") ? param->name : "omega";
-}
+enum { KINDS = sizeof kinds / sizeof *kinds };
 
-ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, const char *prefix,
-                              const char *name, int rank, const size_t *shape, npy_array *array,
-                              ssm2d_error *error)
+ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, const char *name,
+                              int rank, const size_t *shape, npy_array *array, ssm2d_error *error)
 {
     char path[PATH], has[96], needs[96];
-    if (snprintf(path, sizeof path, "%s/%s%s.npy", folder, prefix, name) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s.npy", folder, name) >= (int)sizeof path)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long", text_path(folder));
     ssm2d_status status = npy_read(context, path, array, error);
     if (status) return status;
@@ -37,72 +32,81 @@ ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, 
     return status;
 }
 
+/* ---- case.json ------------------------------------------------------------------------------- */
+
+ssm2d_status layer_case_size(const char *path, const cJSON *root, const char *key, size_t *size,
+                             ssm2d_error *error)
+{
+    int value = 0;
+    ssm2d_status status = json_get_int(path, root, key, JSON_REQUIRED, 1, MAX_SIDE, &value, error);
+    if (!status) *size = (size_t)value;
+    return status;
+}
+
+static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error *error)
+{
+    char shown[40], names[64] = "";
+    for (int i = 0; i < KINDS; i++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s",
+                 !i              ? ""
+                 : i + 1 < KINDS ? ", "
+                                 : " or ",
+                 kinds[i]->name);
+    }
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"kind\" is \"%s\": use %s", text_path(path),
+                text_show(kind, strlen(kind), shown, sizeof shown), names);
+}
+
+ssm2d_status layer_case_parse(const char *path, const cJSON *root, layer_case *c,
+                              ssm2d_error *error)
+{
+    const char *kind = NULL;
+    ssm2d_status status = json_get_string(path, root, "kind", JSON_REQUIRED, &kind, error);
+    if (status) return status;
+    for (int i = 0; i < KINDS; i++)
+        if (!strcmp(kinds[i]->name, kind)) c->kind = kinds[i];
+    if (!c->kind) return refuse_kind(path, kind, error);
+    return c->kind->read(path, root, c, error);
+}
+
 static ssm2d_status read_config(const ssm2d_context *context, layer_case *c, ssm2d_error *error)
 {
-    char path[PATH], shown[40];
-    const char *kind = NULL;
-    int batch = 1, rows = 0, cols = 0;
+    char path[PATH];
     cJSON *root = NULL;
-    ssm2d_status status;
     if (snprintf(path, sizeof path, "%s/case.json", c->folder) >= (int)sizeof path)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long", text_path(c->folder));
-    c->config = ssm2d_config_default();
-    if ((status = json_read(context, path, &root, error))) return status;
-    if ((status = json_get_string(path, root, "kind", JSON_REQUIRED, &kind, error))) goto done;
-    if (!strcmp(kind, "s4nd") || !strcmp(kind, "ema")) {
-        status = fail(error, SSM2D_ERROR_UNSUPPORTED,
-                      "%s: \"kind\" is \"%s\", which is not supported yet: use ssm2d",
-                      text_path(path), kind);
-        goto done;
-    }
-    if (strcmp(kind, "ssm2d")) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"kind\" is \"%s\": use ssm2d",
-                      text_path(path), text_show(kind, strlen(kind), shown, sizeof shown));
-        goto done;
-    }
-    if ((status = json_get_int(path, root, "batch", JSON_REQUIRED, 1, MAX_SIDE, &batch, error)))
-        goto done;
-    if ((status = json_get_int(path, root, "L1", JSON_REQUIRED, 1, MAX_SIDE, &rows, error)))
-        goto done;
-    if ((status = json_get_int(path, root, "L2", JSON_REQUIRED, 1, MAX_SIDE, &cols, error)))
-        goto done;
-    if ((status = layer_config_from_json(path, root, other_keys, &c->config, error))) goto done;
-    ssm2d_error why;
-    if ((status = ssm2d_config_check(&c->config, &why)))
-        fail(error, status, "%s: %s", text_path(path), why.line);
-    c->batch = (size_t)batch;
-    c->rows = (size_t)rows;
-    c->cols = (size_t)cols;
-done:
+    ssm2d_status status = json_read(context, path, &root, error);
+    if (!status) status = layer_case_parse(path, root, c, error);
     cJSON_Delete(root);
     return status;
 }
 
-enum { MAX_ARRAYS = 16 };
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* Reads the parameters. As with u and dy, the arrays are read before anything is allocated for the
  * sizes in case.json. */
 static ssm2d_status read_params(const ssm2d_context *context, layer_case *c, ssm2d_error *error)
 {
     npy_array arrays[MAX_ARRAYS];
-    ssm2d_param param;
+    layer_array a;
     ssm2d_status status = SSM2D_OK;
     int count = 0;
-    while (!status && count < MAX_ARRAYS && ssm2d_param_get(&c->config, count, &param)) {
-        status = layer_case_array(context, c->folder, "", layer_case_file(&param), param.rank,
-                                  param.shape, &arrays[count], error);
+    while (!status && count < MAX_ARRAYS && c->kind->array(c, count, &a)) {
+        status =
+            layer_case_array(context, c->folder, a.name, a.rank, a.shape, &arrays[count], error);
+        if (!status) c->params_count = a.offset + a.size;
         if (!status) count++;
     }
     if (!status) {
-        c->params_count = ssm2d_param_total(&c->config);
         c->params = mem_alloc(context, c->params_count * sizeof *c->params);
         if (!c->params)
             status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
                           text_path(c->folder), c->params_count);
     }
     for (int i = 0; i < count; i++) {
-        ssm2d_param_get(&c->config, i, &param);
-        if (!status) npy_to_double(&arrays[i], c->params + param.offset);
+        c->kind->array(c, i, &a);
+        if (!status) npy_to_double(&arrays[i], c->params + a.offset);
         npy_free(context, &arrays[i]);
     }
     return status;
@@ -114,8 +118,10 @@ static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const
                               double **out, ssm2d_error *error)
 {
     npy_array array;
-    size_t shape[4] = {c->batch, (size_t)c->config.channels, c->rows, c->cols};
-    ssm2d_status status = layer_case_array(context, c->folder, "", name, 4, shape, &array, error);
+    ssm2d_strides strides;
+    size_t shape[4];
+    const int rank = c->kind->grid(c, shape, &strides);
+    ssm2d_status status = layer_case_array(context, c->folder, name, rank, shape, &array, error);
     if (status) return status;
     c->grid_count = array.count;
     *out = mem_alloc(context, array.count * sizeof **out);
@@ -146,4 +152,18 @@ void layer_case_free(const ssm2d_context *context, layer_case *c)
     mem_free(context, c->u);
     mem_free(context, c->dy);
     memset(c, 0, sizeof *c);
+}
+
+ssm2d_plan_options layer_case_options(const layer_case *c, const layer_run *r)
+{
+    size_t shape[4];
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.batch = c->batch;
+    o.rows = c->rows;
+    o.cols = c->cols;
+    o.type = r->type;
+    o.algorithm = r->algorithm;
+    c->kind->grid(c, shape, &o.in);
+    o.out = o.in;
+    return o;
 }

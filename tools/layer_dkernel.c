@@ -8,7 +8,7 @@
 #include "core/status.h"
 #include "io/text.h"
 #include "layer/config.h"
-#include "layer_case.h"
+#include "layer_dkernel.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,10 +24,10 @@ static void correlate(void *arg, size_t task, int worker)
 {
     const correlation *x = arg;
     const layer_case *c = x->c;
-    size_t channels = (size_t)c->config.channels, r = task / channels, h = task % channels,
+    size_t channels = (size_t)c->config.ssm2d.channels, r = task / channels, h = task % channels,
            cells = c->rows * c->cols;
-    double scale = c->config.average ? 1.0 / c->config.directions : 1;
-    flip f = config_flip(&c->config, (int)r);
+    double scale = c->config.ssm2d.average ? 1.0 / c->config.ssm2d.directions : 1;
+    flip f = config_flip(&c->config.ssm2d, (int)r);
     (void)worker;
     for (size_t p = 0; p < c->rows; p++)
         for (size_t q = 0; q < c->cols; q++) {
@@ -52,7 +52,7 @@ static void correlate(void *arg, size_t task, int worker)
 static void layer_norm_backward(const layer_case *c, const double *gamma, const double *z,
                                 double *g)
 {
-    size_t channels = (size_t)c->config.channels, cells = c->rows * c->cols;
+    size_t channels = (size_t)c->config.ssm2d.channels, cells = c->rows * c->cols;
     for (size_t b = 0; b < c->batch; b++)
         for (size_t cell = 0; cell < cells; cell++) {
             size_t at = b * channels * cells + cell;
@@ -80,7 +80,7 @@ static void layer_norm_backward(const layer_case *c, const double *gamma, const 
 static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, double *z,
                                 ssm2d_error *error)
 {
-    ssm2d_config config = c->config;
+    ssm2d_config config = c->config.ssm2d;
     ssm2d_plan_options options = ssm2d_plan_options_default();
     ssm2d_plan *plan = NULL;
     ssm2d_workspace *workspace = NULL;
@@ -101,13 +101,13 @@ static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, dou
     return status;
 }
 
-ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, double *dkernel,
-                                ssm2d_error *error)
+ssm2d_status layer_dkernel(ssm2d_context *context, const layer_case *c, double *dkernel,
+                           ssm2d_error *error)
 {
     correlation x = {c, c->dy, dkernel};
     double *z = NULL, *g = NULL;
     ssm2d_status status = SSM2D_OK;
-    if (c->config.layer_norm) {
+    if (c->config.ssm2d.layer_norm) {
         ssm2d_param param;
         z = mem_alloc(context, c->grid_count * sizeof *z);
         g = mem_alloc(context, c->grid_count * sizeof *g);
@@ -116,12 +116,13 @@ ssm2d_status layer_case_dkernel(ssm2d_context *context, const layer_case *c, dou
             goto done;
         }
         if ((status = before_norm(context, c, z, error))) goto done;
-        for (int i = 0; ssm2d_param_get(&c->config, i, &param); i++)
+        for (int i = 0; ssm2d_param_get(&c->config.ssm2d, i, &param); i++)
             if (!strcmp(param.name, "gamma"))
                 layer_norm_backward(c, c->params + param.offset, z, g);
         x.g = g;
     }
-    pool_run(context->pool, (size_t)(c->config.directions * c->config.channels), correlate, &x);
+    pool_run(context->pool, (size_t)(c->config.ssm2d.directions * c->config.ssm2d.channels),
+             correlate, &x);
 done:
     mem_free(context, z);
     mem_free(context, g);

@@ -21,7 +21,13 @@ static const option options[] = {
      .help = "list the keys of a configuration instead"},
     {0}};
 
-/* The rows for a model that is not in the paper: mixers, and their settings. */
+/* The rows for a model that is not in the paper: mixers, and their settings; EMA for models that
+ * have it unless told otherwise. */
+static const paper_row rows_with_ema[] = {{.mixer = "none", .settings = ""},
+                                          {.mixer = "ema", .settings = ""},
+                                          {.mixer = "ssm2d", .settings = ""},
+                                          {.mixer = "ssm2d", .settings = "values=polar"},
+                                          {0}};
 static const paper_row our_rows[] = {{.mixer = "none", .settings = ""},
                                      {.mixer = "ssm2d", .settings = ""},
                                      {.mixer = "ssm2d", .settings = "values=polar"},
@@ -73,6 +79,12 @@ static int note_number(const char *notes[MAX_NOTES], const char *note)
     return i + 1;
 }
 
+/* Whether this is what a run has that names no mixer. */
+static int is_default(const row *r)
+{
+    return r->config.mixer.kind == model_default_mixer(r->config.model) && !*r->paper->settings;
+}
+
 static void fill_line(line *l, const row *r, const char *notes[MAX_NOTES])
 {
     const model_config *c = &r->config;
@@ -87,6 +99,7 @@ static void fill_line(line *l, const row *r, const char *notes[MAX_NOTES])
     else
         snprintf(l->cells[8], CELL, "-");
     mixer_config_text(&c->mixer, l->cells[9], CELL);
+    if (is_default(r)) strncat(l->cells[9], " *", CELL - strlen(l->cells[9]) - 1);
     const size_t used = strlen(l->cells[9]);
     if (p->note) snprintf(l->cells[9] + used, CELL - used, " [%d]", note_number(notes, p->note));
 }
@@ -106,8 +119,8 @@ static void print_lines(const line *lines, int count, const char *const notes[MA
             const int last = k == COLUMNS - 1, width = last ? 0 : widths[k];
             printf("%*s%s", k < 2 ? -width : width, cell, last ? "\n" : "  ");
         }
-    for (int i = 0; i < MAX_NOTES && notes[i]; i++)
-        printf("%s[%d] %s\n", i ? "" : "\n", i + 1, notes[i]);
+    printf("\n* the mixer of a run that names none\n");
+    for (int i = 0; i < MAX_NOTES && notes[i]; i++) printf("[%d] %s\n", i + 1, notes[i]);
 }
 
 static ssm2d_status print_rows(ssm2d_context *context, const row *rows, int count,
@@ -140,6 +153,7 @@ static int add_json(cJSON *list, const row *r)
     const int good =
         entry && cJSON_AddStringToObject(entry, "model", c->model->name)
         && cJSON_AddStringToObject(entry, "mixer", c->mixer.kind->name)
+        && cJSON_AddBoolToObject(entry, "default", is_default(r))
         && cJSON_AddBoolToObject(entry, "complex", strstr(p->settings, "values=") != NULL)
         && json_add(entry, "image", cJSON_CreateIntArray(c->image, 2))
         && cJSON_AddNumberToObject(entry, "classes", c->classes)
@@ -202,7 +216,11 @@ static ssm2d_status print_keys(ssm2d_error *error)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static const paper_row *rows_of(const model *m) { return m->paper ? m->paper : our_rows; }
+static const paper_row *rows_of(const model *m)
+{
+    if (m->paper) return m->paper;
+    return model_default_mixer(m) == &mixer_ema ? rows_with_ema : our_rows;
+}
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {

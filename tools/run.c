@@ -149,6 +149,8 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
     if (report.resized)
         printf("position embedding interpolated from %d x %d to %d x %d patches\n",
                report.old_grid[0], report.old_grid[1], report.grid[0], report.grid[1]);
+    if (report.resized_tables)
+        printf("%d tables of relative positions interpolated\n", report.resized_tables);
     return SSM2D_OK;
 }
 
@@ -265,7 +267,7 @@ done:
 static const char about[] =
     "Runs a model on images in a file and writes the logits. The keys of a configuration are "
     "listed by `ssm2d models --keys`. Weights have timm's names, so that a published DeiT "
-    "file can be used.\n"
+    "or Swin file can be used; of Swin also those of its authors.\n"
     "\n"
     "Weights without mixers can be used for a model with mixers, which are then initialised "
     "from --seed. The position embedding of weights for another image size is interpolated. "

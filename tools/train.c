@@ -36,8 +36,9 @@ static const option options[] = {
     {"model", OPTION_STRING, offsetof(values, model),
      "a model, see ssm2d models (default: vit-mini)", .value = "NAME", .offers = model_name_at},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "the mixer inside a block: ssm2d, s4nd, ema or none (default: ssm2d)", .value = "NAME",
-     .offers = mixer_name_at},
+     "the mixer inside a block: ssm2d, s4nd, ema or none (default: the model's own, "
+     "which ssm2d models marks: ssm2d, of Mega ema)",
+     .value = "NAME", .offers = mixer_name_at},
     {"recipe", OPTION_STRING, offsetof(values, recipe),
      "settings that belong together, of the list below, which all others replace", .value = "NAME",
      .offers = recipe_name_at},

@@ -58,7 +58,7 @@ static ssm2d_status without_recipe(const ssm2d_context *context, const train_val
                                    train_settings *s, ssm2d_error *error)
 {
     int model_set;
-    ssm2d_status status = train_settings_default(s, error);
+    ssm2d_status status = train_settings_begin(s, error);
     if (!status) status = set_model(o, s, &model_set, error);
     if (!status && o->config && context)
         status = train_settings_read(context, o->config, model_set, s, error);
@@ -79,7 +79,7 @@ ssm2d_status train_values_settings(const ssm2d_context *context, const train_val
     }
     const recipe *r = recipe_find(o->recipe, error);
     if (!r) return SSM2D_ERROR_ARGUMENT;
-    status = train_settings_default(s, error);
+    status = train_settings_begin(s, error);
     if (!status) status = train_settings_set(s, "--model", "model", run.model.model->name, error);
     if (!status) status = recipe_apply(r, &run, s, error);
     if (!status && o->config && context)
@@ -132,7 +132,8 @@ static void print_value(const printing *p, const char *key, const char *value)
     char left[160], from[64] = "default";
     const int open = (!strcmp(key, "image") && !p->settings->model.image[0])
                      || (!strcmp(key, "channels") && !p->settings->model.channels)
-                     || (!strcmp(key, "classes") && !p->settings->model.classes);
+                     || (!strcmp(key, "classes") && !p->settings->model.classes)
+                     || (!strcmp(key, "eval_crop") && p->settings->crop_is_open);
     if (on_command_line(p->options, key))
         snprintf(from, sizeof from, "command line");
     else if (p->file && in_file(p->file, key))

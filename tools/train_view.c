@@ -44,11 +44,15 @@ void train_view_start(void *user, const train_start *start)
     const model_config *m = &s->model;
     char mixed[128];
     report_ignored("train", start->ignored, start->first_ignored);
-    printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to test; %d "
+    printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to %s; %d "
            "thread%s\n",
            m->model->name, mixer_config_text(&m->mixer, mixed, sizeof mixed), start->parameters,
-           m->image[0], m->image[1], m->channels, start->train_images, start->test_images,
-           v->threads, v->threads == 1 ? "" : "s");
+           m->image[0], m->image[1], m->channels, start->train_images, start->choose_images,
+           start->choice == CHOICE_TEST ? "test" : "validate", v->threads,
+           v->threads == 1 ? "" : "s");
+    printf("the best epoch is chosen by the %s images%s\n", split_choice_name(start->choice),
+           start->choice == CHOICE_TEST ? "; --val-fraction 0.1 would hold out training images"
+                                        : "; ssm2d eval measures on the test images");
     if (start->read) {
         printf("initial weights from ");
         text_print(stdout, s->options.start);
@@ -58,6 +62,8 @@ void train_view_start(void *user, const train_start *start)
         if (start->read->resized)
             printf("; position embedding interpolated from %d x %d patches",
                    start->read->old_grid[0], start->read->old_grid[1]);
+        if (start->read->resized_tables)
+            printf("; %d tables of relative positions interpolated", start->read->resized_tables);
         printf("\n");
     }
     if (start->loss_changed)
@@ -119,11 +125,11 @@ void train_view_epoch(void *user, const train_epoch *e)
     train_view *v = user;
     char time[32];
     remove_bar(v);
-    printf("epoch %ld/%ld: loss %.4f, accuracy %.2f %%; test loss %.4f, accuracy %.2f %%%s; %.0f "
+    printf("epoch %ld/%ld: loss %.4f, accuracy %.2f %%; %s loss %.4f, accuracy %.2f %%%s; %.0f "
            "images/s, waiting %.1f %%, %s\n",
-           e->epoch, e->epochs, e->loss, 100 * e->accuracy, e->test_loss, 100 * e->test_accuracy,
-           e->best ? " (best)" : "", e->images_per_s, 100 * e->wait,
-           clock_text(e->seconds, time, sizeof time));
+           e->epoch, e->epochs, e->loss, 100 * e->accuracy, split_choice_name(e->choice),
+           e->test_loss, 100 * e->test_accuracy, e->best ? " (best)" : "", e->images_per_s,
+           100 * e->wait, clock_text(e->seconds, time, sizeof time));
     fflush(stdout);
 }
 
@@ -131,14 +137,15 @@ void train_view_end(train_view *v, const char *folder, const train_result *r)
 {
     char time[32];
     (void)v;
+    report_skipped("train", r->skipped, &r->first_skipped);
     if (!r->images_per_s) {
-        printf("the run is complete: %ld steps, best test accuracy %.2f %% after epoch %ld\n",
-               r->step, 100 * r->best_accuracy, r->best_epoch);
+        printf("the run is complete: %ld steps, best %s accuracy %.2f %% after epoch %ld\n",
+               r->step, split_choice_name(r->choice), 100 * r->best_accuracy, r->best_epoch);
         return;
     }
-    printf("test accuracy %.2f %% (best %.2f %%, epoch %ld) in %s, %.0f images/s\n",
-           100 * r->test_accuracy, 100 * r->best_accuracy, r->best_epoch,
-           clock_text(r->seconds, time, sizeof time), r->images_per_s);
+    printf("%s accuracy %.2f %% (best %.2f %%, epoch %ld) in %s, %.0f images/s\n",
+           split_choice_name(r->choice), 100 * r->test_accuracy, 100 * r->best_accuracy,
+           r->best_epoch, clock_text(r->seconds, time, sizeof time), r->images_per_s);
     printf("weights: ");
     text_print(stdout, folder);
     printf("/model.safetensors, curves: ");

@@ -1,6 +1,7 @@
 """ssm2d - the 2-D state-space layer for vision models, fast on CPUs.
 
     ssm2d.torch.SSM2d                       the layer as a PyTorch module
+    ssm2d.torch.S4ND, EMA                   what it is compared with
     ssm2d.torch.add_mixers                  puts it into the blocks of a vision transformer
     ssm2d.kernel, forward, scan, Stream     the layer on NumPy arrays
     ssm2d.options, describe                 every option of the layer

@@ -1,5 +1,5 @@
-"""The C library, by ctypes: finding it, its structures (include/ssm2d.h), and objects that free
-what they hold."""
+"""The C library, by ctypes: finding it, its structures (include/ssm2d.h and ssm2d_baselines.h),
+and objects that free what they hold."""
 import ctypes
 import ctypes.util
 import os
@@ -45,6 +45,11 @@ class Param(ctypes.Structure):
                 ("decay", c_int), ("system", c_int)]
 
 
+class BaselineParam(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("rank", c_int), ("shape", c_size_t * 5), ("offset", c_size_t),
+                ("size", c_size_t), ("decay", c_int), ("system", c_int)]
+
+
 class Error(ctypes.Structure):
     _fields_ = [("line", ctypes.c_char * 256)]
 
@@ -82,6 +87,24 @@ PROTOTYPES = {
     "ssm2d_stream_push": (None, [c_void_p] * 3),
     "ssm2d_stream_reset": (None, [c_void_p]),
     "ssm2d_stream_destroy": (None, [c_void_p]),
+    "ssm2d_s4nd_config_init": (None, [c_void_p, c_size_t]),
+    "ssm2d_ema_config_init": (None, [c_void_p, c_size_t]),
+    "ssm2d_baseline_fields": (POINTER(Field), [c_int, POINTER(c_size_t)]),
+    "ssm2d_baseline_config_check": (c_int, [c_void_p, POINTER(Error)]),
+    "ssm2d_baseline_param_get": (c_int, [c_void_p, c_int, POINTER(BaselineParam)]),
+    "ssm2d_baseline_param_total": (c_size_t, [c_void_p]),
+    "ssm2d_baseline_params_init": (c_int, [c_void_p, c_int, c_uint64, c_int, c_void_p,
+                                           POINTER(Error)]),
+    "ssm2d_baseline_plan_create": (c_int, [c_void_p, c_void_p, POINTER(PlanOptions),
+                                           POINTER(c_void_p), POINTER(Error)]),
+    "ssm2d_baseline_plan_destroy": (None, [c_void_p]),
+    "ssm2d_baseline_plan_algorithm": (c_char_p, [c_void_p]),
+    "ssm2d_baseline_plan_bytes": (c_size_t, [c_void_p]),
+    "ssm2d_baseline_algorithm_name": (c_char_p, [c_int, c_int]),
+    "ssm2d_baseline_workspace_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(Error)]),
+    "ssm2d_baseline_workspace_destroy": (None, [c_void_p]),
+    "ssm2d_baseline_forward": (None, [c_void_p] * 5),
+    "ssm2d_baseline_backward": (None, [c_void_p] * 7),
 }
 
 HOW_TO_BUILD = """Build it in a clone of the project:
@@ -239,3 +262,33 @@ class Workspace(Owner):
         super().__init__(lib.ssm2d_workspace_destroy, plan.handle, lib.ssm2d_workspace_create,
                          plan.address)
         self.owner = None
+
+
+class BaselinePlan(Owner):
+    """One baseline on one size of input, and a pool of its workspaces."""
+    __slots__ = ("free",)
+
+    def __init__(self, context: Context, config, options: PlanOptions):
+        super().__init__(lib.ssm2d_baseline_plan_destroy, context.handle,
+                         lib.ssm2d_baseline_plan_create, context.address, config.address,
+                         byref(options))
+        self.free = []  # append and pop are atomic
+
+    @property
+    def algorithm(self) -> str:
+        return lib.ssm2d_baseline_plan_algorithm(self.address).decode()
+
+    def take(self) -> "BaselineWorkspace":
+        try:
+            return self.free.pop()
+        except IndexError:
+            return BaselineWorkspace(self)
+
+
+class BaselineWorkspace(Owner):
+    """The memory of one execution of a baseline."""
+    __slots__ = ()
+
+    def __init__(self, plan: BaselinePlan):
+        super().__init__(lib.ssm2d_baseline_workspace_destroy, plan.handle,
+                         lib.ssm2d_baseline_workspace_create, plan.address)

@@ -1,6 +1,7 @@
-/* augment_eval_crop - evaluates the middle of an image: it is resized, keeping its aspect ratio, so
+/* augment_eval_crop - takes the middle of an image: it is resized, keeping its aspect ratio, so
  * that the model's size is `eval_crop` of the shorter side, and cut. As torchvision's Resize and
- * CenterCrop: 0.875 with a model of 224 resizes to 256. */
+ * CenterCrop: 0.875 with a model of 224 resizes to 256. In training as well, so that a model sees
+ * the shapes that it is evaluated on, unless resized_crop chooses another part of the image. */
 #include "data/augmentation.h"
 
 #include <math.h>
@@ -11,8 +12,9 @@ typedef struct eval_crop_options {
 
 static const ssm2d_field fields[] = {
     {"eval_crop",
-     "evaluates the middle of an image, this part of its shorter side, at its own aspect ratio; 0: "
-     "all of it, at the model's",
+     "takes the middle of an image, this part of its shorter side, at its own aspect ratio, in "
+     "evaluation, and in training without resized_crop; 0: all of it, squashed into the model's "
+     "size; when not given, 0.875 for models of 128 pixels or more and 1 for smaller ones",
      SSM2D_KIND_REAL, offsetof(eval_crop_options, eval_crop), 0, 1, "0", NULL, NULL},
     {0}};
 
@@ -57,11 +59,11 @@ static void eval_crop(const void *options, rng *r, const decode_sizes *s, resize
 
 const augmentation augmentation_eval_crop = {
     .name = "eval_crop",
-    .help = "evaluates the middle of images",
+    .help = "takes the middle of images",
     .fields = fields,
     .options_size = sizeof(eval_crop_options),
     .purpose = RNG_EVAL_CROP,
-    .when = AUGMENT_EVALUATION,
+    .when = AUGMENT_TRAINING | AUGMENT_EVALUATION,
     .is_on = is_on,
     .stage = AUGMENT_DECODE,
     .run.decode = eval_crop,

@@ -30,6 +30,17 @@ static int is_on(const void *options)
 
 static size_t whole(double side) { return (size_t)fmax(1, nearbyint(side)); }
 
+/* The whole image squashed into the model's size, whatever was chosen before. */
+static void begin_region(const decode_sizes *s, resize_region *region)
+{
+    const resize_filter filter = region->filter;
+    *region = (resize_region){.rows = s->source_rows,
+                              .cols = s->source_cols,
+                              .resized_rows = s->rows,
+                              .resized_cols = s->cols,
+                              .filter = filter};
+}
+
 static void take_middle(double ratio, const decode_sizes *s, resize_region *region)
 {
     const double rows = (double)s->source_rows, cols = (double)s->source_cols;
@@ -46,6 +57,7 @@ static void resized_crop(const void *options, rng *r, const decode_sizes *s, res
     const resized_crop_options *o = options;
     const double area = (double)s->source_rows * (double)s->source_cols;
     const double reach = log(o->resized_crop_ratio);
+    begin_region(s, region);
     for (int i = 0; i < TRIES; i++) {
         const double part = area * rng_uniform(r, o->resized_crop, 1);
         const double ratio = exp(rng_uniform(r, -reach, reach));

@@ -17,7 +17,7 @@ enum { SIDE = 32, PIXELS = 3 * SIDE * SIDE, FILES = 5, MAX_NAMES = 1 << 16 };
 typedef struct variant {
     int classes;
     size_t labels;                   /* label bytes of a record; the last is the class */
-    const char *files[2][FILES + 1]; /* by split, ended by NULL */
+    const char *files[3][FILES + 1]; /* by split, ended by NULL */
     const char *names; /* a file with the name of a class on each line, which may be missing */
     normalisation norm;
 } variant;
@@ -26,12 +26,13 @@ static const variant ten = {10,
                             1,
                             {{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                               "data_batch_4.bin", "data_batch_5.bin"},
+                             {NULL},
                              {"test_batch.bin"}},
                             "batches.meta.txt",
                             {{.4914f, .4822f, .4465f}, {.2470f, .2435f, .2616f}}};
 static const variant hundred = {100,
                                 2,
-                                {{"train.bin"}, {"test.bin"}},
+                                {{"train.bin"}, {NULL}, {"test.bin"}},
                                 "fine_label_names.txt",
                                 {{.5070f, .4865f, .4409f}, {.2673f, .2564f, .2762f}}};
 
@@ -40,7 +41,15 @@ static const char *const ten_names[] = {"airplane", "automobile", "bird",  "cat"
 
 static const variant *variant_of(const dataset *d)
 {
-    return d->impl == &dataset_cifar10 ? &ten : &hundred;
+    return d->impl == &dataset_cifar100 ? &hundred : &ten;
+}
+
+/* Grey takes the place of red: 0.2989 R + 0.587 G + 0.114 B, rounded, as Long Range Arena does. */
+static void make_grey(uint8_t *pixels)
+{
+    const uint8_t *red = pixels, *green = red + SIDE * SIDE, *blue = green + SIDE * SIDE;
+    for (int i = 0; i < SIDE * SIDE; i++)
+        pixels[i] = (uint8_t)((2989 * red[i] + 5870 * green[i] + 1140 * blue[i] + 5000) / 10000);
 }
 
 /* The number of records in a file. */
@@ -137,6 +146,20 @@ static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split spl
     return status;
 }
 
+/* The images of Long Range Arena: CIFAR-10 in grey, with its own normalisation. */
+static ssm2d_status open_lra(dataset *d, const char *folder, dataset_split split,
+                             ssm2d_error *error)
+{
+    ssm2d_status status = open_cifar(d, folder, split, error);
+    if (status) return status;
+    const samples *s = d->state;
+    for (size_t i = 0; i < d->info.count; i++)
+        make_grey(s->blocks[0] + ten.labels + i * s->pixels_stride);
+    d->info.channels = 1;
+    d->info.norm = (normalisation){{.48f, .48f, .48f}, {.24f, .24f, .24f}};
+    return SSM2D_OK;
+}
+
 static int holds(const char *folder, const char *name)
 {
     char path[PATH_MAX];
@@ -145,11 +168,12 @@ static int holds(const char *folder, const char *name)
 
 static int found_ten(const char *folder)
 {
-    return holds(folder, ten.files[0][0]) || holds(folder, ten.files[1][0]);
+    return holds(folder, ten.files[DATASET_TRAIN][0]) || holds(folder, ten.files[DATASET_TEST][0]);
 }
 static int found_hundred(const char *folder)
 {
-    return holds(folder, hundred.files[0][0]) || holds(folder, hundred.files[1][0]);
+    return holds(folder, hundred.files[DATASET_TRAIN][0])
+           || holds(folder, hundred.files[DATASET_TEST][0]);
 }
 
 const dataset_impl dataset_cifar10 = {
@@ -168,6 +192,15 @@ const dataset_impl dataset_cifar100 = {
     .contents = "CIFAR-100's train.bin",
     .found = found_hundred,
     .open = open_cifar,
+    .fetch = samples_fetch,
+    .label = samples_label,
+    .close = samples_close,
+};
+const dataset_impl dataset_lra_image = {
+    .name = "lra-image",
+    .help = "lra-image:FOLDER: CIFAR-10's binary files in grey, the images of Long Range Arena",
+    .contents = "CIFAR-10's data_batch_*.bin",
+    .open = open_lra,
     .fetch = samples_fetch,
     .label = samples_label,
     .close = samples_close,

@@ -162,6 +162,17 @@ int dataset_present(const char *where)
     return !folder || !stat(folder, &info);
 }
 
+ssm2d_status dataset_splits(const char *where, int *splits, ssm2d_error *error)
+{
+    const dataset_impl *impl = NULL;
+    const char *folder = NULL;
+    ssm2d_status status = choose(where, &impl, &folder, error);
+    *splits = 0;
+    if (!status)
+        *splits = impl->splits ? impl->splits(folder) : DATASET_HAS(TRAIN) | DATASET_HAS(TEST);
+    return status;
+}
+
 ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
                           dataset **out, ssm2d_error *error)
 {
@@ -170,9 +181,13 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
     *out = NULL;
     ssm2d_status status = choose(where, &impl, &folder, error);
     if (status) return status;
+    if (split == DATASET_VAL && !impl->splits)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has no validation images of its own: hold some out with val-fraction",
+                    text_path(where));
     dataset *d = mem_alloc(context, sizeof *d);
     if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(where));
-    *d = (dataset){.context = context, .impl = impl, .max_pixels = IMAGE_MAX_PIXELS};
+    *d = (dataset){.context = context, .impl = impl, .max_pixels = IMAGE_MAX_PIXELS, .users = 1};
     status = impl->open(d, folder, split, error);
     if (!status && !d->info.count)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images", text_path(folder));
@@ -186,16 +201,20 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
 
 void dataset_close(dataset *d)
 {
-    if (!d) return;
+    if (!d || --d->users) return;
     const ssm2d_context *context = d->context;
     d->impl->close(d);
     mem_free(context, d->names);
     mem_free(context, d);
 }
 
-void dataset_limit_pixels(dataset *d, size_t max_pixels) { d->max_pixels = max_pixels; }
+int dataset_file(const dataset *d, size_t i, char *path, size_t size)
+{
+    return d->impl->path && d->impl->path(d, i, path, size);
+}
 
 const dataset_info *dataset_about(const dataset *d) { return &d->info; }
+const ssm2d_context *dataset_context(const dataset *d) { return d->context; }
 
 ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                            ssm2d_error *error)
@@ -258,4 +277,86 @@ int dataset_path(char *path, size_t size, const char *folder, const char *name)
     int written = snprintf(path, size, "%s%s%s", folder,
                            length && folder[length - 1] == '/' ? "" : "/", name);
     return written >= 0 && (size_t)written < size;
+}
+
+/* ---- subsets --------------------------------------------------------------------------------- */
+
+typedef struct subset {
+    dataset *whole;
+    uint32_t *index;
+} subset;
+
+static ssm2d_status subset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                                 ssm2d_error *error)
+{
+    const subset *s = d->state;
+    return dataset_fetch(s->whole, s->index[i], to, pixels, error);
+}
+
+static int subset_label(const dataset *d, size_t i)
+{
+    const subset *s = d->state;
+    return dataset_label(s->whole, s->index[i]);
+}
+
+static void subset_attributes(const dataset *d, size_t i, float *values)
+{
+    const subset *s = d->state;
+    s->whole->impl->attributes(s->whole, s->index[i], values);
+}
+
+static int subset_path(const dataset *d, size_t i, char *path, size_t size)
+{
+    const subset *s = d->state;
+    return dataset_file(s->whole, s->index[i], path, size);
+}
+
+static void subset_close(dataset *d)
+{
+    subset *s = d->state;
+    if (!s) return;
+    dataset_close(s->whole);
+    mem_free(d->context, s->index);
+    mem_free(d->context, s);
+}
+
+static const dataset_impl subset_impl = {.name = "subset",
+                                         .fetch = subset_fetch,
+                                         .label = subset_label,
+                                         .attributes = subset_attributes,
+                                         .path = subset_path,
+                                         .close = subset_close};
+
+ssm2d_status dataset_subset(dataset *whole, const uint32_t *index, size_t count, dataset **out,
+                            ssm2d_error *error)
+{
+    *out = NULL;
+    dataset *d = mem_alloc(whole->context, sizeof *d);
+    subset *s = mem_alloc(whole->context, sizeof *s);
+    uint32_t *copy = mem_alloc(whole->context, count * sizeof *copy);
+    if (!d || !s || !copy) {
+        mem_free(whole->context, d);
+        mem_free(whole->context, s);
+        mem_free(whole->context, copy);
+        return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for a part of %zu images", count);
+    }
+    memcpy(copy, index, count * sizeof *copy);
+    *s = (subset){whole, copy};
+    *d = (dataset){.context = whole->context,
+                   .impl = &subset_impl,
+                   .info = whole->info,
+                   .max_pixels = whole->max_pixels,
+                   .state = s,
+                   .users = 1};
+    d->info.count = count;
+    whole->users++;
+    *out = d;
+    return SSM2D_OK;
+}
+
+void dataset_limit_pixels(dataset *d, size_t max_pixels)
+{
+    d->max_pixels = max_pixels;
+    if (d->impl == &subset_impl)
+        dataset_limit_pixels(((const subset *)d->state)->whole, max_pixels);
 }

@@ -5,7 +5,10 @@
 
 #include "data/resize.h"
 
-typedef enum dataset_split { DATASET_TRAIN, DATASET_TEST } dataset_split;
+/* VAL: images for choosing the best epoch, of data sets that come with such a part. */
+typedef enum dataset_split { DATASET_TRAIN, DATASET_VAL, DATASET_TEST } dataset_split;
+/* A bit for dataset_splits: DATASET_HAS(VAL). */
+#define DATASET_HAS(split) (1 << DATASET_##split)
 
 /* Mean and standard deviation of pixels scaled to [0, 1], per channel. All three are the same for
  * grey images. */
@@ -43,6 +46,12 @@ typedef struct dataset dataset;
 ssm2d_status dataset_open(const ssm2d_context *context, const char *where, dataset_split split,
                           dataset **out, ssm2d_error *error);
 void dataset_close(dataset *d);
+/* Which splits `where` has, a sum of DATASET_HAS. */
+ssm2d_status dataset_splits(const char *where, int *splits, ssm2d_error *error);
+/* A data set of some images of another, in this order; index[count] is copied. The other may be
+ * closed before it. */
+ssm2d_status dataset_subset(dataset *d, const uint32_t *index, size_t count, dataset **out,
+                            ssm2d_error *error);
 /* Image files of more pixels are refused when they are fetched; IMAGE_MAX_PIXELS before. Only
  * before other threads fetch. */
 void dataset_limit_pixels(dataset *d, size_t max_pixels);
@@ -55,6 +64,7 @@ const char *dataset_kind(const char *where);
 /* Whether the folder of `where` exists; 1 for a name without a folder. */
 int dataset_present(const char *where);
 const dataset_info *dataset_about(const dataset *d);
+const ssm2d_context *dataset_context(const dataset *d);
 
 /* Image i in the size and channels of `to`, into pixels[rows][cols][channels]. */
 ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
@@ -63,6 +73,10 @@ ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixe
 int dataset_label(const dataset *d, size_t i);
 /* target[classes]: 1 for the class of image i, or for each of its attributes, else 0. */
 void dataset_target(const dataset *d, size_t i, float *target);
+
+/* The file of image i into path; 0 when the data set has no file for each image, or the path does
+ * not fit. */
+int dataset_file(const dataset *d, size_t i, char *path, size_t size);
 
 /* The normalisation for a model of 1 or 3 channels. */
 normalisation dataset_norm(const dataset_info *info, int channels);

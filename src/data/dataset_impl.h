@@ -13,6 +13,8 @@ typedef struct dataset_impl {
     const char *default_folder; /* used when none is given; NULL: one must be given */
     /* Whether the folder holds such data; NULL: it is only opened by name. */
     int (*found)(const char *folder);
+    /* The splits that a folder has; NULL: training and test. */
+    int (*splits)(const char *folder);
     /* Fills in info and state. On failure close is called as well. */
     ssm2d_status (*open)(dataset *d, const char *folder, dataset_split split, ssm2d_error *error);
     /* As dataset_fetch. */
@@ -22,6 +24,8 @@ typedef struct dataset_impl {
      * values[classes] to 0 or 1. The other may be NULL. */
     int (*label)(const dataset *d, size_t i);
     void (*attributes)(const dataset *d, size_t i, float *values);
+    /* The file of image i; says whether it fits. NULL: there is no file for each image. */
+    int (*path)(const dataset *d, size_t i, char *path, size_t size);
     void (*close)(dataset *d);
 } dataset_impl;
 
@@ -32,6 +36,7 @@ struct dataset {
     size_t max_pixels;  /* of an image file that is to be decoded */
     const char **names; /* info.class_names and their text, one block */
     void *state;
+    int users; /* subsets of it that are open, and who opened it */
 };
 
 #define DATASET(name) extern const dataset_impl dataset_##name;

@@ -23,7 +23,7 @@ enum {
 
 typedef enum part { IMAGES, LABELS } part;
 
-static const char *const split_names[] = {"train", "t10k"}; /* by dataset_split */
+static const char *const split_names[] = {"train", "", "t10k"}; /* by dataset_split */
 static const char *const patterns[][2] = {
     {"%s-images-idx3-ubyte", "%s-labels-idx1-ubyte"},
     {"%s-images-idx3-ubyte.gz", "%s-labels-idx1-ubyte.gz"},

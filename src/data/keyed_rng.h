@@ -9,6 +9,8 @@
  * others as they are; those of the augmentations are in augmentations.def. */
 typedef enum rng_purpose {
     RNG_ORDER = 1,
+    RNG_SPLIT = 101, /* numbers from 100 on are not for augmentations */
+    RNG_REPLACEMENT = 102,
 #define AUGMENTATION(name, PURPOSE, number) RNG_##PURPOSE = number,
 #include "data/augmentations.def"
 #undef AUGMENTATION

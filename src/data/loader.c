@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/status.h"
+#include "data/keyed_rng.h"
 #include "data/targets.h"
 
 #include <pthread.h>
@@ -12,11 +13,13 @@
 #include <string.h>
 
 enum { MAX_AHEAD = 64 };
+enum { MAX_REPLACEMENTS = 100 }; /* draws for one image; more are a data set of bad images */
 
 typedef struct slot {
     float *images, *targets;
     int *labels;
     epoch_sample *samples; /* [batch] */
+    uint8_t *left_out;     /* [batch], images of an evaluation that cannot be read */
     loader_batch batch;
     size_t begun, done; /* images that were given to a worker, and that are complete */
     size_t bad;         /* the first image that could not be read */
@@ -63,6 +66,9 @@ struct loader {
     int failed;                         /* an image could not be read: nothing is begun any more */
     int stop;                           /* the threads are to end */
     double waited;
+    uint8_t *bad; /* [images], with skip_bad: those that could not be read */
+    size_t bad_count, first_bad;
+    ssm2d_error bad_line; /* of the first */
 };
 
 /* ---- the workers ----------------------------------------------------------------------------- */
@@ -104,17 +110,50 @@ static slot *find_work(loader *l)
     return next;
 }
 
-static ssm2d_status make_image(const loader *l, augment *a, const slot *s, size_t i,
-                               ssm2d_error *error)
+/* Counts an image that cannot be read. */
+static void note_bad(loader *l, size_t image, const ssm2d_error *why)
+{
+    pthread_mutex_lock(&l->lock);
+    if (!l->bad_count || image < l->first_bad) {
+        l->first_bad = image;
+        l->bad_line = *why;
+    }
+    l->bad_count += !l->bad[image];
+    l->bad[image] = 1;
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Reads the sample's image. In training, with skip_bad, one that cannot be read is replaced by one
+ * that is drawn by the place in the epoch, which becomes the sample; in evaluation it is left
+ * out. */
+static ssm2d_status fetch(loader *l, augment *a, slot *s, size_t i, ssm2d_error *error)
+{
+    const loader_options *o = &l->options;
+    const uint64_t place = s->batch.number * o->batch + i;
+    rng r = keyed_rng(o->seed, RNG_REPLACEMENT, s->batch.epoch, place);
+    ssm2d_status status = SSM2D_OK;
+    for (int n = 0; n < MAX_REPLACEMENTS; n++) {
+        const size_t image = s->samples[i].image;
+        augment_begin(a, s->batch.epoch, ((uint64_t)s->samples[i].repeat << 32) + image);
+        status = dataset_fetch(l->data, image, augment_resize(a), augment_pixels(a), error);
+        if (!status || !o->skip_bad || status == SSM2D_ERROR_MEMORY) return status;
+        note_bad(l, image, error);
+        s->left_out[i] = !o->train;
+        if (!o->train) return SSM2D_OK;
+        s->samples[i].image = (uint32_t)rng_below(&r, l->order.count);
+    }
+    return status;
+}
+
+static ssm2d_status make_image(loader *l, augment *a, slot *s, size_t i, ssm2d_error *error)
 {
     const loader_options *o = &l->options;
     const size_t size = o->rows * o->cols * (size_t)o->channels;
-    const epoch_sample sample = s->samples[i];
     float *target = s->targets + i * (size_t)l->classes;
-    augment_begin(a, s->batch.epoch, ((uint64_t)sample.repeat << 32) + sample.image);
-    ssm2d_status status =
-        dataset_fetch(l->data, sample.image, augment_resize(a), augment_pixels(a), error);
-    if (status) return status;
+    s->left_out[i] = 0;
+    ssm2d_status status = fetch(l, a, s, i, error);
+    const epoch_sample sample = s->samples[i];
+    if (status || s->left_out[i]) return status;
     augment_end(a, s->images + i * size);
     if (s->labels) s->labels[i] = dataset_label(l->data, sample.image);
     dataset_target(l->data, sample.image, target);
@@ -122,11 +161,28 @@ static ssm2d_status make_image(const loader *l, augment *a, const slot *s, size_
     return SSM2D_OK;
 }
 
-static void mix_batch(loader *l, const slot *s)
+/* Moves images together where some are left out; returns how many there are. */
+static size_t close_gaps(const loader *l, slot *s)
+{
+    const size_t classes = (size_t)l->classes;
+    const size_t size = l->options.rows * l->options.cols * (size_t)l->options.channels;
+    size_t n = 0;
+    for (size_t i = 0; i < s->batch.count; i++) {
+        if (s->left_out[i]) continue;
+        if (n < i) {
+            memcpy(s->images + n * size, s->images + i * size, size * sizeof(float));
+            memcpy(s->targets + n * classes, s->targets + i * classes, classes * sizeof(float));
+            if (s->labels) s->labels[n] = s->labels[i];
+        }
+        n++;
+    }
+    return n;
+}
+
+static void mix_batch(loader *l, slot *s, size_t count)
 {
     pthread_mutex_lock(&l->mixing);
-    augment_batch(l->batch_augment, s->batch.epoch, s->batch.number, s->batch.count, s->images,
-                  s->targets);
+    augment_batch(l->batch_augment, s->batch.epoch, s->batch.number, count, s->images, s->targets);
     pthread_mutex_unlock(&l->mixing);
 }
 
@@ -156,8 +212,10 @@ static void make_one(loader *l, worker *w, slot *s)
     const int last = ++s->done == (s->status ? s->begun : s->batch.count);
     if (last && !s->status && !atomic_load(&l->abandon)) {
         pthread_mutex_unlock(&l->lock);
-        mix_batch(l, s);
+        const size_t count = close_gaps(l, s);
+        mix_batch(l, s, count);
         pthread_mutex_lock(&l->lock);
+        s->batch.count = count;
     }
     if (last) {
         s->ready = 1;
@@ -234,13 +292,15 @@ static ssm2d_status take_memory(loader *l, ssm2d_error *error)
     uint32_t *order =
         o->train ? mem_alloc(l->context, l->order.count * sizeof *l->order.permutation) : NULL;
     l->order.permutation = order;
-    good = good && l->slots && (order || !o->train);
+    if (o->skip_bad) l->bad = mem_alloc(l->context, l->order.count);
+    good = good && l->slots && (order || !o->train) && (l->bad || !o->skip_bad);
     for (size_t i = 0; good && i < l->slot_count; i++) {
         slot *s = &l->slots[i];
         s->images = mem_alloc(l->context, image_bytes);
         s->targets = mem_alloc(l->context, target_bytes);
         s->samples = mem_alloc(l->context, o->batch * sizeof *s->samples);
-        good = s->images && s->targets && s->samples;
+        s->left_out = mem_alloc(l->context, o->batch);
+        good = s->images && s->targets && s->samples && s->left_out;
         if (l->labels != LABEL_CLASS) continue;
         s->labels = mem_alloc(l->context, o->batch * sizeof *s->labels);
         good = good && s->labels;
@@ -350,10 +410,12 @@ void loader_destroy(loader *l)
         mem_free(l->context, l->slots[i].targets);
         mem_free(l->context, l->slots[i].labels);
         mem_free(l->context, l->slots[i].samples);
+        mem_free(l->context, l->slots[i].left_out);
     }
     for (int i = 0; i < l->options.workers; i++) augment_destroy(l->workers[i].augment);
     mem_free(l->context, l->slots);
     mem_free(l->context, l->order.permutation);
+    mem_free(l->context, l->bad);
     augment_destroy(l->batch_augment);
     mem_free(l->context, l);
 }
@@ -361,6 +423,15 @@ void loader_destroy(loader *l)
 size_t loader_batches(const loader *l) { return l->batches; }
 label_kind loader_labels(const loader *l) { return l->labels; }
 double loader_waited(const loader *l) { return l->waited; }
+
+size_t loader_skipped(loader *l, ssm2d_error *first)
+{
+    pthread_mutex_lock(&l->lock);
+    const size_t count = l->bad_count;
+    *first = l->bad_line;
+    pthread_mutex_unlock(&l->lock);
+    return count;
+}
 
 /* Whether the batch to be taken next is complete. */
 static int is_ready(const loader *l)

@@ -4,8 +4,9 @@
  * the augmentations of training, and what does not fill a batch at the end of an epoch is left out.
  * Else: images in their order, through the augmentations of evaluation, the last batch is smaller.
  * Either way epoch follows epoch without end. Batches are the same bits whatever the number of
- * threads and of batches ahead, which bound the memory. After creation the loader takes no memory;
- * decoding image files does. */
+ * threads and of batches ahead, which bound the memory. With skip_bad an image that cannot be read
+ * is replaced by another in training, and left out in evaluation. After creation the loader takes
+ * no memory; decoding image files does. */
 #ifndef SSM2D_DATA_LOADER_H
 #define SSM2D_DATA_LOADER_H
 
@@ -29,15 +30,16 @@ typedef struct loader_options {
     /* repeated augmentation; only when train is set */
     int repeats;
     repeat_kind repeat_kind;
+    int skip_bad; /* an image that cannot be read does not end the work */
 } loader_options;
 
 typedef struct loader_batch {
     const float *images;  /* [count][channels][rows][cols] */
     const float *targets; /* [count][classes]: 0 and 1, then smoothed, then augmented */
     const int *labels;    /* [count], the classes of the images; NULL with LABEL_BINARY */
-    size_t count;
-    uint64_t epoch; /* from 0 */
-    size_t number;  /* of the batch in its epoch, from 0 */
+    size_t count;         /* 0 when no image of a batch could be read, and skip_bad is set */
+    uint64_t epoch;       /* from 0 */
+    size_t number;        /* of the batch in its epoch, from 0 */
 } loader_batch;
 
 typedef struct loader loader;
@@ -61,5 +63,8 @@ ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error);
 ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *error);
 /* The seconds that loader_next has waited for a batch that was not ready, since creation. */
 double loader_waited(const loader *l);
+/* With skip_bad: how many images could not be read so far; *first says why the one among them that
+ * comes first in the data set could not. */
+size_t loader_skipped(loader *l, ssm2d_error *first);
 
 #endif

@@ -147,6 +147,7 @@ node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int ran
     n->op = what;
     n->index = g->node_count;
     n->inputs = inputs;
+    n->recompute = what->cheap;
     for (int i = 0; i < inputs; i++) n->in[i] = in[i];
     n->out = shape ? graph_new_tensor(g, ROLE_VALUE, rank, shape)
                    : graph_new_tensor(g, ROLE_VALUE, in[0]->rank, in[0]->shape);
@@ -163,4 +164,10 @@ node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int ran
         if (what->backward && in[i] && in[i]->needs_grad) n->out->needs_grad = 1;
     g->nodes[g->node_count++] = n;
     return n;
+}
+
+tensor *graph_recompute(tensor *x)
+{
+    if (x && x->producer) x->producer->recompute = 1;
+    return x;
 }

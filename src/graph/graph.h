@@ -60,7 +60,7 @@ struct op {
     const char *name;
     unsigned reads_in; /* bit i: backward reads in[i]->data */
     int reads_out;     /* backward reads out->data */
-    int cheap;         /* out may be recomputed before backward instead of being kept */
+    int cheap;         /* out is recomputed before backward instead of being kept */
     /* bit i: the gradient of in[i] is that of out, so that they may share memory; see op add */
     unsigned passes;
     unsigned strided_in; /* bit i: in[i] may be a view, its gradient as well */
@@ -82,7 +82,8 @@ struct node {
     int index, inputs;
     tensor *in[GRAPH_INPUTS], *out;
     int adds[GRAPH_INPUTS];
-    int recomputing;  /* forward is run once more before backward: state must not change again */
+    int recompute;   /* out is recomputed before backward: the operator is cheap, or it was asked */
+    int recomputing; /* forward is run once more before backward: state must not change again */
     void *attributes; /* the operator's own struct, which does not change after building */
     void *object;     /* the operator's own state, made by prepare */
     real *saved, *scratch;
@@ -135,6 +136,9 @@ node *graph_add(graph *g, const op *op, int inputs, tensor *const *in, int rank,
 /* Columns [first, first + count) of x: a tensor in the memory of x, with the rows of x. Gradients
  * go to where they belong in that of x. Only operators that say so (op.strided_in) take it. */
 tensor *columns(graph *g, tensor *x, size_t first, size_t count);
+/* Asks for x to be recomputed before backward instead of being kept, though that is not cheap:
+ * where memory is what limits. Returns x. */
+tensor *graph_recompute(tensor *x);
 /* Keep the first error; return NULL. */
 void *graph_no_memory(graph *g);
 tensor *graph_fail(graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));

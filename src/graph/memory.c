@@ -37,11 +37,11 @@ static int append(planner *p, visit_kind kind, node *n)
     return at;
 }
 
-/* Recomputes t, and what that needs before, if t comes from a cheap operator. */
+/* Recomputes t, and what that needs before, if its node is one to be recomputed. */
 static void schedule_recompute(planner *p, tensor *t)
 {
     t = storage_of(t);
-    if (!t || t->role != ROLE_VALUE || !t->producer->op->cheap || in_use(recomputed(p, t))) return;
+    if (!t || t->role != ROLE_VALUE || !t->producer->recompute || in_use(recomputed(p, t))) return;
     for (int i = 0; i < t->producer->inputs; i++) schedule_recompute(p, t->producer->in[i]);
     append(p, VISIT_RECOMPUTE, t->producer);
 }

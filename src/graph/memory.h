@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 
 /* A run visits each node once in forward and, in training, once in backward. Before a backward
- * visit a cheap node may be visited once more, to recompute the output that was not kept; and
+ * visit some nodes are visited once more, to recompute an output that was not kept; and
  * columns of a gradient that nobody has written are cleared. */
 typedef enum visit_kind { VISIT_FORWARD, VISIT_RECOMPUTE, VISIT_BACKWARD, VISIT_CLEAR } visit_kind;
 

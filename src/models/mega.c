@@ -106,6 +106,8 @@ static ssm2d_status check(const model_config *c, ssm2d_error *error)
     return mixer_config_check(&c->mixer, c->mixer.place == PLACE_FFN ? m->ffn : m->dim, error);
 }
 
+enum { LONG_SEQUENCE = 512 }; /* tokens */
+
 /* Of initial weights. */
 static const double deviation = 0.02;
 
@@ -138,6 +140,14 @@ static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
     return y;
 }
 
+/* A linear layer inside a block. Of long sequences its output is computed again in backward: kept,
+ * these outputs would be most of the memory of a step, while attention is most of its time. */
+static tensor *inner(builder *b, tensor *x, int out, const char *part)
+{
+    tensor *y = dense(b, x, out, 1, part);
+    return tokens_of(b->c) > LONG_SEQUENCE ? graph_recompute(y) : y;
+}
+
 static tensor *norm_of(builder *b, tensor *x, const char *part)
 {
     return own_of(b->c)->norm == MEGA_BATCH_NORM ? norm_by_batch(b, x, part) : norm(b, x, part);
@@ -155,8 +165,8 @@ static tensor *gated_attention(builder *b, tensor *x)
     tensor *gamma = block_param(b, gamma_spec, "mega_layer.gamma", "");
     tensor *beta = block_param(b, beta_spec, "mega_layer.beta", "");
     tensor *n = norm_of(b, x, "mega_layer.norm.norm");
-    tensor *value = silu(g, dense(b, n, v, 1, "mega_layer.v_proj"));
-    tensor *all = dense(b, mix_at(b, n, PLACE_ATTN), 2 * dim + z + v, 1, "mega_layer.mx_proj");
+    tensor *value = silu(g, inner(b, n, v, "mega_layer.v_proj"));
+    tensor *all = inner(b, mix_at(b, n, PLACE_ATTN), 2 * dim + z + v, "mega_layer.mx_proj");
     if (g->status) return NULL;
     tensor *u = columns(g, all, 0, (size_t)dim), *shared = columns(g, all, (size_t)dim, (size_t)z),
            *r = columns(g, all, (size_t)(dim + z), (size_t)v),
@@ -164,14 +174,14 @@ static tensor *gated_attention(builder *b, tensor *x)
     shared = silu(g, shared);
     tensor *q = scale_shift(g, shared, gamma, beta, 0), *k = scale_shift(g, shared, gamma, beta, 1);
     tensor *y = silu_gate(g, attend(b, q, k, value), r);
-    return gated_update(g, x, u, h, dense(b, y, dim, 1, "mega_layer.h_proj"));
+    return gated_update(g, x, u, h, inner(b, y, dim, "mega_layer.h_proj"));
 }
 
 static tensor *block(builder *b, tensor *x)
 {
     const mega_config *m = own_of(b->c);
     x = gated_attention(b, mix_at(b, x, PLACE_BLOCK));
-    tensor *y = dense(b, norm_of(b, x, "nffn.norm.norm"), m->ffn, 1, "nffn.fc1");
+    tensor *y = inner(b, norm_of(b, x, "nffn.norm.norm"), m->ffn, "nffn.fc1");
     y = silu(b->g, mix_at(b, y, PLACE_FFN));
     return add(b->g, x, dense(b, y, m->dim, 1, "nffn.fc2"));
 }
@@ -254,6 +264,7 @@ static const char count_note[] =
     "the paper prints 11,000 parameters less than the authors' model has, in this row alone";
 
 static const paper_row paper[] = {{"none", "", 1, "2.75", count_note, 0},
+                                  {"ema", "", 1, "2.98", NULL, 0},
                                   {"ssm2d", "", 1, "2.80", NULL, 0},
                                   {"ssm2d", "values=polar", 1, "2.84", NULL, 0},
                                   {0}};
@@ -262,16 +273,16 @@ static const paper_row paper[] = {{"none", "", 1, "2.75", count_note, 0},
 static const model models[] = {
     {.name = "mega-mini", .help = "a small Mega for small images", .family = &family_mega,
      .image = 32, .channels = 3, .classes = 10, .own = MEGA(4, 96, 4, 64, 96, 96),
-     .mixers = mixers},
+     .mixers = mixers, .mixer = &mixer_ema},
     {.name = "mega", .help = "the paper's Mega for small images", .family = &family_mega,
      .image = 32, .channels = 3, .classes = 100, .own = MEGA(0, 192, 9, 192, 192, 192),
-     .mixers = mixers, .paper_classes = 100, .paper = paper},
+     .mixers = mixers, .mixer = &mixer_ema, .paper_classes = 100, .paper = paper},
     {.name = "mega-t", .help = "Mega for images of 224 pixels", .family = &family_mega,
      .image = 224, .channels = 3, .classes = 1000, .own = MEGA(16, 192, 12, 64, 384, 384),
-     .mixers = mixers},
+     .mixers = mixers, .mixer = &mixer_ema},
     {.name = "mega-lra", .help = "Mega for the Long Range Arena's images: pixels are tokens",
-     .family = &family_mega, .image = 32, .channels = 1, .classes = 10, .own = &lra,
-     .mixers = mixers},
+     .family = &family_mega, .image = 32, .channels = 1, .keeps_channels = 1, .classes = 10,
+     .own = &lra, .mixers = mixers, .mixer = &mixer_ema},
     {0}};
 /* clang-format on */
 

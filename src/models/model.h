@@ -46,14 +46,22 @@ struct model {
     const char *name, *help;
     const model_family *family;
     int image, channels, classes; /* image: rows and columns; 0: must be given */
+    int keeps_channels;           /* a run does not take the data's; images are converted */
     const void *own;              /* the family's own configuration; zeros must be given */
     const mixer_preset *mixers;   /* ends without a mixer */
+    const mixer *mixer;           /* of a run that names none; NULL: ssm2d */
     /* The paper's counts are for images of this side, or of `image` when it is 0, and for so many
      * classes. */
     int paper_image, paper_classes;
     const paper_row *paper; /* ends without a mixer; NULL: not in the paper */
     int hidden;             /* not listed: it has no size of its own */
 };
+
+/* The names in a file of weights. */
+typedef struct array_names {
+    const void *file;
+    int (*has)(const void *file, const char *name);
+} array_names;
 
 struct model_family {
     const char *name;
@@ -75,6 +83,10 @@ struct model_family {
     /* Changes what a new image size makes impossible, such as a table too small for it; may be
      * NULL. */
     void (*adapt)(model_config *c);
+    /* Published files may have other names for the model's arrays. `ours` holds the name in the
+     * file, and is replaced by the model's. Returns 0 for what is no parameter and is left out. May
+     * be NULL: names are the same. */
+    int (*rename)(const array_names *names, const char *name, char ours[PARAM_NAME]);
 };
 
 /* ---- models by name -------------------------------------------------------------------------- */
@@ -87,6 +99,8 @@ ssm2d_status model_find(const char *name, const model **found, ssm2d_error *erro
 
 /* Everything as the table has it for this name, without a mixer. */
 ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_error *error);
+/* The mixer of a run that names none. */
+const mixer *model_default_mixer(const model *m);
 /* Puts a mixer in, with the settings that the model's table has for it. */
 ssm2d_status model_config_use_mixer(model_config *config, const mixer *kind, ssm2d_error *error);
 

@@ -52,6 +52,8 @@ ssm2d_status model_find(const char *name, const model **found, ssm2d_error *erro
     return fail(error, SSM2D_ERROR_ARGUMENT, "there is no model \"%s\": use %s", shown, list);
 }
 
+const mixer *model_default_mixer(const model *m) { return m->mixer ? m->mixer : &mixer_ssm2d; }
+
 tensor *model_build(graph *g, const model_config *c, size_t batch)
 {
     const size_t shape[] = {batch, (size_t)c->channels, (size_t)c->image[0], (size_t)c->image[1]};

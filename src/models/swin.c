@@ -20,6 +20,8 @@
 #include "ops/ops.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 _Static_assert(sizeof(swin_config) <= MODEL_OWN, "MODEL_OWN is too small");
 
@@ -152,34 +154,34 @@ static tensor *relative_table(swin_builder *s, token_grid map)
     return block_param(&s->b, spec, "attn.relative_position_bias_table", "");
 }
 
-/* x, y: [B][H*W][C] */
+/* x, y: [B][H*W][C]. q, k and v are made of the map as it is; attention itself finds the tokens of
+ * its windows. */
 static tensor *window_attention(swin_builder *s, tensor *x, int is_shifted)
 {
     graph *g = s->b.g;
     const int dim = s->v->dim.at[s->stage];
     swin_windows w;
     if (g->status) return NULL;
+    const size_t D = (size_t)dim;
     const token_grid map = x->grid;
-    const size_t images = x->shape[0], D = (size_t)dim;
     tensor *table = relative_table(s, map);
+    tensor *qkv = dense(&s->b, x, 3 * dim, s->v->qkv_bias, "attn.qkv");
+    if (g->status) return NULL;
     if (!swin_windows_make(g->context, map, s->v->window, is_shifted, &w))
         return graph_no_memory(g);
-    const size_t windows = (size_t)w.windows, tokens = (size_t)w.tokens;
-    x = rearrange(g, x, w.token, windows * tokens,
-                  &(rearrange_shape){images, windows, tokens, 1, {0}});
-    x = dense(&s->b, x, 3 * dim, s->v->qkv_bias, "attn.qkv");
-    x = attention_of(g, columns(g, x, 0, D), columns(g, x, D, D), columns(g, x, 2 * D, D),
+    x = attention_of(g, columns(g, qkv, 0, D), columns(g, qkv, D, D), columns(g, qkv, 2 * D, D),
                      &(attention_options){.heads = s->v->heads.at[s->stage],
                                           .bias = table,
                                           .position = w.position,
                                           .center = w.center,
+                                          .order = w.token,
+                                          .tokens = w.tokens,
                                           .mask = w.mask,
+                                          .mask_of = w.mask_of,
+                                          .masks = w.masks,
                                           .groups = w.windows});
-    x = dense(&s->b, x, dim, 1, "attn.proj");
-    const size_t cells = (size_t)map.rows * (size_t)map.cols;
-    x = rearrange(g, x, w.place, cells, &(rearrange_shape){images, 1, cells, 1, map});
     swin_windows_free(g->context, &w);
-    return x;
+    return dense(&s->b, x, dim, 1, "attn.proj");
 }
 
 static tensor *add_branch(swin_builder *s, tensor *x, tensor *branch)
@@ -262,6 +264,30 @@ static tensor *tokens(graph *g, const model_config *c, tensor *images, int block
     return body(&s, images, blocks);
 }
 
+/* ---- names in files -------------------------------------------------------------------------- */
+
+static int ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), k = strlen(end);
+    return n >= k && !strcmp(text + n - k, end);
+}
+
+/* Files of Swin's authors, and of timm before version 0.9, have each downsample at the end of the
+ * stage before, the head without `fc`, and index and mask of attention beside the parameters. */
+static int rename_array(const array_names *names, const char *name, char ours[PARAM_NAME])
+{
+    static const char layers[] = "layers.", first[] = "layers.0.downsample.reduction.weight";
+    const char *number = name + strlen(layers);
+    int stage, end = 0;
+    if (!strcmp(name, "head.weight") || !strcmp(name, "head.bias"))
+        snprintf(ours, PARAM_NAME, "head.fc%s", strchr(name, '.'));
+    if (strncmp(name, layers, strlen(layers)) || *number < '0' || *number > '9') return 1;
+    if (sscanf(number, "%1d.downsample.%n", &stage, &end) == 1 && end
+        && names->has(names->file, first))
+        snprintf(ours, PARAM_NAME, "layers.%d.downsample.%s", stage + 1, number + end);
+    return !ends_with(name, ".attn.relative_position_index") && !ends_with(name, ".attn_mask");
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 extern const model_family family_swin;
@@ -270,9 +296,15 @@ extern const model_family family_swin;
  * Swin-T with K*N = 16 in a layer. The directions of a channel have systems of their own, as in
  * ViT. */
 static const mixer_preset small_mixers[] = {
-    {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct"}, {0}};
+    {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct"},
+    {"s4nd", "n_ssm=8 d_state=16"},
+    {"ema", "d_state=16"},
+    {0}};
 static const mixer_preset tiny_mixers[] = {
-    {"ssm2d", "directions=4 n_ssm=1 d_state=4 assign=distinct"}, {0}};
+    {"ssm2d", "directions=4 n_ssm=1 d_state=4 assign=distinct"},
+    {"s4nd", "n_ssm=8 d_state=16"},
+    {"ema", "d_state=16"},
+    {0}};
 
 #define STAGES(...)                                                                                \
     {                                                                                              \
@@ -356,4 +388,5 @@ const model_family family_swin = {.name = "swin",
                                   .check = check,
                                   .build = build,
                                   .depth = depth,
-                                  .tokens = tokens};
+                                  .tokens = tokens,
+                                  .rename = rename_array};

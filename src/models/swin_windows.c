@@ -54,29 +54,61 @@ static void fill_positions(swin_windows *w)
     for (int t = 0; t < w->tokens; t++) w->position[t] = t / w->side[1] * across + t % w->side[1];
 }
 
-/* Fills in the tokens of all windows, and the region of each. Returns whether any window has
- * several regions. */
-static int fill_tokens(swin_windows *w, const axis a[2], int *region)
+/* Fills in the tokens of all windows, and the region of each. */
+static void fill_tokens(swin_windows *w, const axis a[2], int *region)
 {
     const int across = a[1].padded / w->side[1];
-    int several = 0;
     for (int k = 0, at = 0; k < w->windows; k++)
         for (int t = 0; t < w->tokens; t++, at++) {
             const int i = k / across * w->side[0] + t / w->side[1],
                       j = k % across * w->side[1] + t % w->side[1];
             w->token[at] = token_at(a, i, j, &region[at]);
-            if (w->token[at] >= 0) w->place[w->token[at]] = at;
-            several |= region[at] != region[k * w->tokens];
         }
-    return several;
 }
 
-static void fill_mask(swin_windows *w, const int *region)
+static int has_regions(const int *region, int tokens)
 {
-    float *mask = w->mask;
-    for (int k = 0; k < w->windows; k++, region += w->tokens)
-        for (int a = 0; a < w->tokens; a++)
-            for (int b = 0; b < w->tokens; b++) *mask++ = region[a] == region[b] ? 0 : apart;
+    int t = 1;
+    while (t < tokens && region[t] == region[0]) t++;
+    return t < tokens;
+}
+
+/* Numbers the masks: a window has that of the first one whose regions are cut alike, which in a
+ * large map are at most nine. first[] gets the windows that they are made from. */
+static void number_masks(swin_windows *w, const int *region, int *first)
+{
+    const size_t size = (size_t)w->tokens * sizeof *region;
+    for (int k = 0; k < w->windows; k++) {
+        const int *mine = region + (size_t)k * (size_t)w->tokens;
+        int m = 0;
+        w->mask_of[k] = -1;
+        if (!has_regions(mine, w->tokens)) continue;
+        while (m < w->masks && memcmp(region + (size_t)first[m] * (size_t)w->tokens, mine, size))
+            m++;
+        if (m == w->masks) first[w->masks++] = k;
+        w->mask_of[k] = m;
+    }
+}
+
+static void fill_mask(float *mask, const int *region, int tokens)
+{
+    for (int a = 0; a < tokens; a++)
+        for (int b = 0; b < tokens; b++) *mask++ = region[a] == region[b] ? 0 : apart;
+}
+
+/* Returns 0 without memory. */
+static int make_masks(const ssm2d_context *context, swin_windows *w, const int *region)
+{
+    const size_t tokens = (size_t)w->tokens;
+    int *first = mem_alloc(context, (size_t)w->windows * sizeof *first);
+    if (!first) return 0;
+    number_masks(w, region, first);
+    if (w->masks) w->mask = mem_alloc(context, (size_t)w->masks * tokens * tokens * sizeof(float));
+    for (int m = 0; m < w->masks && w->mask; m++)
+        fill_mask(w->mask + (size_t)m * tokens * tokens, region + (size_t)first[m] * tokens,
+                  w->tokens);
+    mem_free(context, first);
+    return !w->masks || w->mask;
 }
 
 int swin_windows_make(const ssm2d_context *context, token_grid map, int window, int is_shifted,
@@ -87,31 +119,25 @@ int swin_windows_make(const ssm2d_context *context, token_grid map, int window, 
     swin_windows w = {.side = {a[0].window, a[1].window}, .tokens = a[0].window * a[1].window};
     w.windows = a[0].padded / a[0].window * (a[1].padded / a[1].window);
     const size_t tokens = (size_t)w.tokens, all = (size_t)w.windows * tokens;
-    memset(out, 0, sizeof *out);
     int *region = mem_alloc(context, all * sizeof *region);
     w.token = mem_alloc(context, all * sizeof *w.token);
-    w.place = mem_alloc(context, (size_t)map.rows * (size_t)map.cols * sizeof *w.place);
     w.position = mem_alloc(context, tokens * sizeof *w.position);
-    int good = region && w.token && w.place && w.position;
+    w.mask_of = mem_alloc(context, (size_t)w.windows * sizeof *w.mask_of);
+    int good = region && w.token && w.position && w.mask_of;
     if (good) {
         fill_positions(&w);
-        if (fill_tokens(&w, a, region)) {
-            w.mask = mem_alloc(context, all * tokens * sizeof *w.mask);
-            good = w.mask != NULL;
-        }
+        fill_tokens(&w, a, region);
+        good = make_masks(context, &w, region);
     }
-    if (good && w.mask) fill_mask(&w, region);
     mem_free(context, region);
-    if (good)
-        *out = w;
-    else
-        swin_windows_free(context, &w);
+    if (!good) swin_windows_free(context, &w);
+    *out = w;
     return good;
 }
 
 void swin_windows_free(const ssm2d_context *context, swin_windows *w)
 {
-    void *const memory[] = {w->token, w->place, w->position, w->mask};
+    void *const memory[] = {w->token, w->position, w->mask_of, w->mask};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(context, memory[i]);
     memset(w, 0, sizeof *w);
 }

@@ -16,10 +16,12 @@ typedef struct swin_windows {
     int side[2];         /* of a window, clipped */
     int tokens, windows; /* of a window, of the map */
     int *token;          /* [windows][tokens], the map's in raster order; -1: padding */
-    int *place;          /* [rows*cols], where each token of the map is in `token` */
     /* The relative bias of query a and key b is entry center + position[a] - position[b]. */
     int *position, center;
-    float *mask; /* [windows][tokens][tokens], or NULL when all of it would be 0 */
+    /* The different masks, which are few: [masks][tokens][tokens], or NULL when there is none; and
+     * which of them each window has, -1 being none. */
+    float *mask;
+    int *mask_of, masks;
 } swin_windows;
 
 /* The clipped window of a map. */

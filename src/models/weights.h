@@ -51,12 +51,14 @@ typedef struct weights_options {
 typedef struct weights_report {
     int new_mixer_arrays; /* not in the file: initialised */
     int new_head;         /* of another number of classes in the file: initialised */
-    int resized;          /* arrays were interpolated, the first one from old_grid to grid */
+    int resized;          /* position embeddings interpolated, the first from old_grid to grid */
     int old_grid[2], grid[2];
+    int resized_tables; /* tables of relative positions, interpolated */
 } weights_report;
 
-/* Every array of the model must be in the file with its shape, mixers excepted; arrays the model
- * does not have are refused, so that nothing is left out by mistake. Refuses NaN and infinity.
+/* Every array of the model must be in the file with its shape, mixers excepted, under its name or
+ * one that the family knows from published files; arrays the model does not have are refused, so
+ * that nothing is left out by mistake. Refuses NaN and infinity.
  * options and report may be NULL. On failure the contents of params are undefined. */
 ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options,
                           float *params, weights_report *report, ssm2d_error *error);
@@ -72,6 +74,10 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
                             ssm2d_error *error);
 
 /* ---- resize_params.c ------------------------------------------------------------------------- */
+
+/* Tables of relative positions are interpolated in the same way, as the authors of Swin do it and
+ * timm's resize_rel_pos_bias_table_simple; its resize_rel_pos_bias_table spaces the old offsets
+ * geometrically instead. */
 
 /* Bicubic interpolation of rows of numbers that belong to the cells of a grid (a = -0.75,
  * half-pixel centres, edges repeated, no antialiasing: torch's). The first `prefix` rows are

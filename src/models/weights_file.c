@@ -5,6 +5,7 @@
 #include "io/safetensors.h"
 #include "io/text.h"
 #include "models/weights.h"
+#include "models/weights_match.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ typedef struct loading {
     const weights *w;
     const char *path;
     const safetensors *file;
+    const safetensors_array **found; /* for each array of the model */
     weights_options options;
     weights_report report;
     float *params;
@@ -22,6 +24,11 @@ typedef struct loading {
 static const char *shape_text(int rank, const size_t *shape, char *text, size_t size)
 {
     return npy_shape_text(rank, shape, text, size);
+}
+
+static const safetensors_array *found_for(const loading *l, const param_array *a)
+{
+    return l->found[a - l->w->arrays];
 }
 
 static ssm2d_status check_finite(const loading *l, const param_array *a, ssm2d_error *error)
@@ -61,6 +68,23 @@ static int fits_but_for_grid(const param_array *a, const safetensors_array *foun
     return same && found->shape[g.axis] > (size_t)g.prefix;
 }
 
+/* "7x13" */
+static int parse_cells(const char *text, int cells[2])
+{
+    int end = 0;
+    return text && sscanf(text, "%5dx%5d%n", &cells[0], &cells[1], &end) == 2 && !text[end]
+           && cells[0] > 0 && cells[1] > 0;
+}
+
+/* The cells of an array in the file as the caller or the file says them; 0: nobody does. */
+static int said_cells(const loading *l, const param_array *a, int cells[2])
+{
+    if (a->spec.resize == PARAM_RELATIVE)
+        return parse_cells(safetensors_metadata(l->file, a->name), cells);
+    memcpy(cells, l->options.old_grid, sizeof l->options.old_grid);
+    return cells[0] != 0;
+}
+
 /* Whether its numbers belong to the grid of the tokens, which is what files say. */
 static int has_grid(const param_array *a)
 {
@@ -71,11 +95,11 @@ static int has_grid(const param_array *a)
  * caller, or the file, said so. */
 static int other_grid(const loading *l, const param_array *a, const safetensors_array *found)
 {
-    const int *said = l->options.old_grid;
-    const token_grid g = a->spec.grid;
+    int said[2];
     if (!fits_but_for_grid(a, found)) return 0;
-    return found->shape[grid_axis_of(&a->spec).axis] != a->shape[grid_axis_of(&a->spec).axis]
-           || (has_grid(a) && said[0] && (said[0] != g.rows || said[1] != g.cols));
+    const grid_axis g = grid_axis_of(&a->spec);
+    return found->shape[g.axis] != a->shape[g.axis]
+           || (said_cells(l, a, said) && memcmp(said, g.cells, sizeof said));
 }
 
 /* Whether so many numbers are those of a grid; a table of offsets may be for more tokens. */
@@ -93,8 +117,7 @@ static int old_cells(const loading *l, const param_array *a, const safetensors_a
     const grid_axis g = grid_axis_of(&a->spec);
     const size_t count = found->shape[g.axis] - (size_t)g.prefix;
     const size_t all = a->spec.resize == PARAM_OFFSETS ? (count + 1) / 2 : count;
-    memcpy(cells, l->options.old_grid, 2 * sizeof *cells);
-    if (!cells[0] || a->spec.resize == PARAM_RELATIVE) cells[0] = cells[1] = (int)sqrt((double)all);
+    if (!said_cells(l, a, cells)) cells[0] = cells[1] = (int)sqrt((double)all);
     return holds_grid(a, count, cells);
 }
 
@@ -118,16 +141,18 @@ static ssm2d_status load_resized(loading *l, const param_array *a, const safeten
     char one[64];
     if (!old_cells(l, a, found, cells))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: %s has %s, which is no grid that is known: the model needs %d x %d "
-                    "patches",
+                    "%s: %s has %s, which is no grid that is known: the model needs %d x %d %s",
                     text_path(l->path), a->name,
-                    shape_text(found->rank, found->shape, one, sizeof one), g.cells[0], g.cells[1]);
+                    shape_text(found->rank, found->shape, one, sizeof one), g.cells[0], g.cells[1],
+                    a->spec.resize == PARAM_RELATIVE ? "offsets" : "patches");
     float *old = mem_alloc(l->w->context, found->count * sizeof *old);
     if (!old)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %s", text_path(l->path), a->name);
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
     if (!status) resize_numbers(a, old, found->count, cells, l->params + a->offset);
-    if (!l->report.resized++) {
+    if (a->spec.resize == PARAM_RELATIVE) {
+        l->report.resized_tables++;
+    } else if (!l->report.resized++) {
         memcpy(l->report.old_grid, cells, sizeof cells);
         memcpy(l->report.grid, g.cells, sizeof g.cells);
     }
@@ -155,7 +180,7 @@ static int other_head(const param_array *a, const safetensors_array *found)
 static ssm2d_status load_array(loading *l, const param_array *a, ssm2d_error *error)
 {
     char one[64], two[64];
-    const safetensors_array *found = safetensors_find(l->file, a->name);
+    const safetensors_array *found = found_for(l, a);
     if (!found && a->spec.part == PARAM_MIXER) {
         l->report.new_mixer_arrays++;
         return SSM2D_OK;
@@ -195,8 +220,7 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     for (int i = 0; i < l->w->count; i++) {
         const param_array *a = &l->w->arrays[i];
         mixers += a->spec.part == PARAM_MIXER;
-        if (a->spec.part == PARAM_MIXER && !first && !safetensors_find(l->file, a->name))
-            first = a->name;
+        if (a->spec.part == PARAM_MIXER && !first && !found_for(l, a)) first = a->name;
     }
     if (l->report.new_mixer_arrays && l->report.new_mixer_arrays != mixers)
         return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -205,32 +229,8 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* PyTorch counts the batches of a BatchNorm in an array beside its moments; nobody reads it. */
-static int is_counter(const weights *w, const char *name)
-{
-    static const char counter[] = ".num_batches_tracked";
-    const size_t length = strlen(name);
-    char mean[PARAM_NAME];
-    if (length < sizeof counter || strcmp(name + length - (sizeof counter - 1), counter)) return 0;
-    snprintf(mean, sizeof mean, "%.*s.running_mean", (int)(length - (sizeof counter - 1)), name);
-    return weights_find(w, mean) != NULL;
-}
-
-static ssm2d_status check_extra(const loading *l, ssm2d_error *error)
-{
-    char shown[64];
-    for (size_t i = 0; i < safetensors_count(l->file); i++) {
-        const char *name = safetensors_get(l->file, i)->name;
-        if (!weights_find(l->w, name) && !is_counter(l->w, name))
-            return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: has the array %s, which the model does not have: it was made with "
-                        "other settings (mixer, pos_embed, qkv_bias ..)",
-                        text_path(l->path), text_show(name, strlen(name), shown, sizeof shown));
-    }
-    return SSM2D_OK;
-}
-
-/* What files of ours say in their metadata: the grid of the first array that depends on one. */
+/* What files of ours say in their metadata: the grid of the first array that depends on one, and by
+ * their names the offsets of tables that are no squares. */
 static const char grid_note[] = "grid";
 
 static const param_array *first_with_grid(const weights *w)
@@ -242,13 +242,11 @@ static const param_array *first_with_grid(const weights *w)
 
 static void read_grid(loading *l)
 {
-    const char *text = safetensors_metadata(l->file, grid_note);
     const param_array *a = first_with_grid(l->w);
-    const safetensors_array *found = a ? safetensors_find(l->file, a->name) : NULL;
-    int grid[2], end = 0;
-    if (l->options.old_grid[0] || !text || !found || !fits_but_for_grid(a, found)) return;
-    if (sscanf(text, "%5dx%5d%n", &grid[0], &grid[1], &end) != 2 || text[end] || grid[0] < 1
-        || grid[1] < 1)
+    const safetensors_array *found = a ? found_for(l, a) : NULL;
+    int grid[2];
+    if (l->options.old_grid[0] || !found || !fits_but_for_grid(a, found)
+        || !parse_cells(safetensors_metadata(l->file, grid_note), grid))
         return;
     const grid_axis g = grid_axis_of(&a->spec);
     if (holds_grid(a, found->shape[g.axis] - (size_t)g.prefix, grid))
@@ -264,52 +262,87 @@ static ssm2d_status check_kind(const loading *l, ssm2d_error *error)
                 text_path(l->path));
 }
 
+static ssm2d_status load_arrays(loading *l, ssm2d_error *error)
+{
+    const weights *w = l->w;
+    int parts = 0; /* to be initialised */
+    ssm2d_status status = check_kind(l, error);
+    if (!status) status = weights_match(w, l->path, l->file, l->found, error);
+    if (status) return status;
+    read_grid(l);
+    for (int i = 0; i < w->count && !status; i++) status = load_array(l, &w->arrays[i], error);
+    if (!status) status = check_mixers(l, error);
+    if (l->report.new_mixer_arrays) parts |= PARAM_MIXER;
+    if (l->report.new_head) parts |= PARAM_HEAD;
+    return status ? status : weights_init(w, parts, l->options.seed, l->params, error);
+}
+
 ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options,
                           float *params, weights_report *report, ssm2d_error *error)
 {
     safetensors *file;
     loading l = {.w = w, .path = path, .params = params};
     if (options) l.options = *options;
-    int parts = 0; /* to be initialised */
     ssm2d_status status = safetensors_open(w->context, path, &file, error);
     if (status) return status;
     l.file = file;
-    read_grid(&l);
-    status = check_kind(&l, error);
-    if (!status) status = check_extra(&l, error);
-    for (int i = 0; i < w->count && !status; i++) status = load_array(&l, &w->arrays[i], error);
-    if (!status) status = check_mixers(&l, error);
-    if (l.report.new_mixer_arrays) parts |= PARAM_MIXER;
-    if (l.report.new_head) parts |= PARAM_HEAD;
-    if (!status) status = weights_init(w, parts, l.options.seed, params, error);
+    l.found = mem_alloc(w->context, (size_t)w->count * sizeof *l.found);
+    status = l.found ? load_arrays(&l, error)
+                     : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
+                            text_path(path), w->count);
     if (!status && report) *report = l.report;
+    mem_free(w->context, l.found);
     safetensors_close(file);
     return status;
+}
+
+enum { CELLS_TEXT = 32 };
+
+/* The notes of a file of this model; notes and texts have room for one more than there are arrays.
+ * Returns how many there are. */
+static size_t notes_of(const weights *w, safetensors_note *notes, char (*texts)[CELLS_TEXT])
+{
+    const param_array *first = first_with_grid(w);
+    size_t count = 0;
+    notes[count++] =
+        (safetensors_note){"format", "pt"}; /* readers of PyTorch weights look for it */
+    for (int i = 0; i < w->count; i++) {
+        const param_array *a = &w->arrays[i];
+        const grid_axis g = grid_axis_of(&a->spec);
+        const int is_table = a->spec.resize == PARAM_RELATIVE && g.cells[0] != g.cells[1];
+        if (a != first && !is_table) continue;
+        snprintf(texts[count], CELLS_TEXT, "%dx%d", g.cells[0], g.cells[1]);
+        notes[count] = (safetensors_note){is_table ? a->name : grid_note, texts[count]};
+        count++;
+    }
+    return count;
 }
 
 static ssm2d_status save(const weights *w, const char *path, const float *numbers, int with_state,
                          ssm2d_error *error)
 {
-    char text[32];
-    const param_array *first = first_with_grid(w);
-    if (first) snprintf(text, sizeof text, "%dx%d", first->spec.grid.rows, first->spec.grid.cols);
-    /* "pt": what readers of PyTorch weights look for */
-    const safetensors_note notes[] = {{"format", "pt"}, {grid_note, text}};
-    safetensors_item *items = mem_alloc(w->context, (size_t)w->count * sizeof *items);
-    if (!items)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
-                    text_path(path), w->count);
+    const size_t arrays = (size_t)w->count;
     size_t count = 0;
-    for (int i = 0; i < w->count; i++) {
+    safetensors_item *items = mem_alloc(w->context, arrays * sizeof *items);
+    safetensors_note *notes = mem_alloc(w->context, (arrays + 1) * sizeof *notes);
+    char(*texts)[CELLS_TEXT] = mem_alloc(w->context, (arrays + 1) * sizeof *texts);
+    ssm2d_status status = SSM2D_OK;
+    if (!items || !notes || !texts)
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
+                      text_path(path), w->count);
+    for (int i = 0; i < w->count && !status; i++) {
         const param_array *a = &w->arrays[i];
         if (!with_state && a->spec.group == PARAM_STATE) continue;
         items[count] = (safetensors_item){
             .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = numbers + a->offset};
         memcpy(items[count++].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
-    ssm2d_status status =
-        safetensors_write(w->context, path, count, items, first ? 2 : 1, notes, error);
+    if (!status)
+        status = safetensors_write(w->context, path, count, items, notes_of(w, notes, texts), notes,
+                                   error);
     mem_free(w->context, items);
+    mem_free(w->context, notes);
+    mem_free(w->context, texts);
     return status;
 }
 

@@ -50,13 +50,23 @@ typedef struct attention_options {
     tensor *bias;
     const int *position; /* [T] */
     int center;
-    /* [groups][T][T], finite, or NULL: image b gets that of group b modulo groups. */
+    /* Windows: `groups` groups of `tokens` tokens of an image attend among themselves. Token t of
+     * group w is token order[w*tokens + t] of the image, or padding where that is -1: zeros, from
+     * which nothing comes out. Each token of the image is in one place. NULL: an image is one
+     * group, and T all of its tokens. */
+    const int *order;
+    int tokens;
+    /* [masks][T][T], finite, or NULL: group w of each image (without an order, each image whose
+     * number is w modulo groups) gets mask mask_of[w], and none where that is -1. mask_of NULL:
+     * there are as many masks as groups. */
     const float *mask;
-    int groups;
+    const int *mask_of;
+    int masks, groups;
 } attention_options;
 
 /* The same with more options. q, k: [B][T][heads*w], v: [B][T][heads*u]; y: [B][T][heads*u]. Memory
- * for scores is a few rows for each worker, however large T is; the mask is kept as it is given. */
+ * for scores is a few rows for each worker, however large T is; masks are kept as they are given.
+ * Softmax among few tokens is the operator window_attention. */
 tensor *attention_of(graph *g, tensor *q, tensor *k, tensor *v, const attention_options *o);
 /* The patches of images, flattened as (channel, row, column). x: [B][C][R][S] (input), y:
  * [B][R/p*S/p][C*p*p] */

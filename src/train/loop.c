@@ -172,7 +172,7 @@ static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error
     evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing};
     const double start = clock_seconds();
     evaluator_weights(t->evaluator, trainer_weights(t));
-    ssm2d_status status = evaluate(t->evaluator, t->test_loader,
+    ssm2d_status status = evaluate(t->evaluator, t->choose_loader,
                                    (train_loss)t->settings.options.loss, &hooks, e, error);
     s->test_seconds = clock_seconds() - start;
     t->state.seconds += s->test_seconds;
@@ -215,6 +215,7 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .accuracy = accuracy,
                    .test_loss = e->loss,
                    .test_accuracy = e->accuracy,
+                   .validation = t->choice != CHOICE_TEST,
                    .lr = schedule_at(&t->schedule, state->step - 1),
                    .images_per_s = speed,
                    .wait = per_second(s->epoch_waited, s->epoch_seconds),
@@ -241,7 +242,8 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                           .images_per_s = speed,
                           .wait = line.wait,
                           .seconds = s->epoch_seconds + s->test_seconds,
-                          .best = best};
+                          .best = best,
+                          .choice = t->choice};
     s->epoch_seconds = s->epoch_waited = 0;
     s->epoch_images = 0;
     if (s->hooks->epoch) s->hooks->epoch(s->hooks->user, &report);
@@ -276,11 +278,15 @@ static void report_start(const training *s, const start_info *how)
 {
     const trainer *t = s->t;
     if (!s->hooks->start) return;
-    const dataset_info *train = dataset_about(t->train_data), *test = dataset_about(t->test_data);
+    const dataset_info *train = dataset_about(t->train_data),
+                       *choose = dataset_about(t->choose_data);
+    /* what is held out is of the same folder, whose files are counted once */
+    const size_t ignored = train->ignored + (t->choice == CHOICE_HELD_OUT ? 0 : choose->ignored);
     train_start start = {.settings = &t->settings,
                          .parameters = t->weights->learned,
                          .train_images = train->count,
-                         .test_images = test->count,
+                         .choose_images = choose->count,
+                         .choice = t->choice,
                          .step = t->state.step,
                          .steps = train_epochs(&t->settings.options) * t->epoch_steps,
                          .epoch_steps = t->epoch_steps,
@@ -288,10 +294,20 @@ static void report_start(const training *s, const start_info *how)
                          .read = how->read,
                          .loss_changed = t->loss_changed,
                          .restored = how->restored,
-                         .ignored = train->ignored + test->ignored,
+                         .ignored = ignored,
                          .first_ignored =
-                             train->ignored ? train->first_ignored : test->first_ignored};
+                             train->ignored ? train->first_ignored : choose->first_ignored};
     s->hooks->start(s->hooks->user, &start);
+}
+
+/* Images that could not be read, of both loaders. */
+static void count_skipped(trainer *t, train_result *result)
+{
+    ssm2d_error other;
+    result->skipped = loader_skipped(t->train_loader, &result->first_skipped);
+    const size_t more = loader_skipped(t->choose_loader, &other);
+    if (more && !result->skipped) result->first_skipped = other;
+    result->skipped += more;
 }
 
 /* Trains from the trainer's state to the end of the run. A new run writes its files first, and of
@@ -339,6 +355,8 @@ static ssm2d_status run_training(trainer *t, const char *folder, int lock, const
     result->best_epoch = t->state.best_epoch;
     result->seconds = t->state.seconds;
     result->images_per_s = per_second((double)s.images, s.train_seconds);
+    result->choice = t->choice;
+    count_skipped(t, result);
     metrics_close(s.metrics);
     mixer_log_destroy(&s.mixers);
     return status;

@@ -6,11 +6,13 @@
 #ifndef SSM2D_TRAIN_LOOP_H
 #define SSM2D_TRAIN_LOOP_H
 
+#include "data/split.h"
 #include "train/run_folder.h"
 
 typedef struct train_start { /* reported once, before the first step */
     const train_settings *settings;
-    size_t parameters, train_images, test_images;
+    size_t parameters, train_images, choose_images;
+    split_choice choice;           /* what the best epoch is chosen by: the choose_images */
     long step, steps, epoch_steps; /* steps done already, of the whole run, of one epoch */
     size_t bytes;                  /* memory of a step */
     const weights_report *read;    /* of the file with initial weights, or NULL */
@@ -32,10 +34,12 @@ typedef struct train_progress { /* reported after each step */
 
 typedef struct train_epoch { /* reported after each epoch, when its checkpoint is on the disk */
     long epoch, epochs;
-    double loss, accuracy, test_loss, test_accuracy;
-    double images_per_s, seconds; /* of the epoch, evaluation included in seconds */
-    double wait;                  /* part of the steps' time that they waited for images */
-    int best;                     /* the highest test accuracy so far */
+    double loss, accuracy;
+    double test_loss, test_accuracy; /* on what the best epoch is chosen by */
+    double images_per_s, seconds;    /* of the epoch, evaluation included in seconds */
+    double wait;                     /* part of the steps' time that they waited for images */
+    int best;                        /* the highest test_accuracy so far */
+    split_choice choice;
 } train_epoch;
 
 /* Functions of the caller; each may be NULL. */
@@ -53,11 +57,14 @@ typedef struct train_hooks {
 typedef struct train_result {
     int stopped; /* the hook asked to stop; the run can be resumed */
     long step;
-    double test_loss, test_accuracy; /* of the last epoch */
+    double test_loss, test_accuracy; /* of the last epoch, on what the best is chosen by */
+    split_choice choice;
     double best_accuracy;
     long best_epoch;
-    double seconds;      /* of training and evaluation, since the run began */
-    double images_per_s; /* of the training steps of this call; 0 when there were none */
+    double seconds;            /* of training and evaluation, since the run began */
+    double images_per_s;       /* of the training steps of this call; 0 when there were none */
+    size_t skipped;            /* images that could not be read; with bad_images=skip */
+    ssm2d_error first_skipped; /* why the first of them could not */
 } train_result;
 
 /* Starts a run in folder and trains until the end; refuses a folder that has a run already.

@@ -70,19 +70,22 @@ static ssm2d_status parse(const metrics *m, const char *text, size_t size, metri
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(root, "kind");
     long step = 0;
     *known = cJSON_IsString(kind) && get_step(root, &step);
+    const int validation = cJSON_HasObjectItem(root, "val_loss");
     if (*known)
-        *line = (metric){.is_epoch = !strcmp(kind->valuestring, "epoch"),
-                         .step = step,
-                         .epoch = number(root, "epoch"),
-                         .loss = number(root, "loss"),
-                         .lr = number(root, "lr"),
-                         .images_per_s = number(root, "images_per_s"),
-                         .wait = number(root, "wait"),
-                         .norm = number(root, "norm"),
-                         .accuracy = number(root, "accuracy"),
-                         .test_loss = number(root, "test_loss"),
-                         .test_accuracy = number(root, "test_accuracy"),
-                         .seconds = number(root, "seconds")};
+        *line =
+            (metric){.is_epoch = !strcmp(kind->valuestring, "epoch"),
+                     .step = step,
+                     .epoch = number(root, "epoch"),
+                     .loss = number(root, "loss"),
+                     .lr = number(root, "lr"),
+                     .images_per_s = number(root, "images_per_s"),
+                     .wait = number(root, "wait"),
+                     .norm = number(root, "norm"),
+                     .accuracy = number(root, "accuracy"),
+                     .test_loss = number(root, validation ? "val_loss" : "test_loss"),
+                     .test_accuracy = number(root, validation ? "val_accuracy" : "test_accuracy"),
+                     .validation = validation,
+                     .seconds = number(root, "seconds")};
     cJSON_Delete(root);
     return SSM2D_OK;
 }
@@ -198,9 +201,10 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
     if (l->is_epoch)
         fprintf(m->stream,
                 "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, "
-                "\"accuracy\": %.6g, \"test_loss\": %.6g, \"test_accuracy\": %.6g, "
+                "\"accuracy\": %.6g, \"%s_loss\": %.6g, \"%s_accuracy\": %.6g, "
                 "\"lr\": %.6g, \"images_per_s\": %.1f, \"wait\": %.4f, \"seconds\": %.2f}\n",
-                l->step, l->epoch, l->loss, l->accuracy, l->test_loss, l->test_accuracy, l->lr,
+                l->step, l->epoch, l->loss, l->accuracy, l->validation ? "val" : "test",
+                l->test_loss, l->validation ? "val" : "test", l->test_accuracy, l->lr,
                 l->images_per_s, l->wait, l->seconds);
     else {
         fprintf(m->stream,
@@ -255,10 +259,11 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
             column[LOSS_STEP][steps++] = l->loss;
         }
     }
+    const char *other = m->count && m->lines[m->count - 1].validation ? "validation" : "test";
     const curve losses[] = {{"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0},
-                            {"test", column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
+                            {other, column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
     const curve accuracies[] = {{"training", column[X_EPOCH], column[ACCURACY], ends, blue, 1},
-                                {"test", column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1}};
+                                {other, column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1}};
     const curve_panel panels[] = {{"loss", losses, 2, 0}, {"accuracy, %", accuracies, 2, 1}};
     const curve_figure figure = {title, "epoch", panels, 2, 0, (double)epochs};
     ssm2d_status status = curves_draw(m->context, path, &figure, error);

@@ -24,6 +24,7 @@ typedef struct metric {
     int blocks;
     const double *mixer_norms, *kernel_gains;
     double accuracy, test_loss, test_accuracy, seconds; /* epochs only */
+    int validation; /* the two are of validation images: val_loss and val_accuracy in the file */
 } metric;
 
 typedef struct metrics metrics;

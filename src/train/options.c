@@ -10,6 +10,7 @@ static const char *const train_schedule_start_names[] = {"warmup", "run", NULL};
 static const char *const train_lr_scaled_names[] = {"peak", "all", NULL};
 static const char *const train_lr_every_names[] = {"step", "epoch", NULL};
 static const char *const train_repeat_names[] = {"passes", "images", NULL};
+static const char *const train_bad_images_names[] = {"stop", "skip", NULL};
 static const char *const train_loss_names[] = {"cross-entropy", "bce", NULL};
 
 const ssm2d_field train_fields[] = {
@@ -60,4 +61,11 @@ ssm2d_status train_options_check(const train_options *options, ssm2d_error *erro
                     "warmup_epochs=%g: the run has only %d epochs: use a smaller one",
                     options->warmup_epochs, options->epochs);
     return SSM2D_OK;
+}
+
+split_options train_options_split(const train_options *options)
+{
+    return (split_options){.val_fraction = options->val_fraction,
+                           .train_fraction = options->train_fraction,
+                           .seed = (uint64_t)options->split_seed};
 }

@@ -3,6 +3,7 @@
 #define SSM2D_TRAIN_OPTIONS_H
 
 #include "core/field.h"
+#include "data/split.h"
 
 typedef struct train_options {
 #define TEXT(field)                                                char field[SSM2D_TEXT];
@@ -18,12 +19,16 @@ typedef struct train_options {
 #undef CHOICE
 } train_options;
 
+typedef enum train_bad_images { TRAIN_BAD_STOP, TRAIN_BAD_SKIP } train_bad_images;
 enum { TRAIN_SCHEDULE_FROM_WARMUP, TRAIN_SCHEDULE_FROM_RUN };
 enum { TRAIN_LR_SCALED_PEAK, TRAIN_LR_SCALED_ALL };
 enum { TRAIN_LR_EVERY_STEP, TRAIN_LR_EVERY_EPOCH };
 typedef enum train_loss { TRAIN_LOSS_CROSS_ENTROPY, TRAIN_LOSS_BCE } train_loss;
 
 extern const ssm2d_field train_fields[]; /* in the order of options.def; the last has no name */
+
+/* The parts of the data that the options ask for. */
+split_options train_options_split(const train_options *options);
 
 void train_options_default(train_options *options);
 /* Sets one option from text; messages call it --NAME, as on the command line. */

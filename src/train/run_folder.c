@@ -397,7 +397,11 @@ static ssm2d_status change_size(ssm2d_context *context, const int image[2], run_
         weights_destroy(w);
         return status;
     }
-    for (int i = 0; i < w->count; i++) m->resized |= w->arrays[i].spec.resize != PARAM_KEEP;
+    for (int i = 0; i < w->count; i++) {
+        const param_array *a = &w->arrays[i], *old = weights_find(m->weights, a->name);
+        if (a->spec.resize == PARAM_KEEP) continue;
+        m->resized |= memcmp(&a->spec.grid, &old->spec.grid, sizeof a->spec.grid) != 0;
+    }
     mem_free(context, m->params);
     weights_destroy(m->weights);
     m->weights = w;

@@ -88,7 +88,7 @@ typedef struct run_model {
     run_data data;
     weights *weights;
     float *params;
-    int resized; /* the position embedding was interpolated */
+    int resized; /* the position embedding, or tables of relative positions, were interpolated */
 } run_model;
 
 /* Reads the model of a run, finished or not; `which` says which weights. image, unless it is NULL

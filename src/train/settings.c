@@ -10,14 +10,14 @@
 
 enum { MAX_KEYS = 256, SHOWN = 48 };
 
-static const char default_model[] = "vit-mini";
+static const char default_model[] = "vit-mini", crop_key[] = "eval_crop";
 
 /* Resets image, channels and classes, which are to be taken from the data; those that come with a
- * model's name are for lists of models. */
+ * model's name are for lists of models (but for channels that are the model's own). */
 static void leave_open(model_config *m, int image, int channels, int classes)
 {
     if (image) m->image[0] = m->image[1] = 0;
-    if (channels) m->channels = 0;
+    if (channels && !m->model->keeps_channels) m->channels = 0;
     if (classes) m->classes = 0;
 }
 
@@ -26,7 +26,8 @@ static ssm2d_status begin_model(train_settings *s, field_source from, const char
                                 ssm2d_error *error)
 {
     ssm2d_status status = model_config_set(from, "model", name, &s->model, error);
-    if (!status) status = model_config_use_mixer(&s->model, &mixer_ssm2d, error);
+    if (!status)
+        status = model_config_use_mixer(&s->model, model_default_mixer(s->model.model), error);
     if (!status) leave_open(&s->model, 1, 1, 1);
     return status;
 }
@@ -37,6 +38,23 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
     train_options_default(&s->options);
     s->augment = augment_options_default(); /* none: short runs learn faster without */
     return begin_model(s, (field_source){.where = "model"}, default_model, error);
+}
+
+ssm2d_status train_settings_begin(train_settings *s, ssm2d_error *error)
+{
+    ssm2d_status status = train_settings_default(s, error);
+    s->crop_is_open = 1;
+    return status;
+}
+
+/* As timm evaluates: models of large images on 7/8 of the shorter side, small ones on all of it. */
+static ssm2d_status choose_crop(train_settings *s, ssm2d_error *error)
+{
+    enum { LARGE = 128 };
+    const int large = s->model.image[0] >= LARGE && s->model.image[1] >= LARGE;
+    if (!s->crop_is_open) return SSM2D_OK;
+    s->crop_is_open = 0;
+    return augment_options_set(&s->augment, crop_key, large ? "0.875" : "1", error);
 }
 
 /* All settings but the model's, as they stand in train_settings. */
@@ -77,7 +95,8 @@ static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *
     ssm2d_status status = model_config_from_json(file, object, others, &m, error);
     if (!status && has(object, "model")) {
         leave_open(&m, !has(object, "image"), !has(object, "channels"), !has(object, "classes"));
-        if (!has(object, "mixer")) status = model_config_use_mixer(&m, &mixer_ssm2d, error);
+        if (!has(object, "mixer"))
+            status = model_config_use_mixer(&m, model_default_mixer(m.model), error);
     }
     if (!status) s->model = m;
     return status;
@@ -95,6 +114,7 @@ ssm2d_status train_settings_from_json(train_settings *s, const char *file, const
         const ssm2d_field *f = field_find_in(g.list, item->string, &config);
         if (f) status = field_from_json(from, f, item, config, error);
     }
+    if (!status && has(object, crop_key)) result.crop_is_open = 0;
     if (!status) *s = result;
     return status;
 }
@@ -149,6 +169,7 @@ ssm2d_status train_settings_set(train_settings *s, const char *where, const char
     const field_source from = {.where = where};
     void *config = s;
     const ssm2d_field *f = field_find_in(g.list, key, &config);
+    if (f && !strcmp(f->name, crop_key)) s->crop_is_open = 0;
     if (f) return field_parse(from, f, text, config, error);
     if (!strcmp(key, "model")) return begin_model(s, from, text, error);
     if (!model_config_has(&s->model, key)) return refuse_key(s, where, key, error);
@@ -208,5 +229,6 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
     if (m->channels != 1 && m->channels != 3)
         return fail(error, SSM2D_ERROR_ARGUMENT, "\"channels\" is %d: images have 1 or 3",
                     m->channels);
-    return model_config_finish(m, error);
+    status = choose_crop(s, error);
+    return status ? status : model_config_finish(m, error);
 }

@@ -16,9 +16,14 @@ typedef struct train_settings {
     augment_options augment;
     /* image, channels and classes are zero until they are given, or taken from the data */
     model_config model;
+    int crop_is_open; /* eval_crop was not given: train_settings_fit chooses it */
 } train_settings;
 
+/* What settings mean that a file of a run does not have. */
 ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error);
+/* The settings of a new run, which differ in one: evaluation keeps the aspect ratio of images
+ * (eval_crop), where runs of earlier versions squash them. */
+ssm2d_status train_settings_begin(train_settings *s, ssm2d_error *error);
 /* Sets one key from text; `where` is for messages: "--set". The key `model` resets all keys of the
  * model to that model's own values. */
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,

@@ -2,6 +2,7 @@
 
 #include "core/rng.h"
 #include "core/status.h"
+#include "data/file_check.h"
 #include "data/targets.h"
 #include "io/text.h"
 #include "ops/ops.h"
@@ -22,14 +23,31 @@ static uint64_t seed_for(long seed, int use)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* Looks at some of the image files, so that a long run does not stop late over what could have been
+ * seen at its start. */
+static ssm2d_status check_files(const dataset *d, const train_options *o, ssm2d_error *error)
+{
+    enum { LOOKS = 256 };
+    size_t looked, bad;
+    ssm2d_error why;
+    file_check_some(d, LOOKS, (size_t)o->max_pixels, &looked, &bad, &why);
+    if (!bad || (o->bad_images == TRAIN_BAD_SKIP && bad < looked)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s (of %zu images looked at %zu cannot be read%s)",
+                why.line, looked, bad,
+                o->bad_images == TRAIN_BAD_STOP ? "; bad_images=skip leaves them out" : "");
+}
+
 static ssm2d_status open_data(trainer *t, ssm2d_error *error)
 {
-    const char *where = t->settings.options.data;
-    ssm2d_status status = dataset_open(t->context, where, DATASET_TRAIN, &t->train_data, error);
-    if (!status) status = dataset_open(t->context, where, DATASET_TEST, &t->test_data, error);
+    const train_options *o = &t->settings.options;
+    const split_options split = train_options_split(o);
+    ssm2d_status status = split_open_training(t->context, o->data, &split, &t->train_data,
+                                              &t->choose_data, &t->choice, error);
     if (status) return status;
-    dataset_limit_pixels(t->train_data, (size_t)t->settings.options.max_pixels);
-    dataset_limit_pixels(t->test_data, (size_t)t->settings.options.max_pixels);
+    dataset_limit_pixels(t->train_data, (size_t)o->max_pixels);
+    dataset_limit_pixels(t->choose_data, (size_t)o->max_pixels);
+    if ((status = check_files(t->train_data, o, error))) return status;
+    if ((status = check_files(t->choose_data, o, error))) return status;
     const int loss = t->settings.options.loss;
     status = train_settings_fit(&t->settings, dataset_about(t->train_data), error);
     t->loss_changed = t->settings.options.loss != loss;
@@ -65,11 +83,12 @@ static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
                       ? t->settings.options.binary_smoothing
                       : t->settings.options.smoothing;
     o.seed = seed_for(t->settings.options.seed, SEED_DATA);
+    o.skip_bad = t->settings.options.bad_images == TRAIN_BAD_SKIP;
     o.train = 1;
     ssm2d_status status = loader_create(t->context, t->train_data, &o, &t->train_loader, error);
     if (status) return status;
     o.train = 0;
-    return loader_create(t->context, t->test_data, &o, &t->test_loader, error);
+    return loader_create(t->context, t->choose_data, &o, &t->choose_loader, error);
 }
 
 static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
@@ -179,9 +198,9 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
 void trainer_destroy(trainer *t)
 {
     loader_destroy(t->train_loader);
-    loader_destroy(t->test_loader);
+    loader_destroy(t->choose_loader);
     dataset_close(t->train_data);
-    dataset_close(t->test_data);
+    dataset_close(t->choose_data);
     evaluator_destroy(t->evaluator);
     graph_destroy(t->graph);
     weights_destroy(t->weights);

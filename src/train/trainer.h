@@ -13,9 +13,10 @@
 typedef struct trainer {
     ssm2d_context *context;
     train_settings settings;
-    int loss_changed; /* to bce, because the labels are binary */
-    dataset *train_data, *test_data;
-    loader *train_loader, *test_loader;
+    int loss_changed;                  /* to bce, because the labels are binary */
+    dataset *train_data, *choose_data; /* to train on, and to choose the best epoch by */
+    split_choice choice;               /* what the latter are */
+    loader *train_loader, *choose_loader;
     weights *weights;
     graph *graph;
     tensor *images, *targets, *logits, *loss; /* of the graph */

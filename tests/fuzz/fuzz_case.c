@@ -7,14 +7,14 @@
 
 #include "fuzz_files.h"
 #include "io/json.h"
-#include "io/layer_config.h"
 #include "layer_case.h"
 
 enum { MAX_NUMBERS = 4096, MAX_CHANGES = 4 };
 
-static const char *const names[] = {"u",       "dy",       "omega",   "A",        "B",
-                                    "C",       "gamma",    "beta",    "A_angle",  "A_radius",
-                                    "B_angle", "B_radius", "C_angle", "C_radius", NULL};
+static const char *const names[] = {
+    "u",      "dy",      "omega",    "A",       "B",        "C",       "gamma",
+    "beta",   "A_angle", "A_radius", "B_angle", "B_radius", "C_angle", "C_radius",
+    "log_dt", "A_re",    "A_im",     "D",       "alpha",    "delta",   NULL};
 
 static const char *file_of(const char *name)
 {
@@ -59,24 +59,20 @@ static void put_array(fuzz_input changes, unsigned number, const char *name, int
 /* The arrays of the configuration, if there is one. */
 static void put_arrays(fuzz_input *in, const char *text, size_t size)
 {
-    static const char *const others[] = {"kind", "name", "seed",   "batch",
-                                         "L1",   "L2",   "arrays", NULL};
-    ssm2d_config config = ssm2d_config_default();
-    ssm2d_param param;
-    int batch = 0, rows = 0, cols = 0;
+    layer_case c = {.folder = ""};
+    layer_array a;
+    ssm2d_strides strides;
+    size_t shape[4];
     cJSON *root;
     if (json_parse("", text, size, &root, NULL)) return;
-    const int good = !json_get_int("", root, "batch", JSON_REQUIRED, 1, 64, &batch, NULL)
-                     && !json_get_int("", root, "L1", JSON_REQUIRED, 1, 64, &rows, NULL)
-                     && !json_get_int("", root, "L2", JSON_REQUIRED, 1, 64, &cols, NULL)
-                     && !layer_config_from_json("", root, others, &config, NULL);
-    const size_t shape[] = {(size_t)batch, (size_t)config.channels, (size_t)rows, (size_t)cols};
+    const int good = !layer_case_parse("", root, &c, NULL);
     cJSON_Delete(root);
     if (!good) return;
-    put_array(*in, 0, "u", 4, shape);
-    put_array(*in, 1, "dy", 4, shape);
-    for (int i = 0; ssm2d_param_get(&config, i, &param); i++)
-        put_array(*in, (unsigned)i + 2, layer_case_file(&param), param.rank, param.shape);
+    const int rank = c.kind->grid(&c, shape, &strides);
+    put_array(*in, 0, "u", rank, shape);
+    put_array(*in, 1, "dy", rank, shape);
+    for (int i = 0; c.kind->array(&c, i, &a); i++)
+        put_array(*in, (unsigned)i + 2, a.name, a.rank, a.shape);
 }
 
 static void fuzz_one(const uint8_t *data, size_t size)
@@ -100,9 +96,13 @@ static void fuzz_one(const uint8_t *data, size_t size)
     if (status)
         fuzz_check_refusal(status, &error, fuzz_folder());
     else {
-        REQUIRE(!ssm2d_config_check(&c.config, &error));
-        REQUIRE(c.params_count == ssm2d_param_total(&c.config) && c.params && c.u && c.dy);
-        REQUIRE(c.grid_count == c.batch * c.rows * c.cols * (size_t)c.config.channels);
+        layer_array a;
+        size_t shape[4], count = 1, total = 0;
+        ssm2d_strides strides;
+        const int rank = c.kind->grid(&c, shape, &strides);
+        for (int i = 0; i < rank; i++) count *= shape[i];
+        for (int i = 0; c.kind->array(&c, i, &a); i++) total += a.size;
+        REQUIRE(c.params_count == total && c.params && c.u && c.dy && c.grid_count == count);
         double sum = 0;
         for (size_t i = 0; i < c.params_count; i++) sum += c.params[i];
         for (size_t i = 0; i < c.grid_count; i++) sum += c.u[i] + c.dy[i];

@@ -112,14 +112,19 @@ static void seed_case(void)
         "\"cartesian\", \"normalize\": true, \"trunc\": [3, 4], \"arrays\": {}}",
         "{\"kind\": \"ssm2d\", \"batch\": 1, \"L1\": 2, \"L2\": 2, \"channels\": 1, \"values\": "
         "\"polar\", \"share_directions\": true, \"c_per_channel\": true, \"n_ssm\": 1}",
+        "{\"kind\": \"s4nd\", \"batch\": 1, \"L1\": 2, \"L2\": 3, \"channels\": 2, \"n_ssm\": 1, "
+        "\"d_state\": 2, \"rate\": 0.5}",
+        "{\"kind\": \"ema\", \"batch\": 2, \"L\": 3, \"channels\": 2, \"d_state\": 1, \"trunc\": "
+        "null, \"shift\": false, \"bidirectional\": true}",
     };
+    enum { TEXTS = sizeof texts / sizeof *texts };
     static const uint8_t changes[] = {0, 3, 2, 2, 9, 0};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 2 * TEXTS; i++) {
         uint8_t seed[1024] = {0};
         size_t used = 1;
-        fuzz_add_part(seed, &used, texts[i % 3], strlen(texts[i % 3]));
-        if (i >= 3) memcpy(seed + used, changes, sizeof changes);
-        seed_put("case", i, seed, used + (i >= 3 ? sizeof changes : 0));
+        fuzz_add_part(seed, &used, texts[i % TEXTS], strlen(texts[i % TEXTS]));
+        if (i >= TEXTS) memcpy(seed + used, changes, sizeof changes);
+        seed_put("case", i, seed, used + (i >= TEXTS ? sizeof changes : 0));
     }
     /* arrays as they are in files: of the first case all have 12 numbers or fewer */
     uint8_t seed[4096] = {1};
@@ -132,14 +137,14 @@ static void seed_case(void)
     for (int i = 0; i < 6; i++) {
         char *bytes;
         size_t size;
-        const char *path = seed_path("case", 7);
+        const char *path = seed_path("case", 2 * TEXTS);
         check(npy_write(context, path, NPY_FLOAT64, ranks[i], shapes[i], numbers, &error)
               != SSM2D_OK);
         check(file_read(context, path, 4096, &bytes, &size, &error) != SSM2D_OK);
         fuzz_add_part(seed, &used, bytes, size);
         mem_free(context, bytes);
     }
-    seed_put("case", 7, seed, used);
+    seed_put("case", 2 * TEXTS, seed, used);
 }
 
 int main(int count, char **arguments)

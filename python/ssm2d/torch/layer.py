@@ -1,6 +1,8 @@
 """SSM2d, the layer as a PyTorch module. CPU tensors go to the library as they are; others take
 recursion.py."""
 import inspect
+import json
+import math
 import weakref
 from contextlib import nullcontext
 from typing import Optional
@@ -10,15 +12,18 @@ import torch
 from torch import nn
 
 from .. import arrays
-from .._library import Workspace, lib
+from .._library import Workspace, check, lib
 from ..config import Config, describe, options
 from ..safetensors import load_safetensors
-from . import recursion
+from . import export, recursion
 from .authors import convert
+from .operator import refuse_second_derivative
 
 TYPES = {torch.float32: 0, torch.float64: 1}
 BACKENDS = ("auto", "library", "torch")
 MAX_SHAPES = 32  # plans kept by layers of one configuration
+PLAIN = (torch.Tensor, nn.Parameter)
+compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 MAX_HOLES = 4    # a view may reach over this many times its own numbers before it is copied instead
 
 _threads: Optional[int] = None
@@ -46,6 +51,10 @@ def overlaps(size, stride) -> bool:
             return True
         reach += (length - 1) * step
     return False
+
+
+def dense_strides(size) -> tuple:
+    return tuple(math.prod(size[i + 1:]) for i in range(len(size)))
 
 
 def same_strides(size, a, b) -> bool:
@@ -112,10 +121,11 @@ class Runner:
 def check_input(u, layout: str, channels: int) -> tuple:
     """Where batch, rows, columns and channels are, when u fits."""
     axes = arrays.order(layout)
-    if u.dim() != 4:
-        raise ValueError(f"u: shape {tuple(u.shape)}, expected four dimensions ({layout})")
-    if u.shape[axes[3]] != channels:
-        raise ValueError(f"u: {u.shape[axes[3]]} channels (shape {tuple(u.shape)}, layout "
+    sizes = export.sizes(u)
+    if len(sizes) != 4:
+        raise ValueError(f"u: shape {tuple(sizes)}, expected four dimensions ({layout})")
+    if sizes[axes[3]] != channels:
+        raise ValueError(f"u: {sizes[axes[3]]} channels (shape {tuple(sizes)}, layout "
                          f"{layout}), but the layer has "
                          f"channels={channels}")
     return axes
@@ -140,6 +150,34 @@ class Lease:
     def __del__(self):
         if self.held:
             self.pool.append(self.held.pop())
+
+
+def check_params(config: Config, flat: torch.Tensor, u: torch.Tensor) -> None:
+    """Refuses parameters that do not go with u, or are not finite."""
+    if flat.dtype is not u.dtype:
+        raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; "
+                        f"convert one of them")
+    check(lib.ssm2d_params_check, config.address, TYPES[flat.dtype], flat.data_ptr())
+
+
+def with_strides(tensor: torch.Tensor, stride) -> torch.Tensor:
+    """The tensor, or a copy that has these strides where they matter."""
+    if same_strides(tensor.shape, tensor.stride(), stride):
+        return tensor
+    return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype).copy_(tensor)
+
+
+def backward_again(shape: "Shape", flat, u, dy) -> tuple:
+    """Gradients of input and parameters, from a forward that is computed for them."""
+    dy = with_strides(dy, shape.out_stride)
+    du, dflat, y = shape.zeros(u), torch.zeros_like(flat), torch.empty_like(dy)
+    workspace = shape.plan.take()
+    lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
+                      y.data_ptr())
+    lib.ssm2d_backward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
+                       dy.data_ptr(), du.data_ptr(), dflat.data_ptr())
+    shape.plan.free.append(workspace)
+    return du, dflat
 
 
 def execute_backward(ctx, dy):
@@ -173,27 +211,18 @@ def execute_backward(ctx, dy):
     return (du, None, None, None, *parts)
 
 
-def refuse_second_derivative(gradients: tuple) -> tuple:
-    """The gradients, such that differentiating them again is an error. torch's
-    once_differentiable refuses only where the incoming gradient needs one: here they depend on the
-    input and the parameters as well."""
-    error = torch._C._functions.DelayedError(
-        b"SSM2d: the library has no second derivatives; use backend='torch'", len(gradients))
-    marked = [None if g is None else g.detach().requires_grad_() for g in gradients]
-    return error(*marked)
-
-
 class Apply(torch.autograd.Function):
     @staticmethod
     def forward(ctx, u, flat, shape, layer, *params):
         y = torch.empty_like(u)
         if layer.training:
+            check_params(layer.config, flat, u)
             pool = shape.plan.free
             workspace = shape.plan.take()
             lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
                               y.data_ptr())
         else:
-            pool, workspace = layer.prepared(shape, flat)
+            pool, workspace = layer.prepared(shape, flat, u)
             lib.ssm2d_apply(shape.address, workspace.address, u.data_ptr(), y.data_ptr())
         ctx.save_for_backward(u, flat)
         ctx.shape = shape
@@ -208,7 +237,7 @@ class Apply(torch.autograd.Function):
             return execute_backward(ctx, dy)
         with torch.no_grad():
             gradients = execute_backward(ctx, dy)
-        return refuse_second_derivative(gradients)
+        return refuse_second_derivative(gradients, "SSM2d")
 
 
 class SSM2d(nn.Module):
@@ -263,10 +292,15 @@ gamma, beta."""
         self.shapes = [p.shape for p in self.config.params]
         self._runner = runner(self.config, self.layout, self.algorithm, self.measure,
                               self.max_bytes)
-        self.places = [(p.shape, torch.empty(p.shape, device="meta").stride(), p.offset)
-                       for p in self.config.params]
+        self.places = [(p.shape, dense_strides(p.shape), p.offset) for p in self.config.params]
+        own = {name: getattr(self, name) for name in ("layout", "algorithm", "measure",
+                                                      "max_bytes")}
+        self._settings = json.dumps({**self.config.settings, **own}, sort_keys=True)
         self._views = None  # (addresses of the parameters, flat views of them)
         self._cache = None  # (flat parameters, {Shape: workspaces with their kernels})
+
+    def __prepare_scriptable__(self):
+        raise RuntimeError("SSM2d: torch.jit.script cannot compile the layer; use torch.jit.trace")
 
     def __getstate__(self):
         state = self.__dict__.copy()
@@ -299,18 +333,21 @@ gamma, beta."""
             raise TypeError(f"u: expected a torch.Tensor, got {type(u).__name__}")
         own = self._parameters
         try:
+            if "_attr_to_path" in self.__dict__:  # inside functional_call, before torch 2
+                raise KeyError
             params = [own[name] for name in self.names]
         except KeyError:  # parametrized or pruned: an attribute instead of a parameter
             params = [getattr(self, name) for name in self.names]
         if u.dtype is not params[0].dtype and (torch.is_autocast_cpu_enabled()
                                                or torch.is_autocast_enabled()):
             u = u.to(params[0].dtype)
+        if torch.onnx.is_in_onnx_export():
+            return self._forward_torch(u, params, export.forward)
         if self.backend == "torch" or u.device.type != "cpu" or params[0].device.type != "cpu":
             return self._forward_torch(u, params)
-        if torch.jit.is_tracing():  # it would record the result for this input as a constant
-            raise RuntimeError("SSM2d: a trace cannot follow the library; make the layer with "
-                               "backend='torch' for torch.jit.trace (torch.onnx.export is not "
-                               "supported)")
+        # They see operators alone: what the library computes would be a constant to them.
+        if torch.jit.is_tracing() or type(u) not in PLAIN or compiling():
+            return torch.ops.ssm2d.layer_forward(u, params, self._settings)
         grad = 0
         if torch.is_grad_enabled():
             if u.requires_grad:
@@ -328,12 +365,9 @@ gamma, beta."""
             u = u.contiguous()
             shape = self._runner.shape(u, grad)
         flat = self.gather(params)
-        if flat.dtype is not u.dtype:
-            raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; "
-                            f"convert one of them")
         if grad:
             return Apply.apply(u, flat, shape, self, *params)
-        pool, workspace = self.prepared(shape, flat)
+        pool, workspace = self.prepared(shape, flat, u)
         y = torch.empty_like(u)
         lib.ssm2d_apply(shape.address, workspace.address, u.data_ptr(), y.data_ptr())
         pool.append(workspace)
@@ -358,7 +392,7 @@ gamma, beta."""
             self._views = addresses, views
         return torch.cat(views)
 
-    def prepared(self, shape: Shape, flat: torch.Tensor) -> tuple:
+    def prepared(self, shape: Shape, flat: torch.Tensor, u: torch.Tensor) -> tuple:
         """A workspace that holds the kernels of these parameters, and the pool that it goes back
         to."""
         cache = self._cache
@@ -366,6 +400,7 @@ gamma, beta."""
         # another process.
         if (cache is None or len(cache[1]) > MAX_SHAPES or cache[0].dtype is not flat.dtype
                 or not torch.equal(cache[0], flat)):
+            check_params(self.config, flat, u)
             cache = self._cache = (flat, {})
         pool = cache[1].get(shape)
         if pool is None:
@@ -377,8 +412,8 @@ gamma, beta."""
             lib.ssm2d_prepare(shape.address, workspace.address, flat.data_ptr())
             return pool, workspace
 
-    def _forward_torch(self, u: torch.Tensor, params) -> torch.Tensor:
-        if self.backend == "library":
+    def _forward_torch(self, u: torch.Tensor, params, forward=recursion.forward) -> torch.Tensor:
+        if self.backend == "library" and forward is recursion.forward:
             raise ValueError(f"u: on {u.device}, parameters on {params[0].device}; "
                              f"backend='library' needs the CPU")
         axes = check_input(u, self.layout, self.channels)
@@ -388,14 +423,14 @@ gamma, beta."""
             if p.dtype is not u.dtype:
                 raise TypeError(f"u: dtype {u.dtype}, but parameter {name} is {p.dtype}; convert "
                                 f"one of them")
-        if u.numel() == 0:
+        if 0 in export.sizes(u):
             return u.clone()
         channels_last = axes[3] == 3
         plain = nullcontext()
         if u.device.type in ("cpu", "cuda"):
             plain = torch.autocast(u.device.type, enabled=False)
         with plain:
-            y = recursion.forward(self.config, dict(zip(self.names, params)), u.movedim(3, 1)
+            y = forward(self.config, dict(zip(self.names, params)), u.movedim(3, 1)
                                   if channels_last else u)
         return y.movedim(1, 3) if channels_last else y
 

@@ -13,7 +13,7 @@ class Mix:
     """Forward hook of a block's first norm: mixes what comes out of it. Tokens that are not of the
     image pass by."""
 
-    def __init__(self, mixer: SSM2d, grid, others: int):
+    def __init__(self, mixer: nn.Module, grid, others: int):
         self.mixer, self.grid, self.others = mixer, grid, others
 
     def __call__(self, norm, inputs, x):
@@ -68,18 +68,18 @@ def _first_norm(block: nn.Module) -> Optional[nn.Module]:
     return None
 
 
-def add_mixers(model: nn.Module, *, grid: Optional[tuple] = None,
+def add_mixers(model: nn.Module, *, mixer: type = SSM2d, grid: Optional[tuple] = None,
                class_tokens: Optional[int] = None,
                **options) -> nn.Module:
-    """Puts an SSM2d as `mixer` into every block of a torchvision vit_* or swin_* model, or one of
+    """Puts an SSM2d, or another mixer, as `mixer` into every block of a torchvision vit_* or swin_* model, or one of
     timm's built like
     them: what the block's first norm gives is mixed, then goes to the attention. Changes the model,
     and returns it. Its own parameters keep their names; those of the layers are
     `<block>.mixer.<name>`.
 
-    grid: (rows, columns) of patch tokens, when the model does not say; class_tokens: how many
-    tokens at the front are not of the image (they pass by), when the model does not say; options:
-    of SSM2d, but channels and layout."""
+    mixer: SSM2d, S4ND or EMA; grid: (rows, columns) of patch tokens, when the model does not say;
+    class_tokens: how many tokens at the front are not of the image (they pass by), when the model
+    does not say; options: of the mixer, but channels and layout."""
     for name in ("channels", "layout"):
         if name in options:
             raise TypeError(f"{name}={options[name]!r}: is taken from the model")
@@ -96,7 +96,7 @@ def add_mixers(model: nn.Module, *, grid: Optional[tuple] = None,
             raise ValueError(f"model: {type(norm).__name__} of {type(block).__name__} is not a "
                              f"LayerNorm over channels")
         weight = next(block.parameters())
-        block.mixer = SSM2d(norm.normalized_shape[0],
+        block.mixer = mixer(norm.normalized_shape[0],
                             **{"device": weight.device, "dtype": weight.dtype, **options})
         block.mixer.train(block.training)
         stage = getattr(block, "input_resolution", None)  # of timm's swin blocks, which norm tokens

@@ -10,6 +10,7 @@
 #include "ops/simd/activation.h"
 #include "ops/simd/gated.h"
 #include "ops/simd/attend.h"
+#include "ops/simd/attend_window.h"
 #include "ops/simd/norm.h"
 #include "ops/simd/gemm_packed.h"
 #include "ops/simd/gemm_tn.h"
@@ -34,6 +35,10 @@ const simd_ops TABLE = {
     .attend_scratch_size = attend_scratch_size,
     .attend = attend,
     .attend_back = attend_back,
+    .attend_window_row = attend_window_row,
+    .attend_window_scratch_size = attend_window_scratch_size,
+    .attend_window = attend_window,
+    .attend_window_back = attend_window_back,
     .panel = PANEL,
     .gemm_packed_size = gemm_packed_size,
     .gemm_pack = gemm_pack,

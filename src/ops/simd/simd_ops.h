@@ -43,6 +43,27 @@ typedef struct attend_args {
     real *scratch; /* attend_scratch_size numbers, aligned to 64 bytes */
 } attend_args;
 
+/* The same with softmax for few tokens, as many as fit the first cache with all their scores. Token
+ * t is row order[t] of q, k, v and out, and none where that is negative: zeros are read and nothing
+ * is written. bias, mask and dbias are [tokens][attend_window_row(tokens)], by key and then query.
+ * Backward needs nothing from forward. */
+typedef struct attend_window_args {
+    size_t tokens, width, v_width;
+    size_t q_row, k_row, v_row, out_row;
+    const int *order; /* [tokens]; NULL: 0, 1, .. */
+    real scale;
+    const real *q, *k, *v;
+    real *out;
+    const real *bias, *mask; /* each may be NULL */
+
+    const real *dout;
+    real *dq, *dk, *dv; /* each may be NULL */
+    int dq_adds, dk_adds, dv_adds;
+    real *dbias; /* added to; may be NULL */
+
+    real *scratch; /* attend_window_scratch_size numbers, aligned to 64 bytes */
+} attend_window_args;
+
 /* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]; rows of x and y are x_row and
  * y_row numbers apart. */
 typedef struct gemm_packed_args {
@@ -104,6 +125,10 @@ typedef struct simd_ops {
     size_t (*attend_scratch_size)(size_t tokens, size_t width, size_t v_width, int back);
     void (*attend)(const attend_args *a);
     void (*attend_back)(const attend_args *a);
+    size_t (*attend_window_row)(size_t tokens); /* tokens, rounded up */
+    size_t (*attend_window_scratch_size)(size_t tokens, size_t width, size_t v_width, int back);
+    void (*attend_window)(const attend_window_args *a);
+    void (*attend_window_back)(const attend_window_args *a);
     size_t panel; /* columns of y that are computed together */
     size_t (*gemm_packed_size)(size_t n, size_t k);
     /* For columns [first, end) of y; first is a multiple of panel, end too unless it is n. */

@@ -1,0 +1,262 @@
+/* celeba - CelebA: 202,599 faces, 178 x 218, with 40 attributes that each face has or has not.
+ *
+ *     img_align_celeba/NNNNNN.jpg     (or Img/img_align_celeba)
+ *     list_attr_celeba.txt            (or Anno/..)   a count; 40 names; rows NAME and 40 of 1 or -1
+ *     list_eval_partition.txt         (or Eval/..)   rows NAME and 0, 1 or 2: train, val, test
+ *
+ * Images are in the order of list_attr_celeba.txt. */
+#define _GNU_SOURCE /* qsort_r */
+#include "core/context.h"
+#include "core/hash.h"
+#include "core/status.h"
+#include "data/listing.h"
+#include "io/file.h"
+#include "io/text.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ATTRIBUTES = 40, MAX_FILE = 1 << 27 };
+
+typedef struct celeba {
+    listing list; /* first, so that the functions of listing.h take it; labels are not used */
+    growing bits; /* uint64_t per image: bit a is attribute a */
+} celeba;
+
+/* One of the places in which a file or folder may be; the first when it is in none. */
+static int find(const char *folder, const char *below, const char *name, char path[PATH_MAX])
+{
+    char other[64];
+    snprintf(other, sizeof other, "%s/%s", below, name);
+    if (dataset_path(path, PATH_MAX, folder, other) && !access(path, F_OK)) return 1;
+    return dataset_path(path, PATH_MAX, folder, name) && !access(path, F_OK);
+}
+
+static int found_celeba(const char *folder)
+{
+    char path[PATH_MAX];
+    return find(folder, "Anno", "list_attr_celeba.txt", path);
+}
+
+static int splits(const char *folder)
+{
+    (void)folder;
+    return DATASET_HAS(TRAIN) | DATASET_HAS(VAL) | DATASET_HAS(TEST);
+}
+
+/* ---- reading text ---------------------------------------------------------------------------- */
+
+typedef struct reader {
+    const char *path;
+    char *rest; /* of the text */
+    size_t line;
+} reader;
+
+/* The next line that is not empty, without its end; NULL after the last. */
+static char *next_line(reader *r)
+{
+    while (*r->rest) {
+        char *line = r->rest;
+        r->rest = line + strcspn(line, "\n");
+        if (*r->rest) *r->rest++ = 0;
+        r->line++;
+        line[strcspn(line, "\r")] = 0;
+        line += strspn(line, " \t");
+        if (*line) return line;
+    }
+    return NULL;
+}
+
+/* The next word of a line, or NULL. */
+static char *next_word(char **line)
+{
+    char *word = *line + strspn(*line, " \t");
+    if (!*word) return NULL;
+    *line = word + strcspn(word, " \t");
+    if (**line) *(*line)++ = 0;
+    return word;
+}
+
+static ssm2d_status bad_line(const reader *r, const char *what, ssm2d_error *error)
+{
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %zu %s", text_path(r->path), r->line, what);
+}
+
+/* ---- list_eval_partition.txt ----------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b, void *text)
+{
+    return strcmp((const char *)text + ((const listing_entry *)a)->name,
+                  (const char *)text + ((const listing_entry *)b)->name);
+}
+
+/* The rows, sorted by name; the label is 0, 1 or 2. */
+static ssm2d_status read_partition(const char *path, listing *parts, ssm2d_error *error)
+{
+    char *text = NULL, *line;
+    size_t size;
+    ssm2d_status status = file_read_regular(parts->context, path, MAX_FILE, &text, &size, error);
+    reader r = {path, text, 0};
+    while (!status && (line = next_line(&r))) {
+        const char *name = next_word(&line), *part = next_word(&line);
+        if (!part || strlen(part) != 1 || *part < '0' || *part > '2' || next_word(&line))
+            status = bad_line(&r, "is not a name and 0, 1 or 2", error);
+        else
+            status = listing_append(parts, name, *part - '0', error);
+    }
+    mem_free(parts->context, text);
+    if (!status && parts->entries.count)
+        qsort_r(parts->entries.items, parts->entries.count, sizeof(listing_entry), compare,
+                parts->text.items);
+    return status;
+}
+
+/* The part of an image, or -1. */
+static int part_of(const listing *parts, const char *name)
+{
+    size_t low = 0, high = parts->entries.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(listing_name(parts, middle), name);
+        if (!order) return ((const listing_entry *)parts->entries.items)[middle].label;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+/* ---- list_attr_celeba.txt -------------------------------------------------------------------- */
+
+static ssm2d_status read_names(dataset *d, reader *r, ssm2d_error *error)
+{
+    const char *names[ATTRIBUTES], *word;
+    int count = 0;
+    char *line = next_line(r);
+    while (line && (word = next_word(&line))) {
+        if (count < ATTRIBUTES) names[count] = word;
+        count++;
+    }
+    if (count != ATTRIBUTES) return bad_line(r, "does not have the names of 40 attributes", error);
+    return dataset_name_classes(d, count, names, error);
+}
+
+/* The attributes in the rest of a row. */
+static ssm2d_status read_row(const reader *r, char *line, uint64_t *bits, ssm2d_error *error)
+{
+    int count = 0;
+    *bits = 0;
+    for (const char *word; (word = next_word(&line)); count++) {
+        const int has = !strcmp(word, "1");
+        if (!has && strcmp(word, "-1"))
+            return bad_line(r, "has an attribute that is neither 1 nor -1", error);
+        if (count < ATTRIBUTES) *bits |= (uint64_t)has << count;
+    }
+    if (count != ATTRIBUTES) return bad_line(r, "does not have 40 attributes", error);
+    return SSM2D_OK;
+}
+
+static ssm2d_status add_image(celeba *c, const char *name, uint64_t bits, ssm2d_error *error)
+{
+    ssm2d_status status = listing_append(&c->list, name, 0, error);
+    if (!status) status = listing_grow(c->list.context, &c->bits, 1, sizeof bits, error);
+    if (!status) ((uint64_t *)c->bits.items)[c->bits.count++] = bits;
+    return status;
+}
+
+static ssm2d_status read_attributes(dataset *d, const char *path, const char *partition,
+                                    const listing *parts, dataset_split split, ssm2d_error *error)
+{
+    celeba *c = d->state;
+    char *text = NULL, *line, *end = NULL, shown[48];
+    size_t size, rows = 0;
+    ssm2d_status status = file_read_regular(d->context, path, MAX_FILE, &text, &size, error);
+    if (status) return status;
+    reader r = {path, text, 0};
+    line = next_line(&r);
+    const unsigned long said = line ? strtoul(line, &end, 10) : 0;
+    if (!said || *(end + strspn(end, " \t"))) status = bad_line(&r, "is not a count", error);
+    if (!status) status = read_names(d, &r, error);
+    while (!status && (line = next_line(&r))) {
+        uint64_t bits;
+        const char *name = next_word(&line);
+        const int part = part_of(parts, name);
+        status = read_row(&r, line, &bits, error);
+        rows++;
+        if (!status && strchr(name, '/'))
+            status = bad_line(&r, "has a name with a slash", error);
+        else if (!status && part < 0)
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no row for %s",
+                          text_path(partition), text_show(name, strlen(name), shown, sizeof shown));
+        if (!status && part == (int)split) status = add_image(c, name, bits, error);
+    }
+    if (!status && rows != said)
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: says %lu images and has %zu rows",
+                      text_path(path), said, rows);
+    mem_free(d->context, text);
+    return status;
+}
+
+/* ---- the data set ---------------------------------------------------------------------------- */
+
+static ssm2d_status open_celeba(dataset *d, const char *folder, dataset_split split,
+                                ssm2d_error *error)
+{
+    _Static_assert(DATASET_TRAIN == 0 && DATASET_VAL == 1 && DATASET_TEST == 2, "as CelebA counts");
+    char root[PATH_MAX], attributes[PATH_MAX], partition[PATH_MAX];
+    listing parts = {.context = d->context};
+    celeba *c = d->state = mem_alloc(d->context, sizeof *c);
+    if (c) c->list.context = d->context;
+    find(folder, "Img", "img_align_celeba", root);
+    find(folder, "Anno", "list_attr_celeba.txt", attributes);
+    find(folder, "Eval", "list_eval_partition.txt", partition);
+    if (!c || !(c->list.root = mem_alloc(d->context, strlen(root) + 1)))
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(folder));
+    strcpy(c->list.root, root);
+    ssm2d_status status = read_partition(partition, &parts, error);
+    if (!status) status = read_attributes(d, attributes, partition, &parts, split, error);
+    listing_free(&parts);
+    if (status) return status;
+    listing_describe(d);
+    if (c->bits.count) hash_add(&d->info.names, c->bits.items, c->bits.count * sizeof(uint64_t));
+    d->info.labels = LABEL_BINARY;
+    return SSM2D_OK;
+}
+
+static void attributes_of(const dataset *d, size_t i, float *values)
+{
+    const celeba *c = d->state;
+    const uint64_t bits = ((const uint64_t *)c->bits.items)[i];
+    for (int a = 0; a < ATTRIBUTES; a++) values[a] = (float)(bits >> a & 1);
+}
+
+static int path_of(const dataset *d, size_t i, char *path, size_t size)
+{
+    const celeba *c = d->state;
+    return dataset_path(path, size, c->list.root, listing_name(&c->list, i));
+}
+
+static void close_celeba(dataset *d)
+{
+    celeba *c = d->state;
+    if (c) mem_free(d->context, c->bits.items);
+    listing_close(d);
+}
+
+const dataset_impl dataset_celeba = {
+    .name = "celeba",
+    .help = "celeba:FOLDER: img_align_celeba/*.jpg, list_attr_celeba.txt and "
+            "list_eval_partition.txt; 40 attributes for each image",
+    .contents = "CelebA's list_attr_celeba.txt",
+    .found = found_celeba,
+    .splits = splits,
+    .open = open_celeba,
+    .fetch = listing_fetch,
+    .attributes = attributes_of,
+    .path = path_of,
+    .close = close_celeba,
+};

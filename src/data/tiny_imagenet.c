@@ -1,0 +1,204 @@
+/* tiny_imagenet - Tiny-ImageNet as it is published: 64 x 64 JPEGs of 200 classes,
+ *
+ *     train/WNID/images/NAME.JPEG      val/images/NAME.JPEG      val/val_annotations.txt
+ *
+ * where a row of val_annotations.txt is the name of an image, its class, and a box, separated by
+ * tabs. The test images have no labels; those of val are the test. Classes are the folders below
+ * train in the order of their names. */
+#define _GNU_SOURCE /* qsort_r */
+#include "core/context.h"
+#include "core/status.h"
+#include "data/listing.h"
+#include "io/file.h"
+#include "io/image.h"
+#include "io/text.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_CLASSES = 1 << 16, MAX_ROWS_BYTES = 1 << 26, SIDE = 64 };
+static const normalisation tiny_norm = {{.4802f, .4481f, .3975f}, {.2770f, .2691f, .2821f}};
+
+static int found_tiny(const char *folder)
+{
+    char path[PATH_MAX];
+    return dataset_path(path, sizeof path, folder, "val/val_annotations.txt")
+           && !access(path, F_OK);
+}
+
+static ssm2d_status join(char path[PATH_MAX], const char *folder, const char *name,
+                         ssm2d_error *error)
+{
+    if (dataset_path(path, PATH_MAX, folder, name)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long", text_path(folder));
+}
+
+static ssm2d_status find_classes(dataset *d, const char *train, ssm2d_error *error)
+{
+    listing classes = {.context = d->context};
+    const char **names = NULL;
+    ssm2d_status status = listing_read(&classes, train, LISTING_FOLDERS, error);
+    const size_t count = classes.entries.count;
+    if (!status && (!count || count > MAX_CLASSES))
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: holds %zu folders: expected WNID/images",
+                      text_path(train), count);
+    if (!status && !(names = mem_alloc(d->context, count * sizeof *names)))
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its classes", text_path(train));
+    for (size_t i = 0; !status && i < count; i++) names[i] = listing_name(&classes, i);
+    if (!status) status = dataset_name_classes(d, (int)count, names, error);
+    mem_free(d->context, names);
+    listing_free(&classes);
+    return status;
+}
+
+static ssm2d_status open_train(dataset *d, listing *l, ssm2d_error *error)
+{
+    char path[PATH_MAX], name[NAME_MAX + 16];
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < d->info.classes && !status; i++) {
+        const size_t before = l->entries.count;
+        snprintf(name, sizeof name, "%s/images", d->info.class_names[i]);
+        status = join(path, l->root, name, error);
+        if (!status) status = listing_read(l, path, i, error);
+        if (!status && l->entries.count == before)
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected *.JPEG",
+                          text_path(path));
+    }
+    return status;
+}
+
+/* ---- val ------------------------------------------------------------------------------------- */
+
+static int compare_rows(const void *a, const void *b, void *text)
+{
+    return strcmp((const char *)text + ((const listing_entry *)a)->name,
+                  (const char *)text + ((const listing_entry *)b)->name);
+}
+
+static int class_of(const dataset *d, const char *name)
+{
+    int low = 0, high = d->info.classes - 1; /* the names are sorted */
+    while (low <= high) {
+        const int middle = (low + high) / 2, order = strcmp(d->info.class_names[middle], name);
+        if (!order) return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle - 1;
+    }
+    return -1;
+}
+
+/* The rows of val_annotations.txt, sorted by the names of images. */
+static ssm2d_status read_rows(const dataset *d, const char *path, listing *rows, ssm2d_error *error)
+{
+    char *text = NULL, *rest, shown[48];
+    size_t size, number = 0;
+    ssm2d_status status = file_read_regular(d->context, path, MAX_ROWS_BYTES, &text, &size, error);
+    for (char *line = text; !status && line && *line; line = rest) {
+        number++;
+        rest = line + strcspn(line, "\n");
+        if (*rest) *rest++ = 0;
+        line[strcspn(line, "\r")] = 0;
+        if (!*line) continue;
+        char *class = line + strcspn(line, "\t");
+        if (*class) *class ++ = 0;
+        class[strcspn(class, "\t")] = 0;
+        const int label = class_of(d, class);
+        if (!*line || label < 0)
+            status =
+                fail(error, SSM2D_ERROR_ARGUMENT,
+                     "%s: line %zu has the class \"%s\", which is not in train", text_path(path),
+                     number, text_show(class, strlen(class), shown, sizeof shown));
+        else
+            status = listing_append(rows, line, label, error);
+    }
+    mem_free(d->context, text);
+    if (!status && rows->entries.count)
+        qsort_r(rows->entries.items, rows->entries.count, sizeof(listing_entry), compare_rows,
+                rows->text.items);
+    return status;
+}
+
+/* Images and rows are both sorted by name, and are to be the same names. */
+static ssm2d_status label_images(listing *l, const listing *rows, const char *path,
+                                 ssm2d_error *error)
+{
+    listing_entry *images = l->entries.items;
+    const listing_entry *labels = rows->entries.items;
+    const size_t count = l->entries.count, row_count = rows->entries.count;
+    char shown[64];
+    for (size_t i = 0; i < count || i < row_count; i++) {
+        const char *image = i < count ? listing_name(l, i) : NULL;
+        const char *row = i < row_count ? listing_name(rows, i) : NULL;
+        const int order = !row ? -1 : !image ? 1 : strcmp(image, row);
+        if (order < 0)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no row for the image %s",
+                        text_path(path), text_show(image, strlen(image), shown, sizeof shown));
+        if (order > 0)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: has a row too many for %s: there is no such image, or two rows",
+                        text_path(path), text_show(row, strlen(row), shown, sizeof shown));
+        images[i].label = labels[i].label;
+    }
+    return SSM2D_OK;
+}
+
+static ssm2d_status open_val(dataset *d, listing *l, ssm2d_error *error)
+{
+    char path[PATH_MAX];
+    listing rows = {.context = d->context};
+    ssm2d_status status = join(path, l->root, "images", error);
+    if (!status) status = listing_read(l, path, 0, error);
+    if (!status) status = join(path, l->root, "val_annotations.txt", error);
+    if (!status) status = read_rows(d, path, &rows, error);
+    if (!status) status = label_images(l, &rows, path, error);
+    listing_free(&rows);
+    return status;
+}
+
+/* ---- the data set ---------------------------------------------------------------------------- */
+
+static ssm2d_status open_tiny(dataset *d, const char *folder, dataset_split split,
+                              ssm2d_error *error)
+{
+    char train[PATH_MAX], root[PATH_MAX];
+    listing *l;
+    ssm2d_status status = join(train, folder, "train", error);
+    if (!status) status = join(root, folder, split == DATASET_TRAIN ? "train" : "val", error);
+    if (!status) status = listing_create(d, root, &l, error);
+    if (!status) status = find_classes(d, train, error);
+    if (!status) status = (split == DATASET_TRAIN ? open_train : open_val)(d, l, error);
+    if (status) return status;
+    listing_describe(d);
+    d->info.rows = d->info.cols = SIDE;
+    d->info.norm = tiny_norm;
+    return SSM2D_OK;
+}
+
+/* The root ends with the split's name. */
+static int path_of(const dataset *d, size_t i, char *path, size_t size)
+{
+    const listing *l = d->state;
+    const int val = !strcmp(l->root + strlen(l->root) - 4, "/val");
+    const int length = val ? snprintf(path, size, "%s/images/%s", l->root, listing_name(l, i))
+                           : snprintf(path, size, "%s/%s/images/%s", l->root,
+                                      d->info.class_names[listing_label(d, i)], listing_name(l, i));
+    return length > 0 && (size_t)length < size;
+}
+
+const dataset_impl dataset_tiny_imagenet = {
+    .name = "tiny-imagenet",
+    .help = "tiny-imagenet:FOLDER: as published: train/WNID/images/*.JPEG, val/images/*.JPEG and "
+            "val/val_annotations.txt",
+    .contents = "Tiny-ImageNet's val/val_annotations.txt",
+    .found = found_tiny,
+    .open = open_tiny,
+    .fetch = listing_fetch,
+    .label = listing_label,
+    .path = path_of,
+    .close = listing_close,
+};

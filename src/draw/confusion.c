@@ -1,0 +1,138 @@
+/* All lengths are points. */
+#include "draw/confusion.h"
+
+#include "core/arith.h"
+#include "draw/canvas.h"
+#include "draw/colour.h"
+#include "io/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MARGIN = 18, TITLE = 30, AXIS = 18, BAR = 10, BAR_GAP = 16, BAR_TEXT = 40, MAX_NAME = 110 };
+enum { WITH_NUMBERS = 24, WITH_NAMES = 100 }; /* classes up to which they are written */
+
+static const text_style style_title = {14, 1, 0.1}, style_axis = {10, 1, 0.2},
+                        style_tick = {8.5, 0, 0.3};
+
+static double cell_side(int classes)
+{
+    return classes <= WITH_NUMBERS ? 26 : classes <= WITH_NAMES ? 8 : fmax(0.5, 700. / classes);
+}
+
+static size_t row_total(const confusion *m, int r)
+{
+    size_t total = 0;
+    for (int c = 0; c < m->classes; c++)
+        total += m->counts[(size_t)r * (size_t)m->classes + (size_t)c];
+    return total;
+}
+
+/* White for none, dark blue for all. The square root keeps small shares from vanishing. */
+static colour shade(double share)
+{
+    const double t = sqrt(share);
+    return (colour){1 - 0.92 * t, 1 - 0.72 * t, 1 - 0.45 * t};
+}
+
+static void fill(canvas *c, double x, double y, double width, double height, colour k)
+{
+    cairo_t *cr = canvas_cairo(c);
+    cairo_set_source_rgb(cr, k.red, k.green, k.blue);
+    cairo_rectangle(cr, x, y, width, height);
+    cairo_fill(cr);
+}
+
+static void draw_cells(canvas *c, const confusion *m, double x, double y, double side)
+{
+    const text_style on_light = {8, 0, 0.15}, on_dark = {8, 0, 1};
+    for (int r = 0; r < m->classes; r++) {
+        const size_t total = row_total(m, r);
+        for (int k = 0; k < m->classes; k++) {
+            const size_t count = m->counts[(size_t)r * (size_t)m->classes + (size_t)k];
+            const double share = total ? (double)count / (double)total : 0;
+            const double left = x + k * side, top = y + r * side;
+            char text[24];
+            if (!count) continue;
+            fill(c, left, top, side, side, shade(share));
+            if (m->classes > WITH_NUMBERS) continue;
+            snprintf(text, sizeof text, "%zu", count);
+            if (canvas_text_width(on_light, text) > side - 2)
+                snprintf(text, sizeof text, "%.0f%%", 100 * share);
+            canvas_text(c, left + side / 2, top + side / 2 + 3, TEXT_CENTRE,
+                        share > 0.3 ? on_dark : on_light, text);
+        }
+    }
+    canvas_frame(c, x, y, m->classes * side, m->classes * side, 0.35);
+}
+
+/* The text cut to a width. */
+static const char *name_text(const char *name, double width, text_style style, char *out,
+                             size_t size)
+{
+    text_valid(name, out, size);
+    for (size_t length = strlen(out); length > 2 && canvas_text_width(style, out) > width;) {
+        do length--;
+        while (length && ((unsigned char)out[length] & 0xc0) == 0x80);
+        strcpy(out + length, ".."); /* takes the place of what was cut before */
+    }
+    return out;
+}
+
+static text_style name_style(double side) { return (text_style){fmin(8.5, side), 0, 0.3}; }
+
+/* Names of columns read upwards. */
+static void draw_names(canvas *c, const confusion *m, double x, double y, double side, double space)
+{
+    const text_style style = name_style(side);
+    for (int i = 0; i < m->classes; i++) {
+        char text[128];
+        name_text(m->names[i], space - 6, style, text, sizeof text);
+        const double at = (i + 0.5) * side;
+        canvas_text(c, x - 5, y + at + style.size / 3, TEXT_RIGHT, style, text);
+        canvas_text_upward(c, x + at + style.size / 3,
+                           y + m->classes * side + 5 + canvas_text_width(style, text) / 2, style,
+                           text);
+    }
+}
+
+static void draw_scale(canvas *c, double x, double y, double height)
+{
+    enum { SHADES = 100 };
+    for (int i = 0; i < SHADES; i++)
+        fill(c, x, y + height * i / SHADES, BAR, height / SHADES + 0.5,
+             shade(1 - (double)i / SHADES));
+    canvas_frame(c, x, y, BAR, height, 0.35);
+    for (int i = 0; i <= 4; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d %%", 25 * i);
+        canvas_text(c, x + BAR + 5, y + height * (4 - i) / 4 + 3, TEXT_LEFT, style_tick, text);
+    }
+}
+
+ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, const confusion *m,
+                            ssm2d_error *error)
+{
+    const double side = cell_side(m->classes), whole = m->classes * side;
+    double names = 0;
+    for (int i = 0; i < m->classes && m->classes <= WITH_NAMES; i++) {
+        char text[128];
+        text_valid(m->names[i], text, sizeof text);
+        names = fmax(names, canvas_text_width(name_style(side), text) + 8);
+    }
+    names = fmin(names, MAX_NAME);
+    const double x = MARGIN + AXIS + names, y = MARGIN + (m->title ? TITLE : 0);
+    canvas *c;
+    ssm2d_status status = canvas_open(context, path, x + whole + BAR_GAP + BAR + BAR_TEXT + MARGIN,
+                                      y + whole + names + AXIS + MARGIN, &c, error);
+    if (status) return status;
+    if (m->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, m->title);
+    draw_cells(c, m, x, y, side);
+    if (m->classes <= WITH_NAMES) draw_names(c, m, x, y, side, names);
+    canvas_text_upward(c, MARGIN + 9, y + whole / 2, style_axis, "class");
+    canvas_text(c, x + whole / 2, y + whole + names + AXIS - 2, TEXT_CENTRE, style_axis,
+                "taken for");
+    draw_scale(c, x + whole + BAR_GAP, y, fmin(whole, 180));
+    return canvas_finish(c, error);
+}

@@ -1,0 +1,170 @@
+/* Images that cannot be read, when they are to be skipped: training takes others, the same ones on
+ * any number of threads, evaluation leaves them out, and both count. */
+#include "data_helpers.h"
+
+#include "data/file_check.h"
+#include "data/loader.h"
+
+enum { IMAGES = 40, SIDE = 2, BATCH = 6, SIZE = SIDE * SIDE };
+
+static int is_bad(int i) { return i % 7 == 3; } /* 3, 10, 17, 24, 31, 38 */
+enum { BAD = 6 };
+
+/* Image i of class i % 2 is of brightness 3 * i. */
+static dataset *make_folder(void)
+{
+    for (int i = 0; i < IMAGES; i++) {
+        char name[64];
+        uint8_t pixels[SIZE];
+        memset(pixels, 3 * i, sizeof pixels);
+        snprintf(name, sizeof name, "train/%c/%02d.png", 'a' + i % 2, i);
+        data_put_png(name, SIDE, SIDE, 1, pixels);
+        if (is_bad(i)) io_put(name, "\x89PNG", i % 2 ? 4 : 0);
+    }
+    return open_data(folder, DATASET_TRAIN);
+}
+
+static loader *create(const dataset *d, int train, int workers, int skip)
+{
+    loader_options o = loader_options_default(d);
+    loader *l;
+    o.rows = o.cols = SIDE;
+    o.channels = 1;
+    o.norm = (normalisation){{0}, {1, 1, 1}};
+    o.batch = BATCH;
+    o.train = train;
+    o.workers = workers;
+    o.skip_bad = skip;
+    o.seed = 4;
+    if (loader_create(context, d, &o, &l, &error)) fail_msg("%s", error.line);
+    return l;
+}
+
+/* The number of the image that is at place i of a batch. */
+static int image_at(const loader_batch *b, size_t i)
+{
+    return (int)(b->images[i * SIZE] * 255 / 3 + .5f);
+}
+
+static void evaluation_leaves_them_out(void **state)
+{
+    (void)state;
+    dataset *d = make_folder();
+    for (int workers = 1; workers <= 3; workers++) {
+        loader *l = create(d, 0, workers, 1);
+        loader_batch b;
+        int seen[IMAGES] = {0}, total = 0;
+        for (size_t n = 0; n < loader_batches(l); n++) {
+            if (loader_next(l, &b, &error)) fail_msg("%s", error.line);
+            for (size_t i = 0; i < b.count; i++) {
+                const int image = image_at(&b, i);
+                assert_int_equal(b.labels[i], image % 2);
+                assert_true(b.targets[2 * i + (size_t)(image % 2)] > .5f);
+                seen[image]++;
+                total++;
+            }
+        }
+        assert_int_equal(total, IMAGES - BAD);
+        for (int i = 0; i < IMAGES; i++) assert_int_equal(seen[i], !is_bad(i));
+        ssm2d_error why;
+        assert_int_equal(loader_skipped(l, &why), BAD);
+        /* of class a, whose images come first, 10 is the first of the bad ones */
+        if (!strstr(why.line, "/train/a/10.png: is empty")) fail_msg("%s", why.line);
+        loader_destroy(l);
+    }
+    dataset_close(d);
+}
+
+static void training_takes_others(void **state)
+{
+    (void)state;
+    enum { EPOCHS = 5, PLACES = EPOCHS * (IMAGES / BATCH) * BATCH };
+    int order[2][PLACES];
+    dataset *d = make_folder();
+    for (int turn = 0; turn < 2; turn++) {
+        loader *l = create(d, 1, turn ? 3 : 1, 1);
+        size_t at = 0;
+        for (size_t n = 0; n < EPOCHS * loader_batches(l); n++) {
+            loader_batch b;
+            if (loader_next(l, &b, &error)) fail_msg("%s", error.line);
+            assert_int_equal(b.count, BATCH);
+            for (size_t i = 0; i < BATCH; i++) {
+                const int image = order[turn][at++] = image_at(&b, i);
+                assert_false(is_bad(image));
+                assert_int_equal(b.labels[i], image % 2);
+            }
+        }
+        ssm2d_error why;
+        assert_int_equal(loader_skipped(l, &why), BAD);
+        /* from the middle on it is the same as from the start */
+        assert_int_equal(loader_seek(l, 2, 1, &error), SSM2D_OK);
+        loader_batch b;
+        if (loader_next(l, &b, &error)) fail_msg("%s", error.line);
+        for (size_t i = 0; i < BATCH; i++)
+            assert_int_equal(image_at(&b, i), order[turn][(2 * loader_batches(l) + 1) * BATCH + i]);
+        loader_destroy(l);
+    }
+    assert_memory_equal(order[0], order[1], sizeof order[0]);
+    dataset_close(d);
+}
+
+static void stops_when_told_to(void **state)
+{
+    (void)state;
+    dataset *d = make_folder();
+    loader *l = create(d, 0, 2, 0);
+    ssm2d_status status = SSM2D_OK;
+    loader_batch b;
+    for (size_t n = 0; n < loader_batches(l) && !status; n++) status = loader_next(l, &b, &error);
+    assert_int_equal(status, SSM2D_ERROR_ARGUMENT);
+    assert_line("/train/a/10.png: is empty");
+    loader_destroy(l);
+    dataset_close(d);
+}
+
+static void gives_up_when_all_are_bad(void **state)
+{
+    (void)state;
+    dataset *d = make_folder();
+    for (int i = 0; i < IMAGES; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "train/%c/%02d.png", 'a' + i % 2, i);
+        io_put(name, "", 0);
+    }
+    loader *l = create(d, 1, 1, 1);
+    loader_batch b;
+    assert_int_equal(loader_next(l, &b, &error), SSM2D_ERROR_ARGUMENT);
+    assert_line("is empty");
+    loader_destroy(l);
+    l = create(d, 0, 1, 1);
+    assert_int_equal(loader_next(l, &b, &error), SSM2D_OK);
+    assert_int_equal(b.count, 0);
+    loader_destroy(l);
+    dataset_close(d);
+}
+
+static void looks_at_some(void **state)
+{
+    (void)state;
+    size_t looked, bad;
+    dataset *d = make_folder();
+    file_check_some(d, 1000, 0, &looked, &bad, &error);
+    assert_int_equal(looked, IMAGES);
+    assert_int_equal(bad, BAD);
+    assert_line("/train/a/10.png: is empty");
+    file_check_some(d, 3, 0, &looked, &bad, &error);
+    assert_int_equal(looked, 3);
+    file_check_some(d, IMAGES, 3, &looked, &bad, &error);
+    assert_int_equal(bad, IMAGES);
+    assert_line("more than the 3 that max-pixels allows");
+    dataset_close(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(evaluation_leaves_them_out), TEST(training_takes_others), TEST(stops_when_told_to),
+        TEST(gives_up_when_all_are_bad),  TEST(looks_at_some),
+    };
+    return cmocka_run_group_tests_name("bad_images", tests, io_setup, data_end);
+}
