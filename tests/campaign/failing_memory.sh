@@ -25,9 +25,9 @@ make_runs
 # What is read ahead and then not wanted may fail.
 fail_train
 fail_resume
-may_cope=0
 fail_printed eval eval whole --json --threads 1
 fail_printed eval eval whole --image-size 12 --threads 1
+may_cope=0
 fail_printed predict predict whole picture.png --threads 1
 fail_printed predict predict whole picture.png --json --threads 1
 fail_file k.svg kernels whole -o results/k.svg --threads 1
