@@ -6,11 +6,11 @@
 #include "io/text.h"
 #include "model_names.h"
 #include "setting_hint.h"
+#include "stop_signals.h"
 #include "train/loop.h"
 #include "train_values.h"
 #include "train_view.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -124,34 +124,6 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t signalled;
-
-static void on_signal(int number)
-{
-    (void)number;
-    signalled = 1;
-}
-
-static int stop_requested(void *user)
-{
-    (void)user;
-    return signalled;
-}
-
-/* The first signal requests a stop; a second one ends the program at once. What is ignored from the
- * start stays ignored: SIGHUP under nohup, SIGINT of jobs in the background. */
-static void catch_signals(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction before,
-        action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* when nobody reads the progress any more, training continues */
-    signal(SIGXFSZ, SIG_IGN); /* so that a limit on the file size is an error, as a full disk is */
-}
-
 static ssm2d_status start(ssm2d_context *context, const values *o, const train_hooks *hooks,
                           train_result *result, ssm2d_error *error)
 {
@@ -186,7 +158,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     train_view_open(&view, ssm2d_context_threads(context));
     train_hooks hooks = {&view,           stop_requested,     train_view_start,
                          train_view_step, train_view_testing, train_view_epoch};
-    catch_signals();
+    stop_signals_catch();
     ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error)
                                     : start(context, o, &hooks, &result, error);
     train_view_close(&view);

@@ -26,8 +26,7 @@ static void remove_bar(train_view *v)
 
 void train_view_close(train_view *v) { remove_bar(v); }
 
-/* Writes a duration in seconds as 1:05 or 2:03:04 to text and returns text. */
-static const char *clock_text(double time, char *text, size_t size)
+const char *clock_text(double time, char *text, size_t size)
 {
     long s = time > 0 && time < 1e9 ? (long)(time + 0.5) : 0;
     if (s < 3600)
@@ -92,10 +91,10 @@ void train_view_step(void *user, const train_progress *p)
     if (!time_to_show(v)) return;
     clock_text(p->seconds_left, left, sizeof left);
     if (!v->terminal) {
-        printf("epoch %ld/%ld, step %ld/%ld: loss %.4f, accuracy %.2f %%, %.0f images/s, waiting "
+        printf("%sepoch %ld/%ld, step %ld/%ld: loss %.4f, accuracy %.2f %%, %.0f images/s, waiting "
                "%.1f %%, %s left\n",
-               p->epoch, p->epochs, p->step, p->steps, p->loss, 100 * p->accuracy, p->images_per_s,
-               100 * p->wait, left);
+               v->of, p->epoch, p->epochs, p->step, p->steps, p->loss, 100 * p->accuracy,
+               p->images_per_s, 100 * p->wait, left);
         fflush(stdout);
         return;
     }
@@ -104,10 +103,10 @@ void train_view_step(void *user, const train_progress *p)
     memset(bar, '#', (size_t)full);
     bar[BAR] = 0;
     fprintf(stderr,
-            "\repoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  waiting "
+            "\r%sepoch %ld/%ld [%s] %3ld %%  loss %.4f  accuracy %.2f %%  %.0f images/s  waiting "
             "%.1f %%  "
             "%s left\x1b[K",
-            p->epoch, p->epochs, bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy,
+            v->of, p->epoch, p->epochs, bar, 100 * p->step / p->steps, p->loss, 100 * p->accuracy,
             p->images_per_s, 100 * p->wait, left);
     v->bar = 1;
 }
@@ -116,7 +115,7 @@ void train_view_testing(void *user, size_t batch, size_t batches)
 {
     train_view *v = user;
     if (!v->terminal || !time_to_show(v)) return;
-    fprintf(stderr, "\repoch %ld: testing, %zu %%\x1b[K", v->epoch, 100 * batch / batches);
+    fprintf(stderr, "\r%sepoch %ld: testing, %zu %%\x1b[K", v->of, v->epoch, 100 * batch / batches);
     v->bar = 1;
 }
 
@@ -125,9 +124,9 @@ void train_view_epoch(void *user, const train_epoch *e)
     train_view *v = user;
     char time[32];
     remove_bar(v);
-    printf("epoch %ld/%ld: loss %.4f, accuracy %.2f %%; %s loss %.4f, accuracy %.2f %%%s; %.0f "
+    printf("%sepoch %ld/%ld: loss %.4f, accuracy %.2f %%; %s loss %.4f, accuracy %.2f %%%s; %.0f "
            "images/s, waiting %.1f %%, %s\n",
-           e->epoch, e->epochs, e->loss, 100 * e->accuracy, split_choice_name(e->choice),
+           v->of, e->epoch, e->epochs, e->loss, 100 * e->accuracy, split_choice_name(e->choice),
            e->test_loss, 100 * e->test_accuracy, e->best ? " (best)" : "", e->images_per_s,
            100 * e->wait, clock_text(e->seconds, time, sizeof time));
     fflush(stdout);

@@ -10,12 +10,16 @@ typedef struct train_view {
     int bar;         /* there is one on the screen */
     double shown_at; /* clock_seconds of the last bar or line */
     long epoch;      /* the current one */
+    char of[32];     /* before each line, such as "run 3/30, "; "" for a run alone */
 } train_view;
 
 void train_view_open(train_view *v, int threads);
 void train_view_close(train_view *v); /* removes the bar */
 /* Prints the result of a run that has reached its end. */
 void train_view_end(train_view *v, const char *folder, const train_result *result);
+
+/* Writes a duration in seconds as 1:05 or 2:03:04 to text and returns text. */
+const char *clock_text(double time, char *text, size_t size);
 
 /* The hooks; user is the train_view. */
 void train_view_start(void *user, const train_start *start);

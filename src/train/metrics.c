@@ -169,6 +169,11 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
     return status;
 }
 
+const metric *metrics_line(const metrics *m, size_t i)
+{
+    return i < m->count ? &m->lines[i] : NULL;
+}
+
 /* ---- adding lines ---------------------------------------------------------------------------- */
 
 static ssm2d_status fail_write(const metrics *m, ssm2d_error *error)

@@ -36,6 +36,8 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
 /* Reads the file at path for drawing alone; the caller closes it. */
 ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metrics **out,
                           ssm2d_error *error);
+/* Returns the i-th line, NULL past the last; without the numbers per block. */
+const metric *metrics_line(const metrics *m, size_t i);
 ssm2d_status metrics_add(metrics *m, const metric *line, ssm2d_error *error);
 /* Writes all lines to the disk, which has to happen before a checkpoint counts them. */
 ssm2d_status metrics_sync(metrics *m, ssm2d_error *error);

@@ -1,0 +1,83 @@
+/* experiment - the tables and figures of the paper, each as a list of rows and columns that say
+ * which runs fill its cells.
+ *
+ * Adding an experiment: a file experiment_NAME.c that defines an `experiment`, a line in
+ * experiments.c and one in CMakeLists.txt. An experiment has a form for each scale: `full` is the
+ * paper's own setting; `small` and `tiny` keep the comparison, and shrink models, images and
+ * epochs. */
+#ifndef SSM2D_TOOLS_EXPERIMENT_H
+#define SSM2D_TOOLS_EXPERIMENT_H
+
+enum { EXPERIMENT_COLUMNS = 8, EXPERIMENT_ROWS = 32 };
+
+typedef enum experiment_scale { SCALE_FULL, SCALE_SMALL, SCALE_TINY, SCALES } experiment_scale;
+
+typedef enum column_measure {
+    MEASURE_ACCURACY, /* of the last epoch, on test images */
+    MEASURE_TOP5
+} column_measure;
+
+/* Settings are words for --set, separated by spaces: "pos_embed=false mixer.values=polar". NULL
+ * means that there is none, or that another part of the description says it. */
+typedef struct experiment_column {
+    const char *label;       /* the list ends without one */
+    const char *data;        /* a name of reproduce_data.h; NULL: the row's */
+    const char *model;       /* NULL: the row's */
+    const char *plain_mixer; /* what the row with mixer `none` has in this column instead */
+    const char *recipe;      /* NULL: the form's */
+    const char *settings;
+    double part; /* of the training images; 0: all */
+    column_measure measure;
+    const char *not_run; /* why there are the paper's numbers alone; NULL: it is run */
+} experiment_column;
+
+typedef struct experiment_row {
+    const char *label;
+    const char *data, *model; /* NULL: the column's */
+    const char *mixer;        /* NULL: the paper's numbers alone, there is nothing to run */
+    const char *settings;
+    int plain; /* the plain model that train times of the rows after it are compared with */
+    const char *paper[EXPERIMENT_COLUMNS]; /* as printed; NULL: not in the paper */
+    const char *paper_time, *paper_parameters, *paper_delta;
+} experiment_row;
+
+typedef struct experiment_form {
+    const char *differs; /* from the paper, as a sentence */
+    const char *recipe, *settings;
+    long epochs; /* 0: the recipe's */
+    long images; /* to train on at most; 0: all */
+    const experiment_column *columns;
+    const experiment_row *rows; /* ends without a label */
+} experiment_form;
+
+typedef enum experiment_picture {
+    PICTURE_NONE,
+    PICTURE_KERNELS,         /* Figure 2, which needs no run */
+    PICTURE_CURVES,          /* accuracy over the columns' part of the training images */
+    PICTURE_RECEPTIVE_FIELDS /* of the first seed's runs */
+} experiment_picture;
+
+typedef struct experiment {
+    const char *name, *title;
+    const char *note; /* on the paper's numbers; may be NULL */
+    experiment_picture picture;
+    int times, parameters; /* columns of these */
+    int pairs; /* columns come in pairs, with and without: a column has their mean difference */
+    experiment_form forms[SCALES];
+} experiment;
+
+const experiment *experiment_at(int i); /* NULL past the last */
+const char *experiment_name_at(int i);
+const experiment *experiment_find(const char *name);
+const char *experiment_scale_name(int i); /* NULL past the last */
+
+/* The models of the form `tiny`, as settings. */
+#define TINY_VIT  "dim=32 depth=2 heads=2"
+#define TINY_MEGA "dim=32 depth=2 z=16 v=32 ffn=32"
+#define TINY_SWIN "patch=4 dim=[16,32] depth=[1,1] heads=[2,4]"
+
+/* What the forms have in common. */
+#define SMALL_SETTINGS "flip=true crop_padding=4"
+enum { SMALL_EPOCHS = 15, TINY_EPOCHS = 2, TINY_IMAGES = 2000 };
+
+#endif

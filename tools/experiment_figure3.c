@@ -1,0 +1,51 @@
+/* Figure 3 - the effect of the training set size. */
+#include "experiment.h"
+
+#include <stddef.h>
+
+static const experiment_column columns[] = {{.label = "10 %", .part = 0.1},
+                                            {.label = "25 %", .part = 0.25},
+                                            {.label = "50 %", .part = 0.5},
+                                            {.label = "100 %", .part = 1},
+                                            {0}};
+
+#define PAIR(name, of, on, own, plain_mixer)                                                       \
+    {.label = name, .data = on, .model = of, .mixer = plain_mixer, .settings = own, .plain = 1},   \
+    {                                                                                              \
+        .label = name " w/ SSM-r", .data = on, .model = of, .mixer = "ssm2d", .settings = own      \
+    }
+
+/* clang-format off */
+static const experiment_row full_rows[] = {
+    PAIR("ViT, CIFAR-100", "vit", "cifar100", NULL, "none"),
+    PAIR("Mega, CIFAR-100", "mega", "cifar100", NULL, "ema"),
+    PAIR("Swin, Tiny-ImageNet", "swin", "tiny-imagenet", NULL, "none"), {0}};
+static const experiment_row small_rows[] = {PAIR("ViT", "vit-mini", "cifar10", NULL, "none"), {0}};
+static const experiment_row tiny_rows[] = {
+    PAIR("ViT", "vit-mini", "cifar10", TINY_VIT, "none"), {0}};
+/* clang-format on */
+
+const experiment experiment_figure3 = {
+    .name = "figure3",
+    .title = "Figure 3: the effect of the training set size",
+    .note = "The paper shows this as a picture without numbers, and does not name the sizes; all "
+            "runs have the same number of epochs.",
+    .picture = PICTURE_CURVES,
+    .forms = {
+        [SCALE_FULL] = {.recipe = "small", .columns = columns, .rows = full_rows},
+        [SCALE_SMALL] = {.differs = "vit-mini alone, at most 20,000 training images of CIFAR-10 "
+                                    "(100 %), 15 epochs with flips and crops as the only "
+                                    "augmentation",
+                         .recipe = "quick",
+                         .settings = SMALL_SETTINGS,
+                         .epochs = SMALL_EPOCHS,
+                         .images = 20000,
+                         .columns = columns,
+                         .rows = small_rows},
+        [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, at most 2,000 training "
+                                   "images (100 %), 2 epochs without augmentation",
+                        .recipe = "quick",
+                        .epochs = TINY_EPOCHS,
+                        .images = TINY_IMAGES,
+                        .columns = columns,
+                        .rows = tiny_rows}}};

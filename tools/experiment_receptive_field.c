@@ -1,0 +1,45 @@
+/* Effective receptive fields of the ViTs of Table 1, which they share their runs with. */
+#include "experiment.h"
+
+#include <stddef.h>
+
+#define POLAR "mixer.values=polar"
+
+#define ROWS(of, own, space)                                                                       \
+    {.label = "ViT", .model = of, .mixer = "none", .settings = own, .plain = 1},                   \
+        {.label = "ViT w/ S4ND", .model = of, .mixer = "s4nd", .settings = own},                   \
+        {.label = "ViT w/ SSM-r", .model = of, .mixer = "ssm2d", .settings = own},                 \
+    {                                                                                              \
+        .label = "ViT w/ SSM-c", .model = of, .mixer = "ssm2d", .settings = own space POLAR        \
+    }
+
+static const experiment_row full_rows[] = {ROWS("vit", "", ""), {0}};
+static const experiment_row small_rows[] = {ROWS("vit-mini", "", ""), {0}};
+static const experiment_row tiny_rows[] = {ROWS("vit-mini", TINY_VIT, " "), {0}};
+
+static const experiment_column full_columns[] = {{.label = "C100", .data = "cifar100"}, {0}};
+static const experiment_column small_columns[] = {{.label = "C10", .data = "cifar10"}, {0}};
+
+const experiment experiment_receptive_field = {
+    .name = "receptive-field",
+    .title = "Effective receptive fields of ViT with and without the layer",
+    .note = "The paper has no numbers for them; the accuracies are those of the models drawn.",
+    .picture = PICTURE_RECEPTIVE_FIELDS,
+    .parameters = 1,
+    .forms = {
+        [SCALE_FULL] = {.recipe = "small", .columns = full_columns, .rows = full_rows},
+        [SCALE_SMALL] = {.differs = "vit-mini, 20,000 training images of CIFAR-10, 15 epochs with "
+                                    "flips and crops as the only augmentation",
+                         .recipe = "quick",
+                         .settings = SMALL_SETTINGS,
+                         .epochs = SMALL_EPOCHS,
+                         .images = 20000,
+                         .columns = small_columns,
+                         .rows = small_rows},
+        [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, 2,000 training images, 2 "
+                                   "epochs without augmentation",
+                        .recipe = "quick",
+                        .epochs = TINY_EPOCHS,
+                        .images = TINY_IMAGES,
+                        .columns = small_columns,
+                        .rows = tiny_rows}}};

@@ -1,0 +1,80 @@
+/* Table 2 - DeiT and Swin-T on CelebA: the mean accuracy over 40 attributes. */
+#include "experiment.h"
+
+#include <stddef.h>
+
+#define POLAR "mixer.values=polar"
+
+/* A backbone without and with the layer. */
+#define BACKBONE(name, of, own, space, plain_paper, plain_count, real_paper, real_count,           \
+                 complex_paper, complex_count)                                                     \
+    {.label = name,                                                                                \
+     .model = of,                                                                                  \
+     .mixer = "none",                                                                              \
+     .settings = own,                                                                              \
+     .plain = 1,                                                                                   \
+     .paper = {plain_paper},                                                                       \
+     .paper_parameters = plain_count},                                                             \
+        {.label = name " w. SSM-r",                                                                \
+         .model = of,                                                                              \
+         .mixer = "ssm2d",                                                                         \
+         .settings = own,                                                                          \
+         .paper = {real_paper},                                                                    \
+         .paper_parameters = real_count},                                                          \
+    {                                                                                              \
+        .label = name " w. SSM-c", .model = of, .mixer = "ssm2d", .settings = own space POLAR,     \
+        .paper = {complex_paper}, .paper_parameters = complex_count                                \
+    }
+#define DEIT_T(of, own, space)                                                                     \
+    BACKBONE("DeiT-T", of, own, space, "88.43", "5.532M", "89.76", "5.537M", "89.84", "5.541M")
+#define DEIT_S(of, own, space)                                                                     \
+    BACKBONE("DeiT-S", of, own, space, "89.66", "21.681M", "90.24", "21.688M", "90.38", "21.691M")
+#define DEIT_B(of, own, space)                                                                     \
+    BACKBONE("DeiT-B", of, own, space, "90.13", "85.829M", "90.45", "85.841M", "90.73", "85.845M")
+#define SWIN_T(of, own, space)                                                                     \
+    BACKBONE("Swin-T", of, own, space, "91.48", "27.550M", "91.68", "27.556M", "91.78", "27.558M")
+
+/* clang-format off */
+static const experiment_row full_rows[] = {
+    DEIT_T("deit-t", "", ""), DEIT_S("deit-s", "", ""), DEIT_B("deit-b", "", ""),
+    SWIN_T("swin-t", "", ""), {0}};
+static const experiment_row small_rows[] = {
+    DEIT_T("deit-t", "patch=8 depth=4 dim=96", " "),
+    DEIT_S("deit-t", "patch=8 depth=4 dim=192", " "),
+    DEIT_B("deit-t", "patch=8 depth=4 dim=384 heads=6", " "),
+    SWIN_T("swin-mini", "patch=4", " "), {0}};
+static const experiment_row tiny_rows[] = {
+    DEIT_T("deit-t", "patch=8 depth=2 dim=16 heads=2", " "),
+    DEIT_S("deit-t", "patch=8 depth=2 dim=32 heads=2", " "),
+    DEIT_B("deit-t", "patch=8 depth=2 dim=64 heads=4", " "),
+    SWIN_T("swin-mini", TINY_SWIN, " "), {0}};
+/* clang-format on */
+
+static const experiment_column full_columns[] = {{.label = "Top 1", .data = "celeba"}, {0}};
+static const experiment_column small_columns[] = {
+    {.label = "Top 1", .data = "celeba", .settings = "image=64"}, {0}};
+static const experiment_column tiny_columns[] = {
+    {.label = "Top 1", .data = "celeba", .settings = "image=32"}, {0}};
+
+const experiment experiment_table2 = {
+    .name = "table2",
+    .title = "Table 2: DeiT and Swin-T on CelebA, mean accuracy over 40 attributes",
+    .parameters = 1,
+    .forms = {
+        [SCALE_FULL] = {.recipe = "celeba", .columns = full_columns, .rows = full_rows},
+        [SCALE_SMALL] = {.differs = "DeiT of 4 blocks with 96, 192 and 384 channels and swin-mini, "
+                                    "20,000 training images of 64 x 64, 5 epochs with flips as the "
+                                    "only augmentation",
+                         .recipe = "quick",
+                         .settings = "flip=true",
+                         .epochs = 5,
+                         .images = 20000,
+                         .columns = small_columns,
+                         .rows = small_rows},
+        [SCALE_TINY] = {.differs = "models of two blocks and at most 64 channels, 2,000 training "
+                                   "images of 32 x 32, 2 epochs without augmentation",
+                        .recipe = "quick",
+                        .epochs = TINY_EPOCHS,
+                        .images = TINY_IMAGES,
+                        .columns = tiny_columns,
+                        .rows = tiny_rows}}};

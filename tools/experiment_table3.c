@@ -1,0 +1,55 @@
+/* Table 3 - CIFAR-10 in grey, the image task of the Long Range Arena. */
+#include "experiment.h"
+
+#include <stddef.h>
+
+#define MEGA(of, own)                                                                              \
+    {.label = "Mega Ablate",                                                                       \
+     .model = of,                                                                                  \
+     .mixer = "none",                                                                              \
+     .settings = own,                                                                              \
+     .plain = 1,                                                                                   \
+     .paper = {"81.00"}},                                                                          \
+        {.label = "Mega", .model = of, .mixer = "ema", .settings = own, .paper = {"90.44"}},       \
+    {                                                                                              \
+        .label = "Mega 2-D SSM", .model = of, .mixer = "ssm2d", .settings = own, .paper = {        \
+            "91.31"                                                                                \
+        }                                                                                          \
+    }
+
+/* clang-format off */
+static const experiment_row full_rows[] = {
+    {.label = "Transformer", .paper = {"42.94"}}, {.label = "S4-v1", .paper = {"87.26"}},
+    {.label = "S4-v2", .paper = {"88.65"}}, {.label = "CCNN-1D", .paper = {"88.90"}},
+    {.label = "CCNN-2D", .paper = {"91.12"}}, {.label = "S4ND", .paper = {"89.90"}},
+    {.label = "Hyena", .paper = {"91.20"}},
+    MEGA("mega-lra", NULL), {0}};
+static const experiment_row small_rows[] = {MEGA("mega-mini", "channels=1 patch=2"), {0}};
+static const experiment_row tiny_rows[] = {MEGA("mega-mini", "channels=1 " TINY_MEGA), {0}};
+/* clang-format on */
+
+static const experiment_column columns[] = {{.label = "Image - LRA", .data = "lra-image"}, {0}};
+
+const experiment experiment_table3 = {
+    .name = "table3",
+    .title = "Table 3: CIFAR-10 in grey, of the Long Range Arena",
+    .note = "Rows without a result of ours are other authors' models, as the paper cites them.",
+    .times = 1,
+    .parameters = 1,
+    .forms = {
+        [SCALE_FULL] = {.recipe = "lra", .columns = columns, .rows = full_rows},
+        [SCALE_SMALL] = {.differs = "mega-mini on patches of 2 x 2 pixels instead of single "
+                                    "pixels, LayerNorm, 10,000 training images, 15 epochs without "
+                                    "augmentation",
+                         .recipe = "quick",
+                         .epochs = SMALL_EPOCHS,
+                         .images = 10000,
+                         .columns = columns,
+                         .rows = small_rows},
+        [SCALE_TINY] = {.differs = "a Mega of two blocks and 32 channels on patches of 4 x 4 "
+                                   "pixels, 2,000 training images, 2 epochs without augmentation",
+                        .recipe = "quick",
+                        .epochs = TINY_EPOCHS,
+                        .images = TINY_IMAGES,
+                        .columns = columns,
+                        .rows = tiny_rows}}};

@@ -1,0 +1,305 @@
+/* ssm2d reproduce - the tables and figures of the paper, each by one command. */
+#include "command.h"
+#include "core/context.h"
+#include "core/status.h"
+#include "core/suggest.h"
+#include "help.h"
+#include "io/file.h"
+#include "io/text.h"
+#include "reproduce_estimate.h"
+#include "reproduce_options.h"
+#include "reproduce_run.h"
+#include "reproduce_table.h"
+#include "stop_signals.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef reproduce_values values;
+
+static const option options[] = {
+    {"NAME", OPTION_STRING, offsetof(values, name), "table or figure; without it all are listed",
+     .positional = 1, .optional = 1, .offers = experiment_name_at},
+    {"out", OPTION_STRING, offsetof(values, out),
+     "folder of runs, tables and pictures; several tables may share one, and several processes "
+     "may work on it",
+     .value = "DIR", .letter = 'o'},
+    {"scale", OPTION_CHOICE, offsetof(values, scale),
+     "full: the paper's models, data, recipe and epochs; small: hours on two cores; tiny: minutes "
+     "(when not given: as before in DIR, else full)",
+     .choice = experiment_scale_name},
+    {"data", OPTION_LIST, offsetof(values, data),
+     "where data are, such as cifar100=cifar100:FOLDER; may be repeated, and is remembered in DIR",
+     .value = "NAME=DATA"},
+    {"seeds", OPTION_INT, offsetof(values, seeds),
+     "runs of each cell, with seeds 0, 1 .. (when not given: as before in DIR, else 3)", .low = 1,
+     .high = 100},
+    {"epochs", OPTION_INT, offsetof(values, epochs),
+     "epochs of every run, instead of the scale's; 0: the scale's again", .low = 0,
+     .high = 1000000},
+    {"rows", OPTION_STRING, offsetof(values, rows),
+     "only rows whose label has this in it, or matches it as a pattern of the shell",
+     .value = "PATTERN"},
+    {"dry-run", OPTION_FLAG, offsetof(values, dry_run),
+     .help = "print the command of every run, and do nothing"},
+    {"plan", OPTION_FLAG, offsetof(values, plan_only),
+     .help = "measure, print the runs and how long they will take, and run none"},
+    {"tables-only", OPTION_FLAG, offsetof(values, tables_only),
+     .help = "write the tables of the runs that are there, and run none"},
+    {"no-wait", OPTION_FLAG, offsetof(values, no_wait),
+     .help = "do not wait for runs that other processes are at"},
+    {0}};
+
+_Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small for the values");
+
+enum { MAX_NAMES = 16, MAX_OUT = 1024 };
+
+static ssm2d_status check_name(const char *name, ssm2d_error *error)
+{
+    const char *names[MAX_NAMES + 1] = {NULL};
+    char shown[64];
+    if (experiment_find(name)) return SSM2D_OK;
+    for (int i = 0; i < MAX_NAMES && experiment_name_at(i); i++) names[i] = experiment_name_at(i);
+    const char *near = closest_name(name, names);
+    text_show(name, strlen(name), shown, sizeof shown);
+    if (near)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "there is no %s; did you mean %s?", shown, near);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "there is no %s: ssm2d reproduce lists what there is",
+                shown);
+}
+
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    const char *other = o->scale                    ? "scale"
+                        : o->out                    ? "out"
+                        : o->rows                   ? "rows"
+                        : o->data.count             ? "data"
+                        : o->seeds != OPTION_UNSET  ? "seeds"
+                        : o->epochs != OPTION_UNSET ? "epochs"
+                        : o->dry_run                ? "dry-run"
+                        : o->plan_only              ? "plan"
+                        : o->tables_only            ? "tables-only"
+                        : o->no_wait                ? "no-wait"
+                                                    : NULL;
+    if (!o->name)
+        return other ? fail(error, SSM2D_ERROR_ARGUMENT,
+                            "--%s needs the name of a table or figure, such as table1", other)
+                     : SSM2D_OK;
+    ssm2d_status status = check_name(o->name, error);
+    if (status) return status;
+    if (!o->out)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--out is missing: give the folder for runs, tables and pictures");
+    if (!*o->out || strlen(o->out) > MAX_OUT)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--out: %s",
+                    *o->out ? "the name of the folder is too long" : "give a folder");
+    if (o->dry_run + o->plan_only + o->tables_only > 1)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--dry-run, --plan and --tables-only cannot be combined");
+    if (o->no_wait && (o->dry_run || o->plan_only || o->tables_only))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--no-wait is for running, and --%s runs nothing",
+                    o->dry_run     ? "dry-run"
+                    : o->plan_only ? "plan"
+                                   : "tables-only");
+    return reproduce_data_check(&o->data, error);
+}
+
+static void list_all(void)
+{
+    const experiment *e;
+    for (int i = 0; (e = experiment_at(i)); i++) printf("%-16s  %s\n", e->name, e->title);
+    printf("\nssm2d reproduce table5 --scale tiny --out DIR is the quickest look; --help says "
+           "more.\n");
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef struct writing {
+    ssm2d_context *context;
+    const plan *plan;
+} writing;
+
+/* Writes the tables; pictures that take long are drawn at the end alone. */
+static ssm2d_status write_tables(const writing *w, int at_end, ssm2d_error *error)
+{
+    typedef ssm2d_status writer(const table *t, const char *path, ssm2d_error *error);
+    static const struct {
+        const char *ending;
+        writer *write;
+    } files[] = {
+        {"md", table_write_markdown}, {"csv", table_write_csv}, {"json", table_write_json}};
+    const experiment *e = w->plan->options.experiment;
+    char path[RUN_PATH];
+    table t;
+    ssm2d_status status = table_create(w->plan, &t, error);
+    for (size_t i = 0; i < sizeof files / sizeof *files && !status; i++) {
+        snprintf(path, sizeof path, "%s/%s.%s", w->plan->options.out, e->name, files[i].ending);
+        status = files[i].write(&t, path, error);
+    }
+    if (!status && (at_end || e->picture == PICTURE_CURVES))
+        status = reproduce_draw(w->context, &t, error);
+    table_destroy(&t);
+    return status;
+}
+
+static ssm2d_status run_ended(void *user, ssm2d_error *error)
+{
+    return write_tables(user, 0, error);
+}
+
+/* Prints the table as it is in the file. */
+static ssm2d_status show_table(const ssm2d_context *context, const plan *p, ssm2d_error *error)
+{
+    char path[RUN_PATH], *text = NULL;
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s.md", p->options.out, p->options.experiment->name);
+    const ssm2d_status status = file_read_regular(context, path, 1 << 24, &text, &size, error);
+    if (status) return status;
+    printf("\n%s\nwritten: ", text);
+    text_print(stdout, p->options.out);
+    printf("/%s.md, .csv, .json%s\n", p->options.experiment->name,
+           p->options.experiment->picture ? ", and the picture" : "");
+    mem_free(context, text);
+    return SSM2D_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static ssm2d_status print_commands(const plan *p, ssm2d_error *error)
+{
+    (void)error;
+    for (int i = 0; i < p->choice_count; i++)
+        if (strstr(p->choices[i].spec, ":FOLDER"))
+            printf("# data %s are not given; to get them: %s\n", p->choices[i].wanted,
+                   p->choices[i].help);
+    if (p->options.experiment->picture == PICTURE_KERNELS) {
+        printf("ssm2d kernels --figure2 -o ");
+        text_print(stdout, p->options.out);
+        printf("/%s.png\n", p->options.experiment->name);
+    }
+    for (int i = 0; i < p->count; i++) plan_print_command(stdout, &p->runs[i], 0);
+    return SSM2D_OK;
+}
+
+static ssm2d_status show_plan(ssm2d_context *context, const plan *p, ssm2d_error *error)
+{
+    ssm2d_error failure;
+    if (!p->count) return SSM2D_OK;
+    run_estimate *estimates = mem_alloc(context, (size_t)p->count * sizeof *estimates);
+    if (!estimates) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", p->count);
+    const ssm2d_status status = reproduce_estimate(context, p, estimates, &failure, error);
+    if (!status) {
+        reproduce_print_plan(p, estimates);
+        fflush(stdout);
+        if (*failure.line)
+            fprintf(stderr, "ssm2d reproduce: a run could not be measured: %s\n", failure.line);
+    }
+    mem_free(context, estimates);
+    return status;
+}
+
+static ssm2d_status run_all(ssm2d_context *context, const values *o, const plan *p,
+                            ssm2d_error *error)
+{
+    writing w = {context, p};
+    const reproduce_job job = {context, p, o->no_wait, run_ended, &w};
+    reproduce_outcome out;
+    ssm2d_status status = reproduce_run_all(&job, &out, error);
+    if (!status) status = write_tables(&w, !out.stopped, error);
+    if (!status && !out.stopped) status = show_table(context, p, error);
+    if (status) return status;
+    if (out.stopped)
+        return fail(error, SSM2D_ERROR_SYSTEM,
+                    "stopped by a signal; all is saved: continue with ssm2d reproduce %s --out %s",
+                    o->name, text_path(o->out));
+    if (out.failed)
+        return fail(error, SSM2D_ERROR_SYSTEM,
+                    "%d run%s failed, the first with: %.300s; the same command tries again",
+                    out.failed, out.failed == 1 ? "" : "s", out.first_failure.line);
+    if (out.elsewhere)
+        printf("%d run%s of other processes %s not done yet; --tables-only writes the tables "
+               "later\n",
+               out.elsewhere, out.elsewhere == 1 ? "" : "s", out.elsewhere == 1 ? "is" : "are");
+    return SSM2D_OK;
+}
+
+/* Everything after the options are known. */
+static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
+                                   const reproduce_options *all, const plan *p, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    if (o->dry_run) return print_commands(p, error);
+    snprintf(path, sizeof path, "%s/runs", o->out);
+    ssm2d_status status = folder_make(path, error);
+    if (!status) status = reproduce_options_write(context, all, error);
+    if (status) return status;
+    printf("%s\n\n", p->options.experiment->title);
+    table_print_notes(stdout, p);
+    fflush(stdout);
+    if (o->tables_only || !p->count) {
+        const writing w = {context, p};
+        status = write_tables(&w, 1, error);
+        return status ? status : show_table(context, p, error);
+    }
+    stop_signals_catch();
+    status = show_plan(context, p, error);
+    return status || o->plan_only ? status : run_all(context, o, p, error);
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    reproduce_options all;
+    plan p = {0};
+    if (!o->name) {
+        list_all();
+        return SSM2D_OK;
+    }
+    ssm2d_status status = reproduce_options_read(context, o, &all, error);
+    if (!status) status = plan_create(context, &all.plan, &p, error);
+    if (!status) status = run_experiment(context, o, &all, &p, error);
+    plan_destroy(&p);
+    reproduce_options_destroy(context, &all);
+    return status;
+}
+
+static const char about[] =
+    "Makes a table or figure of the paper: plans its runs, says how long they will take, trains "
+    "them, and writes DIR/NAME.md, .csv and .json with mean, standard deviation and number of "
+    "seeds beside the paper's numbers, and the pictures.\n"
+    "\n"
+    "  ssm2d reproduce table5 --scale tiny --out runs/tiny\n"
+    "  ssm2d reproduce table1 --data cifar100=cifar100:FOLDER --out runs/paper\n"
+    "\n"
+    "Ctrl-C saves and stops; the same command goes on, each run to the bit as if it had not been "
+    "interrupted. The tables are written after every run. A run is in DIR/runs, under a name that "
+    "says what it is, so that tables in one DIR share their runs; ssm2d eval, predict and kernels "
+    "take it as any other. A run that fails is recorded with its message and tried again the next "
+    "time.\n"
+    "\n"
+    "Several processes, or the ranks of an MPI job, may be started with the same DIR, on one "
+    "machine or several that share it: each takes runs that no other has claimed (by a lock in "
+    "DIR/claims), and waits for the last ones.\n"
+    "\n"
+    "Columns whose data are not given are left out. The scales small and tiny take other data in "
+    "the place of those not given, and the tables say so: CIFAR-10 or CIFAR-100, and at tiny "
+    "Fashion-MNIST, where it is installed.";
+
+static void more_help(const help_page *page)
+{
+    const char *name, *help;
+    help_heading(page, "tables and figures");
+    for (int i = 0; experiment_at(i); i++)
+        help_entry(page, experiment_at(i)->name, experiment_at(i)->title);
+    help_heading(page, "names for --data, and how to get them");
+    for (int i = 0; (name = reproduce_data_at(i, &help)); i++) help_entry(page, name, help);
+}
+
+const command command_reproduce = {.name = "reproduce",
+                                   .summary = "make a table or figure of the paper",
+                                   .about = about,
+                                   .options = options,
+                                   .check = check_values,
+                                   .run = run,
+                                   .more_help = more_help};

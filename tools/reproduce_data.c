@@ -1,0 +1,153 @@
+#include "reproduce_data.h"
+
+#include "core/status.h"
+#include "core/suggest.h"
+#include "data/dataset.h"
+#include "io/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_STAND_INS = 4 };
+
+typedef struct known_data {
+    const char *name, *help;
+    size_t images;     /* published, to train on */
+    const char *place; /* of the data themselves, as NAME:FOLDER */
+    const char *small[MAX_STAND_INS], *tiny[MAX_STAND_INS]; /* what may stand in, in this order */
+} known_data;
+
+#define FASHION "fashion-mnist"
+
+static const known_data known[] = {
+    {"cifar100",
+     "\"CIFAR-100 binary version\" of its authors: --data cifar100=cifar100:FOLDER",
+     50000,
+     "cifar100:FOLDER",
+     {"cifar10"},
+     {"cifar10", FASHION}},
+    {"cifar10",
+     "ssm2d data get cifar10 FOLDER: --data cifar10=cifar10:FOLDER",
+     50000,
+     "cifar10:FOLDER",
+     {"cifar100"},
+     {"cifar100", FASHION}},
+    {"lra-image",
+     "the files of CIFAR-10, ssm2d data get cifar10 FOLDER: --data lra-image=lra-image:FOLDER",
+     50000,
+     "lra-image:FOLDER",
+     {"cifar10"},
+     {"cifar10", FASHION}},
+    {"tiny-imagenet",
+     "tiny-imagenet-200.zip of Stanford's CS231n: --data tiny-imagenet=tiny-imagenet:FOLDER",
+     100000,
+     "tiny-imagenet:FOLDER",
+     {0},
+     {0}},
+    {"celeba",
+     "from its authors, under their terms: --data celeba=celeba:FOLDER",
+     162770,
+     "celeba:FOLDER",
+     {"cifar100", "cifar10"},
+     {"cifar100", "cifar10", FASHION}},
+    {"imagenet",
+     "from its authors, under their terms, as train/CLASS and val/CLASS: "
+     "--data imagenet=folder:FOLDER",
+     1281167,
+     "folder:FOLDER",
+     {"tiny-imagenet", "cifar100", "cifar10"},
+     {"tiny-imagenet", "cifar100", "cifar10", FASHION}},
+    {FASHION,
+     "Debian: apt-get install dataset-fashion-mnist; else --data fashion-mnist=FOLDER",
+     60000,
+     FASHION,
+     {0},
+     {0}},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+static const known_data *find(const char *name)
+{
+    for (int i = 0; i < KNOWN; i++)
+        if (!strcmp(known[i].name, name)) return &known[i];
+    return NULL;
+}
+
+const char *reproduce_data_at(int i, const char **help)
+{
+    if (i < 0 || i >= KNOWN) return NULL;
+    *help = known[i].help;
+    return known[i].name;
+}
+
+ssm2d_status reproduce_data_check(const word_list *given, ssm2d_error *error)
+{
+    for (int i = 0; i < given->count; i++) {
+        char key[OPTION_KEY], shown[OPTION_KEY];
+        const char *value, *names[KNOWN + 1] = {NULL};
+        const ssm2d_status status = option_pair("--data", given->words[i], key, &value, error);
+        if (status) return status;
+        if (!*value || strlen(value) >= DATA_SPEC)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "--data %s=: %s",
+                        text_show(key, strlen(key), shown, sizeof shown),
+                        *value ? "the name of the folder is too long" : "give a folder after it");
+        for (int k = 0; k < KNOWN; k++) names[k] = known[k].name;
+        const char *near = closest_name(key, names);
+        if (find(key)) continue;
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--data %s=..: no experiment has data of this "
+                    "name%s%s%s; ssm2d reproduce --help lists them",
+                    text_show(key, strlen(key), shown, sizeof shown), near ? "; did you mean " : "",
+                    near ? near : "", near ? "?" : "");
+    }
+    return SSM2D_OK;
+}
+
+/* The last that is given counts, as with other options. */
+static const char *given_spec(const word_list *given, const char *name)
+{
+    const char *found = NULL, *value;
+    char key[OPTION_KEY];
+    for (int i = 0; i < given->count; i++)
+        if (!option_pair("--data", given->words[i], key, &value, NULL) && !strcmp(key, name))
+            found = value;
+    return found;
+}
+
+static ssm2d_status take(ssm2d_context *context, const char *name, const char *spec,
+                         data_choice *out, ssm2d_error *error)
+{
+    dataset *d = NULL;
+    const ssm2d_status status = dataset_open(context, spec, DATASET_TRAIN, &d, error);
+    if (status) return status;
+    out->name = name;
+    snprintf(out->spec, sizeof out->spec, "%s", spec);
+    out->images = dataset_about(d)->count;
+    dataset_close(d);
+    return SSM2D_OK;
+}
+
+ssm2d_status reproduce_data_find(ssm2d_context *context, const word_list *given,
+                                 experiment_scale scale, const char *wanted, int placeholder,
+                                 data_choice *out, ssm2d_error *error)
+{
+    const known_data *k = find(wanted);
+    const char *spec = given_spec(given, wanted);
+    *out = (data_choice){.wanted = k->name, .help = k->help};
+    if (spec) return take(context, k->name, spec, out, error);
+    const char *const *others = scale == SCALE_TINY    ? k->tiny
+                                : scale == SCALE_SMALL ? k->small
+                                                       : NULL;
+    for (int i = 0; others && i < MAX_STAND_INS && others[i]; i++) {
+        spec = given_spec(given, others[i]);
+        if (spec) return take(context, find(others[i])->name, spec, out, error);
+        /* it is installed rather than given */
+        if (!strcmp(others[i], FASHION) && !take(context, FASHION, FASHION, out, NULL))
+            return SSM2D_OK;
+    }
+    if (!placeholder) return SSM2D_OK;
+    out->name = k->name;
+    snprintf(out->spec, sizeof out->spec, "%s", k->place);
+    out->images = k->images;
+    return SSM2D_OK;
+}

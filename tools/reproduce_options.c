@@ -1,0 +1,116 @@
+#include "reproduce_options.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/text.h"
+#include "train/run_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_SEEDS = 3, MAX_KEPT = 64 };
+
+static void options_path(const char *out, const char *name, char path[RUN_PATH])
+{
+    snprintf(path, RUN_PATH, "%s/%s.options.json", out, name);
+}
+
+static int scale_of(const char *name)
+{
+    for (int i = 0; i < SCALES; i++)
+        if (!strcmp(name, experiment_scale_name(i))) return i;
+    return -1;
+}
+
+/* The kept words come first, as the last of a name counts. */
+static ssm2d_status join_data(const ssm2d_context *context, const char *path, const cJSON *kept,
+                              const word_list *given, reproduce_options *o, ssm2d_error *error)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(kept, "data"), *item;
+    int count = 0;
+    o->words = mem_alloc(context, (size_t)(MAX_KEPT + given->count) * sizeof *o->words);
+    if (!o->words) return fail(error, SSM2D_ERROR_MEMORY, "no memory for options");
+    o->data.words = o->words;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsString(item) || count >= MAX_KEPT)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: \"data\" is not a list of NAME=SPEC: remove the file",
+                        text_path(path));
+        o->words[count++] = item->valuestring;
+    }
+    for (int i = 0; i < given->count; i++) o->words[count++] = given->words[i];
+    o->data.count = count;
+    return reproduce_data_check(&o->data, error);
+}
+
+ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
+                                    reproduce_options *o, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    const char *kept_scale = NULL;
+    int seeds = DEFAULT_SEEDS, epochs = 0, scale = given->scale ? scale_of(given->scale) : -1;
+    *o = (reproduce_options){0};
+    options_path(given->out, given->name, path);
+    ssm2d_status status = SSM2D_OK;
+    if (!access(path, F_OK)) status = json_read(context, path, &o->kept, error);
+    if (!status && o->kept)
+        status = json_get_string(path, o->kept, "scale", JSON_REQUIRED, &kept_scale, error);
+    if (!status && kept_scale && scale_of(kept_scale) < 0)
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: \"scale\" is not full, small or tiny: remove the file", text_path(path));
+    if (!status && kept_scale && (scale < 0 || scale == scale_of(kept_scale))) {
+        scale = scale_of(kept_scale);
+        status = json_get_int(path, o->kept, "seeds", JSON_REQUIRED, 1, 100, &seeds, error);
+        if (!status)
+            status =
+                json_get_int(path, o->kept, "epochs", JSON_REQUIRED, 0, 1000000, &epochs, error);
+    }
+    if (!status) status = join_data(context, path, o->kept, &given->data, o, error);
+    o->plan = (plan_options){.experiment = experiment_find(given->name),
+                             .scale = scale < 0 ? SCALE_FULL : (experiment_scale)scale,
+                             .data = &o->data,
+                             .rows = given->rows,
+                             .out = given->out,
+                             .seeds = given->seeds == OPTION_UNSET ? seeds : given->seeds,
+                             .epochs = given->epochs == OPTION_UNSET ? epochs : given->epochs,
+                             .placeholder = given->dry_run};
+    return status;
+}
+
+ssm2d_status reproduce_options_write(const ssm2d_context *context, const reproduce_options *o,
+                                     ssm2d_error *error)
+{
+    char path[RUN_PATH], key[OPTION_KEY], other[OPTION_KEY];
+    const char *value;
+    cJSON *root = cJSON_CreateObject(), *list = NULL;
+    int good = root
+               && cJSON_AddStringToObject(root, "scale", experiment_scale_name((int)o->plan.scale))
+               && cJSON_AddNumberToObject(root, "seeds", (double)o->plan.seeds)
+               && cJSON_AddNumberToObject(root, "epochs", (double)o->plan.epochs)
+               && (list = cJSON_AddArrayToObject(root, "data"));
+    for (int i = 0; i < o->data.count && good; i++) {
+        int replaced = option_pair("--data", o->data.words[i], key, &value, NULL) != SSM2D_OK;
+        for (int k = i + 1; k < o->data.count && !replaced; k++)
+            replaced = !option_pair("--data", o->data.words[k], other, &value, NULL)
+                       && !strcmp(key, other);
+        if (!replaced) good = json_add(list, NULL, cJSON_CreateString(o->data.words[i]));
+    }
+    char *text = good ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    options_path(o->plan.out, o->plan.experiment->name, path);
+    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
+    const ssm2d_status status = file_write_text(context, path, text, error);
+    cJSON_free(text);
+    return status;
+}
+
+void reproduce_options_destroy(const ssm2d_context *context, reproduce_options *o)
+{
+    cJSON_Delete(o->kept);
+    mem_free(context, o->words);
+    *o = (reproduce_options){0};
+}

@@ -1,0 +1,104 @@
+/* The pictures of experiments, drawn by the code of `ssm2d kernels` and as curves. */
+#include "core/status.h"
+#include "draw/curves.h"
+#include "kernels_field.h"
+#include "reproduce_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void picture_path(const plan *p, const char *ending, char path[RUN_PATH])
+{
+    snprintf(path, RUN_PATH, "%s/%s.%s", p->options.out, p->options.experiment->name, ending);
+}
+
+/* As `ssm2d kernels --figure2 -o PATH`. */
+static ssm2d_status draw_kernels(ssm2d_context *context, const plan *p, const char *ending,
+                                 ssm2d_error *error)
+{
+    _Alignas(max_align_t) char values[COMMAND_VALUES] = {0};
+    char path[RUN_PATH], figure2[] = "--figure2", output[] = "-o";
+    char *words[] = {figure2, output, path};
+    long threads;
+    int help;
+    picture_path(p, ending, path);
+    const ssm2d_status status =
+        command_parse(&command_kernels, 3, words, values, &threads, &help, error);
+    return status ? status : command_kernels.run(context, values, error);
+}
+
+/* One panel for each plain row with the rows after it. */
+static ssm2d_status draw_curves(const ssm2d_context *context, const table *t, ssm2d_error *error)
+{
+    static const colour colours[] = {
+        {0.35, 0.35, 0.35}, {0.12, 0.42, 0.74}, {0.85, 0.37, 0.05}, {0.2, 0.6, 0.25}};
+    const plan *p = t->plan;
+    curve curves[EXPERIMENT_ROWS];
+    curve_panel panels[EXPERIMENT_ROWS];
+    double x[EXPERIMENT_COLUMNS], y[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
+    char path[RUN_PATH], labels[EXPERIMENT_ROWS][96];
+    int count = 0;
+    for (int c = 0; c < p->columns; c++) x[c] = 100 * p->form->columns[c].part;
+    for (int r = 0; r < p->rows; r++) {
+        const experiment_row *row = &p->form->rows[r];
+        if (row->plain || !count) {
+            snprintf(labels[count], sizeof labels[count], "accuracy of %.60s, %%", row->label);
+            panels[count] =
+                (curve_panel){.y_label = labels[count], .curves = &curves[r], .legend_below = 1};
+            count++;
+        }
+        for (int c = 0; c < p->columns; c++)
+            y[r][c] = t->rows[r].cells[c].n ? t->rows[r].cells[c].mean : NAN;
+        const size_t k = (size_t)panels[count - 1].count++;
+        curves[r] = (curve){.name = row->label,
+                            .x = x,
+                            .y = y[r],
+                            .count = p->columns,
+                            .colour = colours[k % (sizeof colours / sizeof *colours)],
+                            .dots = 1};
+    }
+    const curve_figure figure = {.title = "Accuracy by training set size",
+                                 .x_label = "part of the training images, %",
+                                 .panels = panels,
+                                 .count = count,
+                                 .x_low = 0,
+                                 .x_high = 105};
+    picture_path(p, "svg", path);
+    return curves_draw(context, path, &figure, error);
+}
+
+/* As `ssm2d kernels RUN.. --receptive-field test -o PATH`, of the runs with the first seed. */
+static ssm2d_status draw_fields(ssm2d_context *context, const table *t, ssm2d_error *error)
+{
+    const plan *p = t->plan;
+    char *folders[EXPERIMENT_ROWS], path[RUN_PATH];
+    int count = 0;
+    for (int r = 0; r < p->rows; r++) {
+        const planned_run *run = plan_cell(p, 0, r, 0);
+        if (run && t->states[run - p->runs] == RUN_DONE)
+            folders[count++] = p->runs[run - p->runs].folder;
+    }
+    if (!count) return SSM2D_OK; /* there is nothing to draw yet */
+    picture_path(p, "png", path);
+    const kernels_field what = {.runs = {folders, count},
+                                .images = "test",
+                                .count = p->options.scale == SCALE_TINY ? 8 : 64,
+                                .output = path,
+                                .weights = RUN_MODEL};
+    return kernels_field_draw(context, &what, error);
+}
+
+ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error *error)
+{
+    ssm2d_status status;
+    switch (t->plan->options.experiment->picture) {
+    case PICTURE_KERNELS:
+        status = draw_kernels(context, t->plan, "png", error);
+        return status ? status : draw_kernels(context, t->plan, "pdf", error);
+    case PICTURE_CURVES: return draw_curves(context, t, error);
+    case PICTURE_RECEPTIVE_FIELDS: return draw_fields(context, t, error);
+    case PICTURE_NONE: break;
+    }
+    return SSM2D_OK;
+}

@@ -1,0 +1,64 @@
+/* reproduce_plan - the runs that fill the cells of an experiment's table.
+ *
+ * A run is the words of an `ssm2d train` command; its folder is OUT/runs/NAME, whose name is made
+ * of the data, the model and all that differs from their defaults. So experiments that need the
+ * same run share it, and a name stands for one run wherever it is planned. */
+#ifndef SSM2D_TOOLS_REPRODUCE_PLAN_H
+#define SSM2D_TOOLS_REPRODUCE_PLAN_H
+
+#include "reproduce_data.h"
+#include "train/settings.h"
+
+enum { PLAN_NAME = 240, PLAN_WORDS = 64, PLAN_TEXT = 4096, PLAN_PATH = 2048 };
+
+typedef struct planned_run {
+    char name[PLAN_NAME];
+    char setup[PLAN_NAME]; /* the name without the seed */
+    char folder[PLAN_PATH];
+    const data_choice *data;
+    int top5; /* is needed of it */
+    int seed;
+    char *words[PLAN_WORDS]; /* of the command, after `ssm2d`; in text */
+    int count;
+    char text[PLAN_TEXT];
+} planned_run;
+
+typedef struct plan_options {
+    const experiment *experiment;
+    experiment_scale scale;
+    const word_list *data; /* of --data */
+    const char *rows;      /* pattern that labels of rows match; NULL: all */
+    const char *out;
+    long seeds, epochs; /* epochs 0: the form's */
+    int placeholder;    /* show missing data as NAME:FOLDER */
+} plan_options;
+
+typedef struct plan {
+    const ssm2d_context *context;
+    plan_options options;
+    const experiment_form *form;
+    int rows, columns;
+    int chosen[EXPERIMENT_ROWS]; /* whether a row matches the pattern */
+    /* By the names of data that the experiment has; those without a name are missing. */
+    data_choice choices[EXPERIMENT_COLUMNS + EXPERIMENT_ROWS];
+    int choice_count;
+    planned_run *runs;
+    int count;
+    int *cells; /* [seeds][rows][columns]: the index of its run; -1: none */
+} plan;
+
+/* Plans the runs. Fails when no column has data, naming what is missing. The caller destroys it. */
+ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, plan *p,
+                         ssm2d_error *error);
+void plan_destroy(plan *p);
+
+/* The run of a cell, or NULL. */
+const planned_run *plan_cell(const plan *p, int seed, int row, int column);
+/* What was found for the data of a cell. */
+const data_choice *plan_data(const plan *p, int row, int column);
+/* The settings that the words of a run mean to `ssm2d train`. */
+ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error);
+/* Prints `ssm2d train ..` as a line for a shell. threads 0: not given. */
+void plan_print_command(FILE *out, const planned_run *run, long threads);
+
+#endif

@@ -1,0 +1,276 @@
+#include "reproduce_result.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/text.h"
+#include "train/evaluate.h"
+#include "train/metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_MESSAGE = 4096 };
+
+const char *run_state_name(run_state state)
+{
+    static const char *const names[] = {"open", "partly", "done", "failed"};
+    return names[state];
+}
+
+static void result_path(const planned_run *run, char path[RUN_PATH])
+{
+    snprintf(path, RUN_PATH, "%s/result.json", run->folder);
+}
+
+static void failure_path(const planned_run *run, char path[RUN_PATH])
+{
+    snprintf(path, RUN_PATH, "%s.failed", run->folder);
+}
+
+/* ---- result.json ----------------------------------------------------------------------------- */
+
+typedef struct number {
+    const char *key;
+    size_t offset;
+    double low, high;
+    int may_miss; /* it may be null */
+} number;
+
+#define NUMBER(field, low, high, may_miss)                                                         \
+    {                                                                                              \
+#field, offsetof(run_result, field), low, high, may_miss                                   \
+    }
+static const number numbers[] = {NUMBER(accuracy, 0, 1, 0),   NUMBER(best, 0, 1, 0),
+                                 NUMBER(top5, 0, 1, 1),       NUMBER(images_per_s, 0, 1e12, 1),
+                                 NUMBER(seconds, 0, 1e12, 0), NUMBER(parameters, 1, 1e15, 0),
+                                 NUMBER(epochs, 1, 1e9, 0),   NUMBER(best_epoch, 0, 1e9, 0)};
+#undef NUMBER
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static double *place(run_result *r, const number *n) { return (double *)((char *)r + n->offset); }
+
+static ssm2d_status read_result(const ssm2d_context *context, const char *path, run_result *r,
+                                ssm2d_error *error)
+{
+    cJSON *root = NULL;
+    char shown[48];
+    ssm2d_status status = json_read(context, path, &root, error);
+    *r = (run_result){0};
+    for (int i = 0; i < NUMBERS && !status; i++) {
+        const number *n = &numbers[i];
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, n->key);
+        const int is_null = cJSON_IsNull(value) && n->may_miss;
+        const double x = cJSON_IsNumber(value) ? value->valuedouble : NAN;
+        if (!is_null && !(x >= n->low && x <= n->high))
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s, which is no result",
+                          text_path(path), n->key,
+                          value ? json_show(value, shown, sizeof shown) : "missing");
+        *place(r, n) = x;
+    }
+    int by = 0;
+    if (!status)
+        status =
+            json_get_int(path, root, "chosen_by", JSON_REQUIRED, 0, CHOICE_HELD_OUT, &by, error);
+    r->choice = (split_choice)by;
+    cJSON_Delete(root);
+    return status;
+}
+
+static ssm2d_status write_result(const ssm2d_context *context, const planned_run *run,
+                                 run_result *r, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    cJSON *root = cJSON_CreateObject();
+    int good = root && cJSON_AddStringToObject(root, "data", run->data->spec);
+    for (int i = 0; i < NUMBERS && good; i++) {
+        const double x = *place(r, &numbers[i]);
+        good = isnan(x) ? cJSON_AddNullToObject(root, numbers[i].key) != NULL
+                        : cJSON_AddNumberToObject(root, numbers[i].key, x) != NULL;
+    }
+    good = good && cJSON_AddNumberToObject(root, "chosen_by", r->choice);
+    char *text = good ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    result_path(run, path);
+    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
+    const ssm2d_status status = file_write_text(context, path, text, error);
+    cJSON_free(text);
+    return status;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+run_state reproduce_state(const ssm2d_context *context, const planned_run *run, run_result *result,
+                          ssm2d_error *damaged)
+{
+    char path[RUN_PATH];
+    ssm2d_error error = {""};
+    run_result r;
+    if (damaged) *damaged = (ssm2d_error){""};
+    result_path(run, path);
+    if (!access(path, F_OK)) {
+        const ssm2d_status status = read_result(context, path, &r, &error);
+        if (status && damaged) *damaged = error;
+        if (!status && (!run->top5 || !isnan(r.top5))) {
+            if (result) *result = r;
+            return RUN_DONE;
+        }
+    }
+    failure_path(run, path);
+    if (!access(path, F_OK)) return RUN_FAILED;
+    return run_exists(run->folder) ? RUN_PARTLY : RUN_OPEN;
+}
+
+static ssm2d_status open_metrics(const ssm2d_context *context, const planned_run *run,
+                                 metrics **out, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    const ssm2d_status status = run_path(run->folder, RUN_METRICS, path, error);
+    *out = NULL;
+    return status ? status : metrics_read(context, path, out, error);
+}
+
+long reproduce_epochs_done(const ssm2d_context *context, const planned_run *run)
+{
+    metrics *m;
+    const metric *line;
+    double done = 0;
+    if (open_metrics(context, run, &m, NULL)) return 0;
+    for (size_t i = 0; (line = metrics_line(m, i)); i++)
+        if (line->is_epoch && line->epoch > done && line->epoch < 1e9) done = line->epoch;
+    metrics_close(m);
+    return (long)done;
+}
+
+/* ---- the end of a run ------------------------------------------------------------------------ */
+
+/* The epochs of a run, as its metrics have them. */
+static ssm2d_status from_metrics(const ssm2d_context *context, const planned_run *run,
+                                 run_result *r, ssm2d_error *error)
+{
+    metrics *m;
+    const metric *line;
+    size_t lines = 0, speeds = 0;
+    r->accuracy = r->best = r->images_per_s = NAN;
+    if (open_metrics(context, run, &m, NULL)) return SSM2D_OK; /* it was removed, or is damaged */
+    while (metrics_line(m, lines)) lines++;
+    double *speed = mem_alloc(context, (lines + 1) * sizeof *speed);
+    if (!speed) {
+        metrics_close(m);
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines of metrics", lines);
+    }
+    for (size_t i = 0; (line = metrics_line(m, i)); i++) {
+        if (!line->is_epoch) continue;
+        const int is_test = !line->validation;
+        if (is_test && line->epoch == r->epochs) r->accuracy = line->test_accuracy;
+        if (is_test && line->epoch == r->best_epoch) r->best = line->test_accuracy;
+        if (!(line->images_per_s > 0)) continue;
+        size_t k = speeds++;
+        for (; k > 0 && speed[k - 1] > line->images_per_s; k--) speed[k] = speed[k - 1];
+        speed[k] = line->images_per_s;
+    }
+    if (speeds) r->images_per_s = speed[speeds / 2];
+    mem_free(context, speed);
+    metrics_close(m);
+    return SSM2D_OK;
+}
+
+/* Evaluates the weights of a run on the test images of its data. */
+static ssm2d_status evaluate_run(ssm2d_context *context, const planned_run *run, run_file which,
+                                 int (*stop)(void *), evaluation *out, ssm2d_error *error)
+{
+    run_model m;
+    dataset *data = NULL;
+    loader *images = NULL;
+    evaluator *e = NULL;
+    ssm2d_status status = run_model_open(context, run->folder, which, NULL, &m, error);
+    if (status) return status;
+    const split_options parts = train_options_split(&m.settings.options);
+    status = split_open(context, run->data->spec, &parts, DATASET_TEST, &data, error);
+    if (!status) status = run_data_matches(&m.data, dataset_about(data), error);
+    if (!status) {
+        loader_options lo = loader_options_default(data);
+        dataset_limit_pixels(data, (size_t)m.settings.options.max_pixels);
+        lo.rows = (size_t)m.settings.model.image[0];
+        lo.cols = (size_t)m.settings.model.image[1];
+        lo.channels = m.settings.model.channels;
+        lo.norm = m.data.norm;
+        lo.augment = m.settings.augment;
+        lo.workers = m.settings.options.workers;
+        lo.skip_bad = m.settings.options.bad_images == TRAIN_BAD_SKIP;
+        status = loader_create(context, data, &lo, &images, error);
+        if (!status) status = evaluator_create(context, &m.settings.model, lo.batch, &e, error);
+    }
+    if (!status) {
+        const evaluation_hooks hooks = {.stop = stop};
+        evaluator_weights(e, m.params);
+        status = evaluate(e, images, (train_loss)m.settings.options.loss, &hooks, out, error);
+    }
+    evaluator_destroy(e);
+    loader_destroy(images);
+    dataset_close(data);
+    run_model_close(context, &m);
+    return status;
+}
+
+ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
+                              const train_result *trained, size_t parameters,
+                              int (*stop)(void *user), int *stopped, ssm2d_error *error)
+{
+    evaluation last, best;
+    train_settings s;
+    *stopped = 0;
+    ssm2d_status status = plan_settings(run, &s, error);
+    if (status) return status;
+    run_result r = {.top5 = NAN,
+                    .seconds = trained->seconds,
+                    .parameters = (double)parameters,
+                    .epochs = (double)train_epochs(&s.options),
+                    .best_epoch = (double)trained->best_epoch,
+                    .choice = trained->choice};
+    if ((status = from_metrics(context, run, &r, error))) return status;
+    if (run->top5 || isnan(r.accuracy)) {
+        status = evaluate_run(context, run, RUN_MODEL, stop, &last, error);
+        if (status) return status;
+        if ((*stopped = last.stopped)) return SSM2D_OK;
+        r.accuracy = last.accuracy;
+        r.top5 = last.top5;
+    }
+    if (isnan(r.best)) {
+        status = evaluate_run(context, run, RUN_BEST, stop, &best, error);
+        if (status) return status;
+        if ((*stopped = best.stopped)) return SSM2D_OK;
+        r.best = best.accuracy;
+    }
+    return write_result(context, run, &r, error);
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+ssm2d_status reproduce_note_failure(const ssm2d_context *context, const planned_run *run,
+                                    const char *message, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    failure_path(run, path);
+    if (message) return file_write_text(context, path, message, error);
+    if (!unlink(path) || errno == ENOENT) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be removed: %s", text_path(path),
+                strerror(errno));
+}
+
+int reproduce_failure(const ssm2d_context *context, const planned_run *run, char *message,
+                      size_t size)
+{
+    char path[RUN_PATH], *text = NULL;
+    size_t length;
+    failure_path(run, path);
+    if (file_read_regular(context, path, MAX_MESSAGE, &text, &length, NULL)) return 0;
+    text[strcspn(text, "\n")] = 0;
+    text_show(text, strlen(text), message, size);
+    mem_free(context, text);
+    return 1;
+}

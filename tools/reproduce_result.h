@@ -1,0 +1,48 @@
+/* reproduce_result - what a finished run of an experiment came to: RUN/result.json. */
+#ifndef SSM2D_TOOLS_REPRODUCE_RESULT_H
+#define SSM2D_TOOLS_REPRODUCE_RESULT_H
+
+#include "reproduce_plan.h"
+#include "train/loop.h"
+
+typedef struct run_result {
+    double accuracy;     /* of the last epoch, on test images, from 0 to 1 */
+    double best;         /* of the best epoch, likewise */
+    double top5;         /* of the last epoch; NAN when it was not measured */
+    double images_per_s; /* of training; the median over epochs */
+    double seconds;      /* of training and evaluation */
+    double parameters;   /* that are learned */
+    double epochs, best_epoch;
+    split_choice choice; /* what the best epoch was chosen by */
+} run_result;
+
+typedef enum run_state {
+    RUN_OPEN,   /* not begun */
+    RUN_PARTLY, /* begun, and to be resumed */
+    RUN_DONE,   /* has a result */
+    RUN_FAILED  /* ended with a message, in RUN.failed */
+} run_state;
+const char *run_state_name(run_state state); /* "open" .. */
+
+/* The state of a run, and its result when it is done. A result that cannot be read, or lacks what
+ * the experiment needs, is not one: damaged, unless NULL, says why. */
+run_state reproduce_state(const ssm2d_context *context, const planned_run *run, run_result *result,
+                          ssm2d_error *damaged);
+/* Epochs that a run has done, from its metrics; 0 when there are none. */
+long reproduce_epochs_done(const ssm2d_context *context, const planned_run *run);
+
+/* Makes the result of a run that has reached its end, and writes it. Numbers come from metrics.jsonl
+ * where that has them, and else from evaluating its weights on the test images. stop, which may
+ * interrupt that, sets *stopped. */
+ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
+                              const train_result *trained, size_t parameters,
+                              int (*stop)(void *user), int *stopped, ssm2d_error *error);
+
+/* Records the message of a run that failed, or removes it (message NULL). */
+ssm2d_status reproduce_note_failure(const ssm2d_context *context, const planned_run *run,
+                                    const char *message, ssm2d_error *error);
+/* Reads it into message; 0 when there is none. */
+int reproduce_failure(const ssm2d_context *context, const planned_run *run, char *message,
+                      size_t size);
+
+#endif

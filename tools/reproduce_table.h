@@ -1,0 +1,45 @@
+/* reproduce_table - the results of an experiment: OUT/NAME.md, .csv and .json, and its pictures. */
+#ifndef SSM2D_TOOLS_REPRODUCE_TABLE_H
+#define SSM2D_TOOLS_REPRODUCE_TABLE_H
+
+#include "reproduce_result.h"
+
+/* Mean and standard deviation over seeds, in percent. */
+typedef struct cell_summary {
+    int n, failed;         /* runs that are done, and that failed */
+    double mean, std;      /* of the last epoch; std is NAN for n < 2, both for n = 0 */
+    double best, best_std; /* of the best epoch; for accuracies alone */
+    double images_per_s;   /* the mean */
+} cell_summary;
+
+typedef struct row_summary {
+    cell_summary cells[EXPERIMENT_COLUMNS];
+    double time;       /* of training, as a multiple of the plain row's; NAN: not known */
+    double parameters; /* of the first column that has a run; 0: not known */
+    double delta;      /* of pairs of columns; NAN: not known */
+} row_summary;
+
+typedef struct table {
+    const plan *plan;
+    run_state *states; /* [plan.count] */
+    run_result *results;
+    row_summary rows[EXPERIMENT_ROWS];
+    int done, failed; /* runs */
+} table;
+
+/* Reads the results that are there. The caller destroys it. */
+ssm2d_status table_create(const plan *p, table *t, ssm2d_error *error);
+void table_destroy(table *t);
+
+/* Each file appears complete or not at all. */
+ssm2d_status table_write_markdown(const table *t, const char *path, ssm2d_error *error);
+ssm2d_status table_write_csv(const table *t, const char *path, ssm2d_error *error);
+ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *error);
+
+/* Says what differs from the paper, and which data are missing or stand in for others. */
+void table_print_notes(FILE *out, const plan *p);
+
+/* Draws the experiment's pictures, OUT/NAME.svg, .png or .pdf, of the results that are there. */
+ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error *error);
+
+#endif

@@ -1,0 +1,186 @@
+/* The results of an experiment for other programs: .csv and .json. */
+#include "core/status.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/text.h"
+#include "reproduce_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+static void put_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; text && *text; text++) {
+        if (*text == '"') fputc('"', out);
+        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
+    }
+    fputs("\",", out);
+}
+
+/* Nothing for what is not known. */
+static void put_number(FILE *out, double x, const char *end)
+{
+    if (isfinite(x)) fprintf(out, "%.10g", x);
+    fputs(end, out);
+}
+
+static void put_cell(FILE *out, const table *t, int r, int c)
+{
+    const plan *p = t->plan;
+    const experiment_row *row = &p->form->rows[r];
+    const row_summary *s = &t->rows[r];
+    const cell_summary *cell = &s->cells[c];
+    const data_choice *data = row->mixer ? plan_data(p, r, c) : NULL;
+    put_text(out, p->options.experiment->name);
+    put_text(out, experiment_scale_name((int)p->options.scale));
+    put_text(out, row->label);
+    put_text(out, p->form->columns[c].label);
+    put_text(out, data && data->name ? data->name : "");
+    fprintf(out, "%d,%d,", cell->n, cell->failed);
+    put_number(out, cell->n ? cell->mean : NAN, ",");
+    put_number(out, cell->std, ",");
+    put_number(out, cell->n ? cell->best : NAN, ",");
+    put_number(out, cell->best_std, ",");
+    put_text(out, row->paper[c]);
+    put_number(out, cell->n ? cell->images_per_s : NAN, ",");
+    put_number(out, s->time, ",");
+    put_text(out, row->paper_time);
+    put_number(out, s->parameters > 0 ? s->parameters : NAN, ",");
+    put_text(out, row->paper_parameters);
+    put_number(out, s->delta, ",");
+    fprintf(out, "%s\n", row->paper_delta ? row->paper_delta : "");
+}
+
+ssm2d_status table_write_csv(const table *t, const char *path, ssm2d_error *error)
+{
+    const plan *p = t->plan;
+    atomic_file file;
+    const ssm2d_status status = atomic_open(p->context, path, &file, error);
+    if (status) return status;
+    fputs(
+        "experiment,scale,row,column,data,n,failed,mean,std,best_mean,best_std,paper,"
+        "images_per_s,train_time,paper_train_time,parameters,paper_parameters,delta,paper_delta\n",
+        file.stream);
+    for (int r = 0; r < p->rows; r++)
+        for (int c = 0; c < p->columns && p->chosen[r]; c++) put_cell(file.stream, t, r, c);
+    return atomic_commit(&file, error);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static int add_number(cJSON *to, const char *key, double x)
+{
+    return (isfinite(x) ? cJSON_AddNumberToObject(to, key, x) : cJSON_AddNullToObject(to, key))
+           != NULL;
+}
+
+static int add_text(cJSON *to, const char *key, const char *text)
+{
+    return (text ? cJSON_AddStringToObject(to, key, text) : cJSON_AddNullToObject(to, key)) != NULL;
+}
+
+static int add_run(cJSON *list, const table *t, const planned_run *run)
+{
+    const int i = (int)(run - t->plan->runs), is_done = t->states[i] == RUN_DONE;
+    const run_result *r = &t->results[i];
+    char message[1024];
+    cJSON *o = cJSON_CreateObject();
+    int good = o && cJSON_AddStringToObject(o, "name", run->name)
+               && cJSON_AddNumberToObject(o, "seed", run->seed)
+               && cJSON_AddStringToObject(o, "state", run_state_name(t->states[i]));
+    if (good && is_done)
+        good = add_number(o, "accuracy", 100 * r->accuracy) && add_number(o, "best", 100 * r->best)
+               && add_number(o, "best_epoch", r->best_epoch) && add_number(o, "epochs", r->epochs)
+               && add_number(o, "top5", 100 * r->top5)
+               && add_number(o, "images_per_s", r->images_per_s)
+               && add_number(o, "seconds", r->seconds) && add_number(o, "parameters", r->parameters)
+               && add_text(o, "best_chosen_by", split_choice_name(r->choice));
+    if (good && t->states[i] == RUN_FAILED
+        && reproduce_failure(t->plan->context, run, message, sizeof message))
+        good = add_text(o, "message", message);
+    if (good) return json_add(list, NULL, o);
+    cJSON_Delete(o);
+    return 0;
+}
+
+static int add_cell(cJSON *list, const table *t, int r, int c)
+{
+    const plan *p = t->plan;
+    const cell_summary *cell = &t->rows[r].cells[c];
+    cJSON *o = cJSON_CreateObject(), *runs = NULL;
+    int good = o && add_text(o, "column", p->form->columns[c].label)
+               && add_text(o, "paper", p->form->rows[r].paper[c])
+               && cJSON_AddNumberToObject(o, "n", cell->n)
+               && cJSON_AddNumberToObject(o, "failed", cell->failed)
+               && add_number(o, "mean", cell->mean) && add_number(o, "std", cell->std)
+               && add_number(o, "best_mean", cell->best)
+               && add_number(o, "best_std", cell->best_std)
+               && add_number(o, "images_per_s", cell->images_per_s)
+               && (runs = cJSON_AddArrayToObject(o, "runs"));
+    for (int seed = 0; seed < (int)p->options.seeds && good; seed++) {
+        const planned_run *run = plan_cell(p, seed, r, c);
+        if (run) good = add_run(runs, t, run);
+    }
+    if (good) return json_add(list, NULL, o);
+    cJSON_Delete(o);
+    return 0;
+}
+
+static int add_row(cJSON *list, const table *t, int r)
+{
+    const plan *p = t->plan;
+    const experiment_row *row = &p->form->rows[r];
+    const row_summary *s = &t->rows[r];
+    cJSON *o = cJSON_CreateObject(), *cells = NULL;
+    int good = o && add_text(o, "label", row->label) && add_text(o, "mixer", row->mixer)
+               && add_number(o, "train_time", s->time)
+               && add_text(o, "paper_train_time", row->paper_time)
+               && add_number(o, "parameters", s->parameters > 0 ? s->parameters : NAN)
+               && add_text(o, "paper_parameters", row->paper_parameters)
+               && add_number(o, "delta", s->delta) && add_text(o, "paper_delta", row->paper_delta)
+               && (cells = cJSON_AddArrayToObject(o, "cells"));
+    for (int c = 0; c < p->columns && good; c++) good = add_cell(cells, t, r, c);
+    if (good) return json_add(list, NULL, o);
+    cJSON_Delete(o);
+    return 0;
+}
+
+static int add_data(cJSON *list, const data_choice *d)
+{
+    cJSON *o = cJSON_CreateObject();
+    if (o && add_text(o, "wanted", d->wanted) && add_text(o, "taken", d->name)
+        && add_text(o, "where", d->name ? d->spec : NULL)
+        && cJSON_AddNumberToObject(o, "images", (double)d->images))
+        return json_add(list, NULL, o);
+    cJSON_Delete(o);
+    return 0;
+}
+
+ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *error)
+{
+    const plan *p = t->plan;
+    const experiment *e = p->options.experiment;
+    cJSON *root = cJSON_CreateObject(), *data = NULL, *rows = NULL;
+    int good = root && add_text(root, "experiment", e->name) && add_text(root, "title", e->title)
+               && add_text(root, "scale", experiment_scale_name((int)p->options.scale))
+               && add_text(root, "differs", p->form->differs) && add_text(root, "note", e->note)
+               && cJSON_AddNumberToObject(root, "seeds", (double)p->options.seeds)
+               && cJSON_AddNumberToObject(root, "runs", p->count)
+               && cJSON_AddNumberToObject(root, "done", t->done)
+               && cJSON_AddNumberToObject(root, "failed", t->failed)
+               && (data = cJSON_AddArrayToObject(root, "data"))
+               && (rows = cJSON_AddArrayToObject(root, "rows"));
+    for (int i = 0; i < p->choice_count && good; i++) good = add_data(data, &p->choices[i]);
+    for (int r = 0; r < p->rows && good; r++)
+        if (p->chosen[r]) good = add_row(rows, t, r);
+    char *text = good ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
+    const ssm2d_status status = file_write_text(p->context, path, text, error);
+    cJSON_free(text);
+    return status;
+}
