@@ -78,6 +78,7 @@ const char *experiment_scale_name(int i); /* NULL past the last */
 
 /* What the forms have in common. */
 #define SMALL_SETTINGS "flip=true crop_padding=4"
+#define TINY_SETTINGS  "batch=32"
 enum { SMALL_EPOCHS = 15, TINY_EPOCHS = 2, TINY_IMAGES = 2000 };
 
 #endif

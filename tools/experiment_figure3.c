@@ -45,6 +45,7 @@ const experiment experiment_figure3 = {
         [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, at most 2,000 training "
                                    "images (100 %), 2 epochs without augmentation",
                         .recipe = "quick",
+                        .settings = TINY_SETTINGS,
                         .epochs = TINY_EPOCHS,
                         .images = TINY_IMAGES,
                         .columns = columns,

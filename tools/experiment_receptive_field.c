@@ -39,6 +39,7 @@ const experiment experiment_receptive_field = {
         [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, 2,000 training images, 2 "
                                    "epochs without augmentation",
                         .recipe = "quick",
+                        .settings = TINY_SETTINGS,
                         .epochs = TINY_EPOCHS,
                         .images = TINY_IMAGES,
                         .columns = small_columns,

@@ -157,6 +157,7 @@ const experiment experiment_table1 = {
         [SCALE_TINY] = {.differs = "models of two blocks and at most 32 channels, 2,000 training "
                                    "images of at most 32 x 32, 2 epochs without augmentation",
                         .recipe = "quick",
+                        .settings = TINY_SETTINGS,
                         .epochs = TINY_EPOCHS,
                         .images = TINY_IMAGES,
                         .columns = small_columns,

@@ -39,9 +39,9 @@ static const experiment_row full_rows[] = {
     DEIT_T("deit-t", "", ""), DEIT_S("deit-s", "", ""), DEIT_B("deit-b", "", ""),
     SWIN_T("swin-t", "", ""), {0}};
 static const experiment_row small_rows[] = {
-    DEIT_T("deit-t", "patch=8 depth=4 dim=96", " "),
-    DEIT_S("deit-t", "patch=8 depth=4 dim=192", " "),
-    DEIT_B("deit-t", "patch=8 depth=4 dim=384 heads=6", " "),
+    DEIT_T("deit-t", "patch=8 depth=4 dim=48", " "),
+    DEIT_S("deit-t", "patch=8 depth=4 dim=96", " "),
+    DEIT_B("deit-t", "patch=8 depth=4 dim=192", " "),
     SWIN_T("swin-mini", "patch=4", " "), {0}};
 static const experiment_row tiny_rows[] = {
     DEIT_T("deit-t", "patch=8 depth=2 dim=16 heads=2", " "),
@@ -62,7 +62,7 @@ const experiment experiment_table2 = {
     .parameters = 1,
     .forms = {
         [SCALE_FULL] = {.recipe = "celeba", .columns = full_columns, .rows = full_rows},
-        [SCALE_SMALL] = {.differs = "DeiT of 4 blocks with 96, 192 and 384 channels and swin-mini, "
+        [SCALE_SMALL] = {.differs = "DeiT of 4 blocks with 48, 96 and 192 channels and swin-mini, "
                                     "20,000 training images of 64 x 64, 5 epochs with flips as the "
                                     "only augmentation",
                          .recipe = "quick",
@@ -74,6 +74,7 @@ const experiment experiment_table2 = {
         [SCALE_TINY] = {.differs = "models of two blocks and at most 64 channels, 2,000 training "
                                    "images of 32 x 32, 2 epochs without augmentation",
                         .recipe = "quick",
+                        .settings = TINY_SETTINGS,
                         .epochs = TINY_EPOCHS,
                         .images = TINY_IMAGES,
                         .columns = tiny_columns,

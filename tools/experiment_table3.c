@@ -24,7 +24,7 @@ static const experiment_row full_rows[] = {
     {.label = "CCNN-2D", .paper = {"91.12"}}, {.label = "S4ND", .paper = {"89.90"}},
     {.label = "Hyena", .paper = {"91.20"}},
     MEGA("mega-lra", NULL), {0}};
-static const experiment_row small_rows[] = {MEGA("mega-mini", "channels=1 patch=2"), {0}};
+static const experiment_row small_rows[] = {MEGA("mega-mini", "channels=1"), {0}};
 static const experiment_row tiny_rows[] = {MEGA("mega-mini", "channels=1 " TINY_MEGA), {0}};
 /* clang-format on */
 
@@ -38,7 +38,7 @@ const experiment experiment_table3 = {
     .parameters = 1,
     .forms = {
         [SCALE_FULL] = {.recipe = "lra", .columns = columns, .rows = full_rows},
-        [SCALE_SMALL] = {.differs = "mega-mini on patches of 2 x 2 pixels instead of single "
+        [SCALE_SMALL] = {.differs = "mega-mini on patches of 4 x 4 pixels instead of single "
                                     "pixels, LayerNorm, 10,000 training images, 15 epochs without "
                                     "augmentation",
                          .recipe = "quick",
@@ -49,6 +49,7 @@ const experiment experiment_table3 = {
         [SCALE_TINY] = {.differs = "a Mega of two blocks and 32 channels on patches of 4 x 4 "
                                    "pixels, 2,000 training images, 2 epochs without augmentation",
                         .recipe = "quick",
+                        .settings = TINY_SETTINGS,
                         .epochs = TINY_EPOCHS,
                         .images = TINY_IMAGES,
                         .columns = columns,

@@ -53,6 +53,7 @@ const experiment experiment_table4 = {
         [SCALE_TINY] = {.differs = "a Mega of two blocks and 32 channels, 2,000 training images of "
                                    "32 x 32, 2 epochs without augmentation",
                         .recipe = "quick",
+                        .settings = TINY_SETTINGS,
                         .epochs = TINY_EPOCHS,
                         .images = TINY_IMAGES,
                         .columns = small_columns,

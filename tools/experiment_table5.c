@@ -98,6 +98,7 @@ const experiment experiment_table5 = {
                                    "epochs without augmentation; the paper's numbers are those of "
                                    "ViT on CIFAR-100",
                         .recipe = "quick",
+                        .settings = TINY_SETTINGS,
                         .epochs = TINY_EPOCHS,
                         .images = TINY_IMAGES,
                         .columns = small_columns,

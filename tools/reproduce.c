@@ -170,7 +170,7 @@ static ssm2d_status print_commands(const plan *p, ssm2d_error *error)
 {
     (void)error;
     for (int i = 0; i < p->choice_count; i++)
-        if (strstr(p->choices[i].spec, ":FOLDER"))
+        if (p->choices[i].is_placeholder)
             printf("# data %s are not given; to get them: %s\n", p->choices[i].wanted,
                    p->choices[i].help);
     if (p->options.experiment->picture == PICTURE_KERNELS) {
@@ -237,6 +237,10 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     printf("%s\n\n", p->options.experiment->title);
     table_print_notes(stdout, p);
     fflush(stdout);
+    if (o->plan_only && !p->count) {
+        printf("there is nothing to train\n");
+        return SSM2D_OK;
+    }
     if (o->tables_only || !p->count) {
         const writing w = {context, p};
         status = write_tables(&w, 1, error);
@@ -244,6 +248,8 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     }
     stop_signals_catch();
     status = show_plan(context, p, error);
+    if (!status && stop_requested(NULL))
+        return fail(error, SSM2D_ERROR_SYSTEM, "stopped by a signal; no run has begun");
     return status || o->plan_only ? status : run_all(context, o, p, error);
 }
 

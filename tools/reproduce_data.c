@@ -146,6 +146,7 @@ ssm2d_status reproduce_data_find(ssm2d_context *context, const word_list *given,
             return SSM2D_OK;
     }
     if (!placeholder) return SSM2D_OK;
+    out->is_placeholder = 1;
     out->name = k->name;
     snprintf(out->spec, sizeof out->spec, "%s", k->place);
     out->images = k->images;

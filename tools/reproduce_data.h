@@ -15,6 +15,7 @@ typedef struct data_choice {
     char spec[DATA_SPEC]; /* for --data of ssm2d train */
     size_t images;        /* to train on; 0: not known */
     const char *help;     /* how to get the wanted data */
+    int is_placeholder;   /* spec is NAME:FOLDER, for showing commands */
 } data_choice;
 
 /* Checks the words NAME=SPEC of --data. */
