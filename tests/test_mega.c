@@ -403,9 +403,131 @@ static void is_its_formula(void **state)
     }
 }
 
+/* More tokens than that and most values are computed again instead of being kept. */
+static void long_sequences_too(void **state)
+{
+    (void)state;
+    static setting set[MAX_SETS] = {{"image", "[21, 25]"}, {"patch", "1"},   {"dim", "3"},
+                                    {"depth", "1"},        {"z", "2"},       {"v", "2"},
+                                    {"ffn", "3"},          {"norm", "batch"}};
+    if (short_tests()) return;
+    compare(set, 1, 1);
+}
+
+static double *logits_and_gradients(int threads, setting *set)
+{
+    const model_config c = config_of(set);
+    net n;
+    net_open(&n, &c, 3, 1, 1, 3);
+    ssm2d_context *context = context_of(threads);
+    graph *g;
+    ssm2d_error error;
+    if (graph_create(context, 1, &g, &error)) fail_msg("%s", error.line);
+    tensor *out = model_build(g, &c, 3);
+    if (graph_finish(g, out, &error)) fail_msg("%s", error.line);
+    graph_bind(g, n.params, n.grads);
+    graph_find(g, "images")->data = n.images;
+    graph_forward(g);
+    double *all = doubles(out->count + 2 * n.w->total);
+    memcpy(all, out->data, out->count * sizeof *all);
+    for (size_t i = 0; i < out->count; i++) out->grad[i] = 1;
+    graph_backward(g);
+    memcpy(all + 12, n.grads, n.w->total * sizeof *all);
+    memcpy(all + 12 + n.w->total, n.params, n.w->total * sizeof *all);
+    graph_destroy(g);
+    ssm2d_context_destroy(context);
+    net_close(&n);
+    return all;
+}
+
+/* Logits, gradients and running moments. */
+static void thread_count_changes_nothing(void **state)
+{
+    (void)state;
+    static setting sets[][MAX_SETS] = {
+        {{"image", "32"}, {"norm", "batch"}, {"mixer", "ema"}},
+        {{"image", "[40, 16]"}, {"mixer", "ssm2d"}, {"attention", "softmax"}},
+        {{"image", "[24, 24]"}, {"patch", "1"}, {"depth", "1"}, {"norm", "batch"}}};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        const model_config c = config_of(sets[i]);
+        ssm2d_context *context = context_of(1);
+        weights *w;
+        ssm2d_error error;
+        if (weights_create(context, &c, &w, &error)) fail_msg("%s", error.line);
+        const size_t count = 12 + 2 * w->total;
+        double *want = logits_and_gradients(1, sets[i]);
+        for (int threads = 2; threads <= 4; threads++) {
+            double *got = logits_and_gradients(threads, sets[i]);
+            assert_int_equal(bits_differ("mega", got, want, count), 0);
+            free(got);
+        }
+        free(want);
+        weights_destroy(w);
+        ssm2d_context_destroy(context);
+    }
+}
+
+static void bad_configurations_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *says, *remedy;
+    } bad[] = {
+        {"image", "30", "\"patch\" is 4", "cannot be cut"},
+        {"max_positions", "63", "\"max_positions\" is 63: there are 64 tokens",
+         "use 0, or at least"},
+        {"heads", "2", "\"heads\" is 2", "use"},
+        {"z", "0", "\"z\"", "use"},
+        {"v", "-1", "\"v\" is -1", "use"},
+        {"ffn", "0", "\"ffn\"", "use"},
+        {"attention", "linear", "\"attention\" is \"linear\"", "laplace or softmax"},
+        {"norm", "group", "\"norm\" is \"group\"", "layer or batch"},
+        {"drop_path", "0.1", "drop_path", "not a known key"},
+        {"max_position", "64", "max_position", "did you mean \"max_positions\"?"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        model_config c;
+        ssm2d_error error;
+        if (model_config_named("mega-mini", &c, &error)) fail_msg("%s", error.line);
+        ssm2d_status status =
+            model_config_set((field_source){.where = "test"}, bad[i].key, bad[i].value, &c, &error);
+        if (!status) status = model_config_finish(&c, &error);
+        assert_int_equal(status, SSM2D_ERROR_ARGUMENT);
+        says(&error, bad[i].says, bad[i].remedy);
+    }
+}
+
+/* BatchNorm of a single row has no variance to learn from; to be evaluated it needs none. */
+static void one_token_has_no_variance(void **state)
+{
+    (void)state;
+    static setting set[MAX_SETS] = {{"image", "4"}, {"norm", "batch"}};
+    const model_config c = config_of(set);
+    ssm2d_context *context = context_of(1);
+    ssm2d_error error;
+    for (int training = 0; training < 2; training++) {
+        graph *g;
+        if (graph_create(context, training, &g, &error)) fail_msg("%s", error.line);
+        tensor *out = model_build(g, &c, 1);
+        assert_int_equal(out != NULL, !training);
+        if (training) {
+            assert_int_equal(graph_finish(g, out, &error), SSM2D_ERROR_ARGUMENT);
+            says(&error, "batch_norm", "use larger batches");
+        }
+        graph_destroy(g);
+    }
+    ssm2d_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(is_its_formula)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_its_formula),
+        cmocka_unit_test(long_sequences_too),
+        cmocka_unit_test(thread_count_changes_nothing),
+        cmocka_unit_test(bad_configurations_are_refused),
+        cmocka_unit_test(one_token_has_no_variance),
+    };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

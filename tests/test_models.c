@@ -260,6 +260,17 @@ static void test_overfit(void **state)
     static const char *const with_identity[][2] = {
         {"mixer", "s4nd"}, {"mixer.init", "identity"}, {"mixer.place", "ffn"}};
     static const char *const with_ema[][2] = {{"mixer", "ema"}, {"pos_embed", "false"}};
+    static const char *const mega[][2] = {{"model", "mega-mini"}},
+                             *const mega_with_ema[][2] = {{"model", "mega-mini"},
+                                                          {"mixer", "ema"},
+                                                          {"norm", "batch"},
+                                                          {"pos_embed", "false"}},
+                             *const mega_with_ssm2d[][2] = {{"model", "mega-mini"},
+                                                            {"mixer", "ssm2d"},
+                                                            {"attention", "softmax"}};
+    overfit(mega, 1);
+    overfit(mega_with_ema, 4);
+    overfit(mega_with_ssm2d, 3);
     overfit(swin, 4);
     overfit(swin_with_ssm2d, 6);
     overfit(NULL, 0);

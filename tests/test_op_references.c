@@ -447,8 +447,10 @@ static void batch_norm_is_recomputed_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attention_in_windows),   cmocka_unit_test(attention_along_a_sequence),
-        cmocka_unit_test(attention_in_an_order),  cmocka_unit_test(windows_of_a_rolled_map),
+        cmocka_unit_test(attention_in_windows),
+        cmocka_unit_test(attention_along_a_sequence),
+        cmocka_unit_test(attention_in_an_order),
+        cmocka_unit_test(windows_of_a_rolled_map),
         cmocka_unit_test(merge_takes_two_by_two),
         cmocka_unit_test(batch_norm_moves_its_moments),
         cmocka_unit_test(batch_norm_is_recomputed_once),

@@ -140,12 +140,22 @@ static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
     return y;
 }
 
-/* A linear layer inside a block. Of long sequences its output is computed again in backward: kept,
- * these outputs would be most of the memory of a step, while attention is most of its time. */
+/* What is inside of a block is computed again in backward where sequences are long: kept, it would
+ * be most of the memory of a step, while attention is most of its time. */
+static tensor *inside(builder *b, tensor *y)
+{
+    return tokens_of(b->c) > LONG_SEQUENCE ? graph_recompute(y) : y;
+}
+
 static tensor *inner(builder *b, tensor *x, int out, const char *part)
 {
-    tensor *y = dense(b, x, out, 1, part);
-    return tokens_of(b->c) > LONG_SEQUENCE ? graph_recompute(y) : y;
+    return inside(b, dense(b, x, out, 1, part));
+}
+
+static tensor *mixed(builder *b, tensor *x, mixer_place place)
+{
+    tensor *y = mix_at(b, x, place);
+    return y == x ? x : inside(b, y);
 }
 
 static tensor *norm_of(builder *b, tensor *x, const char *part)
@@ -166,7 +176,7 @@ static tensor *gated_attention(builder *b, tensor *x)
     tensor *beta = block_param(b, beta_spec, "mega_layer.beta", "");
     tensor *n = norm_of(b, x, "mega_layer.norm.norm");
     tensor *value = silu(g, inner(b, n, v, "mega_layer.v_proj"));
-    tensor *all = inner(b, mix_at(b, n, PLACE_ATTN), 2 * dim + z + v, "mega_layer.mx_proj");
+    tensor *all = inner(b, mixed(b, n, PLACE_ATTN), 2 * dim + z + v, "mega_layer.mx_proj");
     if (g->status) return NULL;
     tensor *u = columns(g, all, 0, (size_t)dim), *shared = columns(g, all, (size_t)dim, (size_t)z),
            *r = columns(g, all, (size_t)(dim + z), (size_t)v),
@@ -180,9 +190,9 @@ static tensor *gated_attention(builder *b, tensor *x)
 static tensor *block(builder *b, tensor *x)
 {
     const mega_config *m = own_of(b->c);
-    x = gated_attention(b, mix_at(b, x, PLACE_BLOCK));
+    x = gated_attention(b, mixed(b, x, PLACE_BLOCK));
     tensor *y = inner(b, norm_of(b, x, "nffn.norm.norm"), m->ffn, "nffn.fc1");
-    y = silu(b->g, mix_at(b, y, PLACE_FFN));
+    y = silu(b->g, mixed(b, y, PLACE_FFN));
     return add(b->g, x, dense(b, y, m->dim, 1, "nffn.fc2"));
 }
 
