@@ -46,7 +46,7 @@ attempt() {
     if [ $code != 0 ]; then
         [ $code = 1 ] || give_up "$where: exit code $code: $(cat err)"
         [ "$(wc -l < err)" = 1 ] || give_up "$where: not one line: $(cat err)"
-        grep -qE "^ssm2d( $name|: standard output): ." err || give_up "$where: $(cat err)"
+        grep -qE "^ssm2d( $name( [a-z]+)?|: standard output): ." err || give_up "$where: $(cat err)"
         [ -e mark ] || give_up "$where: failed without a reason: $(cat err)"
         failures=$((failures + 1))
     elif [ -e mark ]; then

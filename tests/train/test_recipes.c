@@ -81,6 +81,11 @@ static void test_conditions(void **state)
     assert_string_equal(value_of(&s, "autoaugment"), "cifar");
     s = recipe_settings("small", "vit", "ssm2d");
     assert_string_equal(value_of(&s, "drop_path"), "0.2");
+    train_settings tiny_imagenet = s; /* by its name; a folder is recognised by its files */
+    if (train_settings_set(&tiny_imagenet, "test", "data", "tiny-imagenet:/none", &error)
+        || recipe_apply(find("small"), &tiny_imagenet, &s, &error))
+        fail_msg("%s", error.line);
+    assert_string_equal(value_of(&s, "autoaugment"), "imagenet");
     s = recipe_settings("deit", "deit-t", "ssm2d");
     assert_string_equal(value_of(&s, "drop_path"), "0.1");
     train_rates rates = train_learning_rates(&s.options);
