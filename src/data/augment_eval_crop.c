@@ -15,7 +15,8 @@ static const ssm2d_field fields[] = {
     {"eval_crop",
      "takes the middle of an image, this part of its shorter side, at its own aspect ratio, in "
      "evaluation, and in training without resized_crop; 0: all of it, squashed into the model's "
-     "size; when not given, 0.875 for models of 128 pixels or more and 1 for smaller ones",
+     "size, as in runs of earlier versions; a new run that does not give it has 0.875 for models "
+     "of 128 pixels or more, and 1 for smaller ones",
      SSM2D_KIND_REAL, offsetof(eval_crop_options, eval_crop), 0, 1, "0", NULL, NULL},
     {0}};
 
