@@ -29,7 +29,7 @@ packages_of() {
     musl) echo musl-tools ;;
     gcc11) echo gcc-11 ;;
     python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
-        python3-pip python3-venv python3-setuptools python3-wheel ;;
+        python3-onnx python3-pip python3-venv python3-setuptools python3-wheel ;;
     release | library | clang | asan | tsan | fuzz | dev) ;;
     *)
         say "install-deps.sh: there is no stage '$1'"

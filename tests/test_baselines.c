@@ -388,6 +388,41 @@ static void random_problems_agree(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Grids with several stages of a transform, and several blocks of states. */
+static void algorithms_agree_on_larger_grids(void **state)
+{
+    (void)state;
+    rng r = rng_seed(78);
+    static const size_t sides[][2] = {{50, 37}, {1, 130}, {97, 2}};
+    ssm2d_context *context = context_of(2);
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        for (int kind = 0; kind < 2; kind++) {
+            const any_config c = kind ? ema_of(19, 20, 1, 1, 0) : s4nd_of(19, 3, 6, 1);
+            trial t = trial_make(c, 3, sides[i][0], sides[i][1], &r);
+            answer want = {0};
+            const char *algorithm;
+            for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++) {
+                char what[96];
+                answer got = run_trial(context, &t, SSM2D_DOUBLE, algorithm, TOKENS, DENSE);
+                snprintf(what, sizeof what, "%s %s %zux%zu", ssm2d_baseline_name(c.base.kind),
+                         algorithm, sides[i][0], sides[i][1]);
+                if (k) {
+                    wrong += differs(what, got.y, want.y, t.grid.cells, 1e-12);
+                    wrong += differs(what, got.du, want.du, t.grid.cells, 1e-12);
+                    wrong += params_differ(&t, what, got.dparams, want.dparams, 1e-11);
+                    answer_free(&got);
+                } else {
+                    want = got;
+                }
+            }
+            answer_free(&want);
+            trial_free(&t);
+        }
+    ssm2d_context_destroy(context);
+    assert_int_equal(wrong, 0);
+}
+
 static void threads_change_no_bit(void **state)
 {
     (void)state;
@@ -551,11 +586,14 @@ static void refusals_say_why(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_cases_agree),       cmocka_unit_test(random_problems_agree),
-        cmocka_unit_test(threads_change_no_bit),    cmocka_unit_test(gradients_are_added),
-        cmocka_unit_test(s4nd_kernel_is_separable), cmocka_unit_test(s4nd_takes_extreme_systems),
-        cmocka_unit_test(refusals_say_why)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(golden_cases_agree),
+                                       cmocka_unit_test(random_problems_agree),
+                                       cmocka_unit_test(algorithms_agree_on_larger_grids),
+                                       cmocka_unit_test(threads_change_no_bit),
+                                       cmocka_unit_test(gradients_are_added),
+                                       cmocka_unit_test(s4nd_kernel_is_separable),
+                                       cmocka_unit_test(s4nd_takes_extreme_systems),
+                                       cmocka_unit_test(refusals_say_why)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,6 +170,9 @@ static void test_differences(void **state)
     check_field("vit-mini", "image=16 dim=16 heads=2 depth=2 mixer=ssm2d mixer.place=ffn");
     check_field("swin-mini", "image=16x24 dim=[12,24] depth=[2,1] heads=[2,2]");
     check_field("swin-mini", "image=16 dim=[12,24] depth=[1,2] heads=[2,2] mixer=ssm2d");
+    check_field("mega-mini", "image=16 dim=16 z=8 v=12 ffn=16 depth=2 mixer=ema");
+    check_field("mega-lra", "image=6x5 dim=16 z=8 v=12 ffn=16 depth=1 mixer=ssm2d");
+    check_field("vit-mini", "image=16 dim=16 heads=2 depth=1 mixer=s4nd");
 }
 
 /* The patch of the centre alone: all of it is within no distance. */

@@ -1,7 +1,7 @@
 # The tests of the command-line tool, which they run as a user would, and of src/draw.
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
 foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool_train tool_extreme
-    tool_hazards tool_data draw)
+    tool_hazards tool_data tool_data_sets draw)
   add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
@@ -40,3 +40,6 @@ if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
     $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_io>)
   set_tests_properties(campaign_failing_io PROPERTIES LABELS tool TIMEOUT 1800)
 endif()
+add_test(NAME real_data COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tool/real_data.sh
+  $<TARGET_FILE:ssm2d_tool>)
+set_tests_properties(real_data PROPERTIES LABELS tool TIMEOUT 1800 SKIP_RETURN_CODE 77)

@@ -4,6 +4,7 @@
 
 #include "core/status.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static const layer_goal default_cases[] = {
     {128, 8, 8, 192, 0.5, 0.6}, {32, 14, 14, 192, 1.3, 1.4}, {128, 16, 16, 96, 3.5, 3.8},
     {32, 32, 32, 96, 4.5, 5},   {8, 56, 56, 96, 4.5, 5},
 };
-enum { DEFAULT_CASES = sizeof default_cases / sizeof *default_cases };
+enum { DEFAULT_CASES = sizeof default_cases / sizeof *default_cases, MAX_ALGORITHMS = 8 };
+enum { MAX_LINES = DEFAULT_CASES * MAX_ALGORITHMS };
 static const double exponent_goal = 1.1;
 
 static const char *precision_name(int i) { return i == 0 ? "float" : i == 1 ? "double" : NULL; }
@@ -177,8 +179,39 @@ static void print_json(const layer_goal *w, const char *algo, const bench_result
                                   ? "true"
                                   : "false");
     }
+    for (int i = 0; i < BENCH_BASELINES; i++) {
+        const bench_baseline_result *b = &r->baselines[i];
+        printf(",\"%s\":{\"algo\":\"%s\"", b->name, b->algorithm);
+        bench_number("forward_ms", b->forward);
+        bench_number("train_ms", b->train);
+        bench_number("forward_ratio", b->forward_ratio);
+        bench_number("train_ratio", b->train_ratio);
+        printf("}");
+    }
     bench_number("spread", r->spread);
     printf(",\"workspace_bytes\":%zu,\"rounds\":%d}", r->bytes, r->rounds);
+}
+
+static void print_baselines(const layer_goal *cases, const bench_result *results, int count)
+{
+    printf("\nS4ND and EMA (n_ssm 8, d_state 16) at the same shapes; ratio to the layer's time.\n");
+    printf("%-22s %-7s", "case", "layer");
+    for (int i = 0; i < BENCH_BASELINES; i++)
+        printf("   %-5s %-7s %8s %5s %8s %5s", "", "algo", "forward", "ratio", "+ back", "ratio");
+    printf("\n");
+    for (int k = 0; k < count; k++) {
+        char name[64];
+        const layer_goal *w = &cases[k];
+        if (!results[k].rounds) continue; /* refused */
+        snprintf(name, sizeof name, "%zu x %zux%zu x %d", w->batch, w->rows, w->cols, w->channels);
+        printf("%-22s %-7s", name, results[k].algorithm);
+        for (int i = 0; i < BENCH_BASELINES; i++) {
+            const bench_baseline_result *b = &results[k].baselines[i];
+            printf("   %-5s %-7s %8.3f %5.2f %8.3f %5.2f", b->name, b->algorithm, b->forward,
+                   b->forward_ratio, b->train, b->train_ratio);
+        }
+        printf("\n");
+    }
 }
 
 /* The time of a cell as a multiple of that at 32x32: 1 is in proportion. */
@@ -245,6 +278,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                 && !strcmp(o->precision, "float") && ssm2d_context_threads(context) == 2
                 && strcmp(ssm2d_context_cpu(context), "baseline") != 0;
     bench_growth growth;
+    bench_result results[MAX_LINES];
+    layer_goal cases[MAX_LINES];
     double share = 0, spread = 0, seconds = o->quick ? 1 : 9;
     ssm2d_status status = SSM2D_OK;
     print_head(context, o);
@@ -252,17 +287,21 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         layer_goal w = defaults ? default_cases[i] : own;
         if (!goals) w.forward_goal = w.train_goal = 0;
         for (int k = 0; !status && (all ? ssm2d_algorithm_name(k) != NULL : k == 0); k++) {
-            bench_result result = {{0}};
+            assert(lines < MAX_LINES);
+            bench_result *result = &results[lines];
+            *result = (bench_result){{0}};
+            cases[lines] = w;
             if (o->json && lines) printf(",");
             status = run_one(context, o, &w, all ? ssm2d_algorithm_name(k) : o->algo, seconds,
-                             &result, error);
-            spread = fmax(spread, result.spread);
-            if (lines++ == 0) share = result.kernel_train / result.train;
+                             result, error);
+            spread = fmax(spread, result->spread);
+            if (lines++ == 0) share = result->kernel_train / result->train;
         }
     }
     if (!status && defaults) status = bench_kernel_growth(context, seconds, &growth, error);
     if (status) return status;
     if (o->json) printf("\n]");
+    if (!o->json) print_baselines(cases, results, lines);
     if (defaults) print_growth(&growth, share, o->json);
     if (o->json) printf("}\n");
     bench_warn(spread);
@@ -275,7 +314,8 @@ static const command command_layer_part = {
     "Times the layer, forward and forward with backward, beside one Linear layer of as many "
     "channels on the same tokens (oneDNN, same threads and instruction set), beside a copy of "
     "the input, and the generation of the kernels alone. Look at the ratios: what is compared "
-    "is timed in alternation, so that the speed of the machine cancels out.\n"
+    "is timed in alternation, so that the speed of the machine cancels out. Below are S4ND and EMA "
+    "on the same arrays, as multiples of the layer's time.\n"
     "Without --rows, --cols and --channels, five default cases are timed, in about a minute.\n",
     options,
     check,

@@ -52,6 +52,14 @@ typedef struct bench_case {
     double seconds;
 } bench_case;
 
+/* S4ND or EMA at the same shape; the ratios are to the layer in the same round. */
+enum { BENCH_BASELINES = 2 };
+typedef struct bench_baseline_result {
+    const char *name;
+    char algorithm[16];
+    double forward, train, forward_ratio, train_ratio;
+} bench_baseline_result;
+
 /* Medians over `rounds` rounds. Each round times every kind of work, and its ratios are taken
  * within the round. */
 typedef struct bench_result {
@@ -63,6 +71,7 @@ typedef struct bench_result {
     double memory;                       /* a copy of the input */
     double kernel, kernel_train;         /* generating the kernels; with the adjoint */
     double forward_ratio, train_ratio;   /* to the Linear of the same round */
+    bench_baseline_result baselines[BENCH_BASELINES];
     /* median of `train` over its shortest; well above 1 on a busy machine */
     double spread;
 } bench_result;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 5, FOLDER = 256 };
+enum { ROUNDS = 5 };
 
 typedef struct values {
     const char *cifar, *folder;
@@ -131,13 +131,13 @@ static void print_text(const data_case *c, const data_speed *s, long workers)
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    char folder[FOLDER] = "";
+    char folder[BENCH_FOLDER] = "";
     data_case cases[] = {{"cifar", "small", "vit", o->cifar ? o->cifar : bench_cifar_name, 3000},
                          {"jpeg", "deit", "deit-t", o->folder, 150}};
     data_speed speeds[2];
     double spread = 0;
     ssm2d_status status = bench_images_register(error);
-    if (!status && !o->folder) status = bench_jpegs_make(context, folder, sizeof folder, error);
+    if (!status && !o->folder) status = bench_jpegs_make(context, folder, error);
     if (!o->folder) cases[1].data = folder;
     for (int i = 0; i < 2 && !status; i++) {
         status = run_case(context, o, &cases[i], &speeds[i], error);

@@ -109,6 +109,8 @@ ssm2d_status bench_images_register(ssm2d_error *error)
     return dataset_register(&impl, error);
 }
 
+enum { FOLDER_PATH = BENCH_FOLDER + 32 };
+
 /* ---- JPEG files ------------------------------------------------------------------------------ */
 
 static ssm2d_status write_jpeg(const ssm2d_context *context, const char *path, uint64_t seed,
@@ -130,17 +132,18 @@ static ssm2d_status write_jpeg(const ssm2d_context *context, const char *path, u
     return status;
 }
 
-ssm2d_status bench_jpegs_make(const ssm2d_context *context, char *folder, size_t size,
+ssm2d_status bench_jpegs_make(const ssm2d_context *context, char folder[BENCH_FOLDER],
                               ssm2d_error *error)
 {
-    char path[512];
+    char path[FOLDER_PATH];
     const char *base = getenv("TMPDIR");
-    if (snprintf(folder, size, "%s/ssm2d-bench-XXXXXX", base ? base : "/tmp") >= (int)size
-        || size + 32 > sizeof path || !mkdtemp(folder)) {
-        const int why = errno;
+    errno = ENAMETOOLONG;
+    if (snprintf(folder, BENCH_FOLDER, "%s/ssm2d-bench-XXXXXX", base ? base : "/tmp")
+            >= BENCH_FOLDER
+        || !mkdtemp(folder)) {
         *folder = 0;
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: no folder for images can be made: %s",
-                    text_path(base ? base : "/tmp"), strerror(why));
+                    text_path(base ? base : "/tmp"), strerror(errno));
     }
     snprintf(path, sizeof path, "%s/train/photo", folder);
     ssm2d_status status = folder_make(path, error);
@@ -153,7 +156,7 @@ ssm2d_status bench_jpegs_make(const ssm2d_context *context, char *folder, size_t
 
 void bench_jpegs_remove(const char *folder)
 {
-    char path[512];
+    char path[FOLDER_PATH];
     if (!*folder) return;
     for (int i = 0; i < BENCH_JPEGS; i++) {
         snprintf(path, sizeof path, "%s/train/photo/%02d.jpg", folder, i);

@@ -10,11 +10,11 @@
 extern const char bench_cifar_name[];
 ssm2d_status bench_images_register(ssm2d_error *error);
 
-enum { BENCH_JPEGS = 64, BENCH_JPEG_ROWS = 375, BENCH_JPEG_COLS = 500 };
+enum { BENCH_FOLDER = 256, BENCH_JPEGS = 64, BENCH_JPEG_ROWS = 375, BENCH_JPEG_COLS = 500 };
 
 /* Makes a folder of BENCH_JPEGS files below TMPDIR or /tmp, train/photo/NN.jpg, and writes its path
  * to folder. bench_jpegs_remove removes what is there, after a failure as well. */
-ssm2d_status bench_jpegs_make(const ssm2d_context *context, char *folder, size_t size,
+ssm2d_status bench_jpegs_make(const ssm2d_context *context, char folder[BENCH_FOLDER],
                               ssm2d_error *error);
 void bench_jpegs_remove(const char *folder);
 

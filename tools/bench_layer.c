@@ -1,10 +1,12 @@
-/* bench_layer - times one case of the layer beside a Linear layer on the same tokens, and the
- * growth of the kernels' cost.
+/* bench_layer - times one case of the layer beside a Linear layer on the same tokens, and beside
+ * S4ND and EMA; and the growth of the kernels' cost.
  *
  * The speed of a machine varies over time. So every round times all kinds of work one after the
  * other, and ratios are taken within a round. A time in a round is the shortest of a few runs; the
  * result is the median over all rounds. */
 #include "bench.h"
+
+#include "bench_baseline.h"
 
 #include "core/arith.h"
 #include "core/clock.h"
@@ -50,6 +52,7 @@ typedef struct subject {
     ssm2d_context *context;
     ssm2d_plan *plan;
     ssm2d_workspace *workspace;
+    ssm2d_plan_options options;
     size_t bytes; /* of u */
     void *params, *dparams, *u, *y, *dy, *du, *kernel;
 } subject;
@@ -129,6 +132,7 @@ static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, in
     options.cols = c->cols;
     options.type = c->type;
     options.algorithm = c->algorithm;
+    s->options = options;
     ssm2d_status status = ssm2d_plan_create(context, &c->config, &options, &s->plan, error);
     if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
     if (status) goto done;
@@ -158,18 +162,61 @@ done:
     return status;
 }
 
+enum {
+    FORWARD,
+    TRAIN,
+    LINEAR_FORWARD,
+    LINEAR_TRAIN,
+    COPY,
+    KERNEL,
+    KERNEL_TRAIN,
+    S4ND_FORWARD,
+    S4ND_TRAIN,
+    EMA_FORWARD,
+    EMA_TRAIN,
+    WORKS
+};
+
+/* A kind of work, and what it is done on; NULL: it is left out. */
+typedef struct work {
+    bench_work run;
+    void *on;
+} work;
+
+/* The median of what a kind of work takes as a multiple of another, within rounds; 0 when there is
+ * none. */
+static double ratio(double (*samples)[MAX_ROUNDS], int a, int b, int rounds)
+{
+    double ratios[MAX_ROUNDS];
+    for (int i = 0; i < rounds; i++)
+        ratios[i] = samples[b][i] > 0 ? samples[a][i] / samples[b][i] : 0;
+    return bench_median(ratios, rounds);
+}
+
+static bench_baseline_result baseline_result(const bench_baseline *b, ssm2d_baseline_kind kind,
+                                             double (*samples)[MAX_ROUNDS], int first, int rounds)
+{
+    bench_baseline_result r = {.name = ssm2d_baseline_name(kind),
+                               .forward_ratio = ratio(samples, first, FORWARD, rounds),
+                               .train_ratio = ratio(samples, first + 1, TRAIN, rounds)};
+    strncpy(r.algorithm, bench_baseline_algorithm(b), sizeof r.algorithm - 1);
+    return r;
+}
+
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result,
                          ssm2d_error *error)
 {
-    enum { FORWARD, TRAIN, LINEAR_FORWARD, LINEAR_TRAIN, COPY, KERNEL, KERNEL_TRAIN, WORKS };
-    static const bench_work works[WORKS] = {
-        forward, train, bench_linear_forward, bench_linear_train, copy, kernel, kernel_train};
-    double samples[WORKS][MAX_ROUNDS], forward_ratio[MAX_ROUNDS], train_ratio[MAX_ROUNDS],
-        median[WORKS];
+    static const ssm2d_baseline_kind kinds[BENCH_BASELINES] = {SSM2D_S4ND, SSM2D_EMA};
+    double samples[WORKS][MAX_ROUNDS], median[WORKS];
     subject s;
     bench_linear *linear = NULL;
+    bench_baseline *baselines[BENCH_BASELINES] = {NULL};
     ssm2d_status status = open_subject(context, c, 0, &s, error);
     if (status) return status;
+    for (int i = 0; i < BENCH_BASELINES && !status; i++)
+        status = bench_baseline_create(context, kinds[i], &s.options, c->config.channels, s.u, s.y,
+                                       s.dy, s.du, &baselines[i], error);
+    if (status) goto done;
     if (c->type == SSM2D_FLOAT) {
         size_t tokens = c->batch * c->rows * c->cols;
         status = bench_linear_create(context, tokens, (size_t)c->config.channels, s.u, s.dy,
@@ -177,39 +224,53 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
         if (status) goto done;
     }
 
+    const work works[WORKS] = {[FORWARD] = {forward, &s},
+                               [TRAIN] = {train, &s},
+                               [LINEAR_FORWARD] = {bench_linear_forward, linear},
+                               [LINEAR_TRAIN] = {bench_linear_train, linear},
+                               [COPY] = {copy, &s},
+                               [KERNEL] = {kernel, &s},
+                               [KERNEL_TRAIN] = {kernel_train, &s},
+                               [S4ND_FORWARD] = {bench_baseline_forward, baselines[0]},
+                               [S4ND_TRAIN] = {bench_baseline_train, baselines[0]},
+                               [EMA_FORWARD] = {bench_baseline_forward, baselines[1]},
+                               [EMA_TRAIN] = {bench_baseline_train, baselines[1]}};
+    static const int warm[] = {TRAIN, LINEAR_TRAIN, S4ND_TRAIN, EMA_TRAIN};
     double start = bench_now();
-    bench_time(train, &s, 1); /* warms up caches, and shows whether this case is slow */
-    if (linear) bench_time(bench_linear_train, linear, 1);
+    /* warms up caches, and shows whether this case is slow */
+    for (size_t i = 0; i < sizeof warm / sizeof *warm; i++)
+        if (works[warm[i]].on) bench_time(works[warm[i]].run, works[warm[i]].on, 1);
     int runs = (bench_now() - start) * RUNS * MIN_ROUNDS < c->seconds * 1e3 ? RUNS : 1, rounds = 0;
     start = bench_now();
     while (rounds < MIN_ROUNDS || (rounds < MAX_ROUNDS && bench_now() - start < c->seconds * 1e3)) {
-        for (int w = 0; w < WORKS; w++) {
-            int is_linear = w == LINEAR_FORWARD || w == LINEAR_TRAIN;
-            samples[w][rounds] = !is_linear ? bench_time(works[w], &s, runs)
-                                 : linear   ? bench_time(works[w], linear, runs)
-                                            : 0;
-        }
-        forward_ratio[rounds] =
-            linear ? samples[FORWARD][rounds] / samples[LINEAR_FORWARD][rounds] : 0;
-        train_ratio[rounds] = linear ? samples[TRAIN][rounds] / samples[LINEAR_TRAIN][rounds] : 0;
+        for (int w = 0; w < WORKS; w++)
+            samples[w][rounds] = works[w].on ? bench_time(works[w].run, works[w].on, runs) : 0;
         rounds++;
     }
+    *result = (bench_result){.bytes = ssm2d_plan_bytes(s.plan),
+                             .rounds = rounds,
+                             .forward_ratio = ratio(samples, FORWARD, LINEAR_FORWARD, rounds),
+                             .train_ratio = ratio(samples, TRAIN, LINEAR_TRAIN, rounds)};
+    for (int i = 0; i < BENCH_BASELINES; i++)
+        result->baselines[i] =
+            baseline_result(baselines[i], kinds[i], samples, S4ND_FORWARD + 2 * i, rounds);
+    /* sorts the samples, so that nothing is taken within rounds after it */
     for (int w = 0; w < WORKS; w++) median[w] = bench_median(samples[w], rounds);
-    *result =
-        (bench_result){.bytes = ssm2d_plan_bytes(s.plan),
-                       .rounds = rounds,
-                       .forward = median[FORWARD],
-                       .train = median[TRAIN],
-                       .linear_forward = median[LINEAR_FORWARD],
-                       .linear_train = median[LINEAR_TRAIN],
-                       .memory = median[COPY],
-                       .kernel = median[KERNEL],
-                       .kernel_train = median[KERNEL_TRAIN],
-                       .forward_ratio = bench_median(forward_ratio, rounds),
-                       .train_ratio = bench_median(train_ratio, rounds),
-                       .spread = median[TRAIN] / samples[TRAIN][0]}; /* sorted: the shortest */
+    result->forward = median[FORWARD];
+    result->train = median[TRAIN];
+    result->linear_forward = median[LINEAR_FORWARD];
+    result->linear_train = median[LINEAR_TRAIN];
+    result->memory = median[COPY];
+    result->kernel = median[KERNEL];
+    result->kernel_train = median[KERNEL_TRAIN];
+    result->spread = median[TRAIN] / samples[TRAIN][0]; /* sorted: the shortest */
+    for (int i = 0; i < BENCH_BASELINES; i++) {
+        result->baselines[i].forward = median[S4ND_FORWARD + 2 * i];
+        result->baselines[i].train = median[S4ND_TRAIN + 2 * i];
+    }
     strncpy(result->algorithm, ssm2d_plan_algorithm(s.plan), sizeof result->algorithm - 1);
 done:
+    for (int i = 0; i < BENCH_BASELINES; i++) bench_baseline_destroy(baselines[i]);
     bench_linear_destroy(linear);
     close_subject(&s);
     return status;

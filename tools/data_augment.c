@@ -25,7 +25,7 @@ static const char *op_name(int i)
 }
 
 static const option options[] = {
-    {"IMAGE", OPTION_STRING, offsetof(values, image), "PNG or JPEG file", .positional = 1},
+    {"IMAGE", OPTION_STRING, offsetof(values, image), "image file", .positional = 1},
     {"output", OPTION_STRING, offsetof(values, output), "PNG file to write", .value = "FILE",
      .letter = 'o', .required = 1},
     {"op", OPTION_CHOICE, offsetof(values, op), "operation", .choice = op_name, .required = 1},

@@ -17,9 +17,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { MAX_FILES = 8, MAX_UNPACKED = 1 << 28, CIFAR_IMAGES = 10000 };
@@ -156,13 +158,29 @@ static ssm2d_status unpack(const job *j, const char *package, ssm2d_error *error
                         error);
 }
 
+/* One call at a time works in a folder; the lock ends with the process. */
+static ssm2d_status lock_work(const job *j, int *lock, ssm2d_error *error)
+{
+    char path[PATH_MAX];
+    ssm2d_status status = folder_make(j->work, error);
+    if (!status) status = join(j->work, "lock", path, error);
+    if (status) return status;
+    *lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (*lock < 0)
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path),
+                    strerror(errno));
+    if (flock(*lock, LOCK_EX | LOCK_NB))
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: another call is fetching into this folder",
+                    text_path(j->folder));
+    return SSM2D_OK;
+}
+
 /* Has what is needed of the package unpacked in the working folder. A package that an earlier call
  * fetched is used again, unless it cannot be unpacked. */
 static ssm2d_status fetch(const job *j, ssm2d_error *error)
 {
     char package[PATH_MAX];
-    ssm2d_status status = folder_make(j->work, error);
-    if (!status) status = join(j->work, package_name, package, error);
+    ssm2d_status status = join(j->work, package_name, package, error);
     if (status) return status;
     if (!access(package, F_OK)) {
         printf("%s is here already\n", j->source->package);
@@ -243,17 +261,19 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 {
     const values *o = v;
     job j = {.context = context, .source = sources, .folder = o->folder};
-    int missing;
+    int missing, lock = -1;
     while (strcmp(j.source->name, o->name)) j.source++;
     ssm2d_status status = join(o->folder, fetching, j.work, error);
     if (!status) status = count_missing(&j, &missing, error);
     if (!status && missing && !unpack_possible())
         return unpack_files(context, "", NULL, 0, 0, "", error);
+    if (!status && missing) status = lock_work(&j, &lock, error);
     if (!status && missing) status = fetch(&j, error);
     for (const wanted *w = j.source->files; !status && missing && w->name; w++)
         status = make_file(&j, w, error);
+    if (!status) clear_work(&j);
+    if (lock >= 0) close(lock);
     if (status) return status;
-    clear_work(&j);
     printf("%s",
            missing ? "complete: use --data " : "all files are there and verified: use --data ");
     printf("%s:", o->name);

@@ -2,24 +2,36 @@
  * size. */
 #include "command.h"
 #include "core/status.h"
+#include "data/split.h"
+#include "draw/canvas.h"
+#include "eval_report.h"
 #include "ignored.h"
+#include "io/text.h"
 #include "progress.h"
 #include "run_weights.h"
 #include "train/evaluate.h"
 #include "train/run_folder.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 typedef struct values {
-    const char *run, *data, *weights, *split, *image_size;
+    const char *run, *data, *weights, *split, *image_size, *confusion, *bad_images;
+    double eval_crop;
     long batch;
-    int json;
+    int per_class, json;
 } values;
 
 static const char *split_at(int i)
 {
-    static const char *const names[] = {"test", "train", NULL};
+    static const char *const names[] = {"test", "val", "train", NULL};
+    return names[i];
+}
+
+static const char *bad_images_at(int i)
+{
+    static const char *const names[] = {"stop", "skip", NULL};
     return names[i];
 }
 
@@ -28,8 +40,10 @@ static const option options[] = {
     {"data", OPTION_STRING, offsetof(values, data),
      "other data with the same classes, instead of the run's", .value = "DATA"},
     {"split", OPTION_CHOICE, offsetof(values, split),
-     "images to evaluate; test is val/ in an image folder", .choice = split_at,
-     .default_value = "test"},
+     "images to evaluate: test, which is val/ in an image folder without test/; val, which the "
+     "best "
+     "epoch was chosen by, of the data themselves or held out; train, which was trained on",
+     .choice = split_at, .default_value = "test"},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "resize images to this side in pixels, or to ROWSxCOLS, and adapt the model; the size of "
      "training when not given",
@@ -38,7 +52,19 @@ static const option options[] = {
      .choice = run_weights_at, .default_value = "last"},
     {"batch", OPTION_INT, offsetof(values, batch), "images per batch", .low = 1, .high = 65536,
      .default_value = "128"},
-    {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
+    {"eval-crop", OPTION_DOUBLE, offsetof(values, eval_crop),
+     "take the middle of images, this part of their shorter side; 0 squashes all of it into the "
+     "model's size; the run's setting when not given",
+     .low = 0, .high = 1},
+    {"bad-images", OPTION_CHOICE, offsetof(values, bad_images),
+     "stop at an image that cannot be read, or skip it; the run's setting when not given",
+     .choice = bad_images_at},
+    {"per-class", OPTION_FLAG, offsetof(values, per_class),
+     .help = "print a table of the classes, or with binary labels of the attributes"},
+    {"confusion", OPTION_STRING, offsetof(values, confusion),
+     "draw which class was taken for which: .png, .svg or .pdf", .value = "FILE"},
+    {"json", OPTION_FLAG, offsetof(values, json),
+     .help = "print JSON; with --per-class and --confusion it has their numbers"},
     {0}};
 
 static void show_progress(void *user, size_t batch, size_t batches)
@@ -50,8 +76,61 @@ static void show_progress(void *user, size_t batch, size_t batches)
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
+    const values *o = v;
     int size[2];
-    return image_size_of(((const values *)v)->image_size, size, error);
+    ssm2d_status status = image_size_of(o->image_size, size, error);
+    return status || !o->confusion ? status : canvas_check(o->confusion, error);
+}
+
+/* The images to evaluate. Parts that were held out are those of the run's own data. */
+static ssm2d_status open_images(ssm2d_context *context, const values *o, const run_model *m,
+                                dataset **out, ssm2d_error *error)
+{
+    const split_options whole = {0, 1, 0}, of_run = train_options_split(&m->settings.options);
+    const dataset_split split = !strcmp(o->split, "train") ? DATASET_TRAIN
+                                : !strcmp(o->split, "val") ? DATASET_VAL
+                                                           : DATASET_TEST;
+    char found[SSM2D_TEXT];
+    int splits = 0;
+    run_find_data(o->run, m->settings.options.data, found);
+    const char *where = o->data ? o->data : found;
+    ssm2d_status status = dataset_splits(where, &splits, error);
+    if (!status && split == DATASET_TEST && splits == DATASET_HAS(TRAIN))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has no test images: --split val evaluates those held out from training",
+                    text_path(where));
+    if (!status) status = split_open(context, where, o->data ? &whole : &of_run, split, out, error);
+    if (!status) status = run_data_matches(&m->data, dataset_about(*out), error);
+    return status;
+}
+
+static ssm2d_status loader_settings(const values *o, const run_model *m, const dataset *data,
+                                    loader_options *lo, ssm2d_error *error)
+{
+    char text[32];
+    *lo = loader_options_default(data);
+    lo->batch = (size_t)o->batch;
+    lo->rows = (size_t)m->settings.model.image[0];
+    lo->cols = (size_t)m->settings.model.image[1];
+    lo->channels = m->settings.model.channels;
+    lo->norm = m->data.norm;
+    lo->augment = m->settings.augment;
+    lo->workers = m->settings.options.workers;
+    lo->skip_bad = o->bad_images ? !strcmp(o->bad_images, "skip")
+                                 : m->settings.options.bad_images == TRAIN_BAD_SKIP;
+    if (isnan(o->eval_crop)) return SSM2D_OK;
+    snprintf(text, sizeof text, "%.17g", o->eval_crop);
+    return augment_options_set(&lo->augment, "eval_crop", text, error);
+}
+
+static ssm2d_status report(const ssm2d_context *context, const values *o, const eval_report *r,
+                           ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    if (o->confusion) status = eval_report_confusion(context, r, o->confusion, error);
+    if (!status && o->json) return eval_report_json(r, error);
+    if (!status) eval_report_text(r);
+    return status;
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -61,46 +140,43 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     dataset *data = NULL;
     loader *images = NULL;
     evaluator *e = NULL;
-    evaluation result;
+    evaluation_detail detail = {0};
+    loader_options lo;
     int size[2];
     ssm2d_status status = image_size_of(o->image_size, size, error);
     if (!status)
         status = run_model_open(context, o->run, run_weights_file(o->weights), size, &m, error);
     if (status) return status;
-    const model_config *config = &m.settings.model;
-    char found[SSM2D_TEXT];
-    run_find_data(o->run, m.settings.options.data, found);
-    const char *where = o->data ? o->data : found;
-    const dataset_split split = strcmp(o->split, "train") ? DATASET_TEST : DATASET_TRAIN;
-    if ((status = dataset_open(context, where, split, &data, error))) goto done;
-    if ((status = run_data_matches(&m.data, dataset_about(data), error))) goto done;
+    eval_report r = {.model = &m, .split = o->split, .per_class = o->per_class};
+    if (o->confusion && m.data.labels == LABEL_BINARY) {
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "--confusion: the run has binary labels, of which no class is taken for "
+                      "another: use --per-class");
+        goto done;
+    }
+    if ((status = open_images(context, o, &m, &data, error))) goto done;
     dataset_limit_pixels(data, (size_t)m.settings.options.max_pixels);
     report_ignored("eval", dataset_about(data)->ignored, dataset_about(data)->first_ignored);
-    loader_options lo = loader_options_default(data);
-    lo.batch = (size_t)o->batch;
-    lo.rows = (size_t)config->image[0];
-    lo.cols = (size_t)config->image[1];
-    lo.channels = config->channels;
-    lo.norm = m.data.norm;
-    lo.augment = m.settings.augment;
-    lo.workers = m.settings.options.workers;
+    if ((status = loader_settings(o, &m, data, &lo, error))) goto done;
     if ((status = loader_create(context, data, &lo, &images, error))) goto done;
-    if ((status = evaluator_create(context, config, (size_t)o->batch, &e, error))) goto done;
+    if ((status = evaluator_create(context, &m.settings.model, lo.batch, &e, error))) goto done;
+    if (o->per_class || o->confusion) {
+        r.detail = &detail;
+        status = evaluation_detail_create(context, m.data.labels, m.data.classes,
+                                          o->confusion != NULL, &detail, error);
+        if (status) goto done;
+    }
     evaluator_weights(e, m.params);
     progress p = progress_start("ssm2d eval: batch", 1);
-    evaluation_hooks hooks = {&p, NULL, show_progress};
-    status = evaluate(e, images, (train_loss)m.settings.options.loss, &hooks, &result, error);
+    evaluation_hooks hooks = {&p, NULL, show_progress, r.detail ? &detail : NULL};
+    status = evaluate(e, images, (train_loss)m.settings.options.loss, &hooks, &r.result, error);
     progress_end(&p);
-    if (status) goto done;
-    if (o->json)
-        printf(
-            "{\"images\": %zu, \"rows\": %d, \"cols\": %d, \"loss\": %.6g, \"accuracy\": %.6g}\n",
-            result.images, config->image[0], config->image[1], result.loss, result.accuracy);
-    else
-        printf("%zu %s images of %d x %d: loss %.4f, accuracy %.2f %%%s\n", result.images, o->split,
-               config->image[0], config->image[1], result.loss, 100 * result.accuracy,
-               m.resized ? " (positions interpolated)" : "");
+    ssm2d_error first;
+    const size_t skipped = loader_skipped(images, &first);
+    report_skipped("eval", skipped, &first);
+    if (!status) status = report(context, o, &r, error);
 done:
+    evaluation_detail_destroy(context, &detail);
     evaluator_destroy(e);
     loader_destroy(images);
     dataset_close(data);
@@ -110,7 +186,9 @@ done:
 
 static const char about[] =
     "Evaluates the model of a run on the test images of its data, or of other data with the "
-    "same classes. With --image-size the images are resized, a position embedding and "
+    "same classes: loss, accuracy, and with more than five classes how often the right one is "
+    "among the five likeliest; with binary labels the mean accuracy over all attributes. With "
+    "--image-size the images are resized, a position embedding and "
     "tables of relative positions are interpolated (bicubic) where the model has them, and the "
     "kernels of the 2-D SSM are computed for the new grid.";
 

@@ -19,6 +19,7 @@
 typedef struct values {
     const char *run, *weights, *image_size;
     word_list images;
+    double eval_crop;
     long top, max_pixels;
     int json;
 } values;
@@ -26,8 +27,15 @@ typedef struct values {
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images), "image files", .positional = 1},
-    {"top", OPTION_INT, offsetof(values, top), "number of classes to print for each image",
-     .low = 1, .high = 1000, .default_value = "3"},
+    {"top", OPTION_INT, offsetof(values, top),
+     "number of classes to print for each image, or of attributes; when not given 3 classes, or "
+     "all "
+     "attributes that it has",
+     .low = 1, .high = 1000},
+    {"eval-crop", OPTION_DOUBLE, offsetof(values, eval_crop),
+     "take the middle of images, this part of their shorter side; 0 squashes all of it into the "
+     "model's size; the run's setting when not given",
+     .low = 0, .high = 1},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "resize images to this side in pixels, or to ROWSxCOLS; the size of training when not given",
      .value = "SIZE"},
@@ -59,8 +67,22 @@ static int next_class(const job *j)
     return best;
 }
 
-static void print_text(const job *j, const char *path, int top)
+static int is_binary(const job *j) { return j->m.data.labels == LABEL_BINARY; }
+
+/* How many classes or attributes to print. */
+static int shown(const job *j)
 {
+    const int classes = j->m.data.classes;
+    if (j->options->top != OPTION_UNSET) return min_int((int)j->options->top, classes);
+    if (!is_binary(j)) return min_int(3, classes);
+    int count = 0;
+    for (int c = 0; c < classes; c++) count += j->probabilities[c] > 0.5;
+    return count;
+}
+
+static void print_text(const job *j, const char *path)
+{
+    const int top = shown(j);
     text_print(stdout, path);
     putchar('\n');
     for (int i = 0; i < top; i++) {
@@ -70,18 +92,24 @@ static void print_text(const job *j, const char *path, int top)
         putchar('\n');
         j->probabilities[c] = -1;
     }
+    if (is_binary(j) && j->options->top == OPTION_UNSET)
+        printf("  and has not the other %d of %d attributes\n", j->m.data.classes - top,
+               j->m.data.classes);
 }
 
-static ssm2d_status print_json(const job *j, const char *path, int top, ssm2d_error *error)
+static ssm2d_status print_json(const job *j, const char *path, ssm2d_error *error)
 {
+    const int all = is_binary(j) && j->options->top == OPTION_UNSET;
+    const int top = all ? j->m.data.classes : shown(j);
     cJSON *root = cJSON_CreateObject(), *list = NULL;
     int good = root && cJSON_AddStringToObject(root, "file", path)
-               && (list = cJSON_AddArrayToObject(root, "classes"));
+               && (list = cJSON_AddArrayToObject(root, is_binary(j) ? "attributes" : "classes"));
     for (int i = 0; good && i < top; i++) {
         int c = next_class(j);
         cJSON *one = cJSON_CreateObject();
         good = json_add(list, NULL, one) && cJSON_AddStringToObject(one, "name", j->m.data.names[c])
-               && cJSON_AddNumberToObject(one, "probability", j->probabilities[c]);
+               && cJSON_AddNumberToObject(one, "probability", j->probabilities[c])
+               && (!is_binary(j) || cJSON_AddBoolToObject(one, "has", j->probabilities[c] > 0.5));
         j->probabilities[c] = -1;
     }
     char *text = good ? cJSON_PrintUnformatted(root) : NULL;
@@ -108,7 +136,7 @@ static ssm2d_status check_logits(const job *j, const char *path, const float *lo
 
 static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
 {
-    const int classes = j->m.data.classes, top = min_int((int)j->options->top, classes);
+    const int classes = j->m.data.classes;
     augment_begin(j->augment, 0, 0);
     const size_t max_pixels = j->options->max_pixels == OPTION_UNSET
                                   ? (size_t)j->m.settings.options.max_pixels
@@ -121,8 +149,8 @@ static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
     status = check_logits(j, path, logits, error);
     if (status) return status;
     class_probabilities((train_loss)j->m.settings.options.loss, logits, classes, j->probabilities);
-    if (j->options->json) return print_json(j, path, top, error);
-    print_text(j, path, top);
+    if (j->options->json) return print_json(j, path, error);
+    print_text(j, path);
     return SSM2D_OK;
 }
 
@@ -162,6 +190,12 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     const model_config *c = &j.m.settings.model;
     const size_t rows = (size_t)c->image[0], cols = (size_t)c->image[1];
     if ((status = evaluator_create(context, c, 1, &j.evaluator, error))) goto done;
+    if (!isnan(o->eval_crop)) {
+        char crop[32];
+        snprintf(crop, sizeof crop, "%.17g", o->eval_crop);
+        if ((status = augment_options_set(&j.m.settings.augment, "eval_crop", crop, error)))
+            goto done;
+    }
     const augment_setup setup = {.options = &j.m.settings.augment,
                                  .when = AUGMENT_EVALUATION,
                                  .norm = j.m.data.norm,
@@ -189,7 +223,9 @@ done:
 
 static const char about[] =
     "Classifies images with the model of a run: resizes each image to the model's image size, "
-    "and prints the most likely classes with their probabilities. The data that the model was "
+    "and prints the most likely classes with their probabilities; of a model for binary labels, "
+    "the "
+    "attributes that the image has. The data that the model was "
     "trained on are not needed. Images are turned upright as their EXIF orientation says, and what "
     "is transparent becomes white.";
 

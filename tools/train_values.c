@@ -90,13 +90,20 @@ ssm2d_status train_values_settings(const ssm2d_context *context, const train_val
 
 /* ---- where a setting comes from -------------------------------------------------------------- */
 
+/* Whether a written name is the key, in which _ may be written as -. */
+static int is_key(const char *name, const char *key)
+{
+    while (*name && (*name == *key || (*name == '-' && *key == '_'))) name++, key++;
+    return !*name && !*key;
+}
+
 static int on_command_line(const train_values *o, const char *key)
 {
     char name[OPTION_KEY];
     const char *value;
     if ((o->model && !strcmp(key, "model")) || (o->mixer && !strcmp(key, "mixer"))) return 1;
     for (int i = 0; i < o->set.count; i++)
-        if (!option_pair("--set", o->set.words[i], name, &value, NULL) && !strcmp(name, key))
+        if (!option_pair("--set", o->set.words[i], name, &value, NULL) && is_key(name, key))
             return 1;
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
     if (o->text_##field && !strcmp(key, #field)) return 1;
@@ -129,7 +136,7 @@ typedef struct printing {
 
 static void print_value(const printing *p, const char *key, const char *value)
 {
-    char left[160], from[64] = "default";
+    char from[64] = "default";
     const int open = (!strcmp(key, "image") && !p->settings->model.image[0])
                      || (!strcmp(key, "channels") && !p->settings->model.channels)
                      || (!strcmp(key, "classes") && !p->settings->model.classes)
@@ -144,9 +151,11 @@ static void print_value(const printing *p, const char *key, const char *value)
         snprintf(from, sizeof from, "the data");
     else if (!train_settings_is_common(key) && strcmp(key, "model"))
         snprintf(from, sizeof from, "model %s", p->settings->model.model->name);
-    snprintf(left, sizeof left, "%s=%s", key, open ? "-" : value);
-    text_print(stdout, left);
-    printf("%*s  %s\n", (int)(strlen(left) < 40 ? 40 - strlen(left) : 0), "", from);
+    if (open) value = "-";
+    const int width = (int)(strlen(key) + 1 + strlen(value)), column = 40;
+    printf("%s=", key);
+    text_print(stdout, value);
+    printf("%*s  %s\n", width < column ? column - width : 0, "", from);
 }
 
 static ssm2d_status print_object(const printing *p, const char *prefix, const cJSON *object,

@@ -31,7 +31,8 @@ def compute(node, values: list, attributes: dict):
     if kind == "Constant":
         return attributes["value"]
     if kind == "ReduceMean":
-        return values[0].mean(tuple(attributes["axes"]), keepdims=bool(attributes.get("keepdims", 1)))
+        keep = bool(attributes.get("keepdims", 1))
+        return values[0].mean(tuple(attributes["axes"]), keepdims=keep)
     if kind == "Conv" and set(attributes["strides"]) == set(attributes["dilations"]) == {1}:
         return conv(*values, attributes["pads"], attributes["group"])
     raise NotImplementedError(kind)

@@ -6,10 +6,12 @@
 #include "core/real.h"
 
 #define s4nd_functions      WITH_TYPE_SUFFIX(s4nd_functions)
-#define s4nd_direct_make    WITH_TYPE_SUFFIX(s4nd_direct_make)
-#define s4nd_direct_cost    WITH_TYPE_SUFFIX(s4nd_direct_cost)
-#define s4nd_direct_apply   WITH_TYPE_SUFFIX(s4nd_direct_apply)
-#define s4nd_direct_back    WITH_TYPE_SUFFIX(s4nd_direct_back)
+#define s4nd_direct         WITH_TYPE_SUFFIX(s4nd_direct)
+#define s4nd_fft            WITH_TYPE_SUFFIX(s4nd_fft)
+#define s4nd_tiles_plan     WITH_TYPE_SUFFIX(s4nd_tiles_plan)
+#define s4nd_tiles_prepare  WITH_TYPE_SUFFIX(s4nd_tiles_prepare)
+#define s4nd_tiles_apply    WITH_TYPE_SUFFIX(s4nd_tiles_apply)
+#define s4nd_tiles_backward WITH_TYPE_SUFFIX(s4nd_tiles_backward)
 #define s4nd_systems_make   WITH_TYPE_SUFFIX(s4nd_systems_make)
 #define s4nd_taps_prepare   WITH_TYPE_SUFFIX(s4nd_taps_prepare)
 #define s4nd_taps_adjoint   WITH_TYPE_SUFFIX(s4nd_taps_adjoint)

@@ -8,13 +8,36 @@ static const void *bodies_for(cpu_level level, int *lanes)
     return simd;
 }
 
-static const char *algorithm(int i) { return i ? NULL : "direct"; }
+/* Every algorithm there is: one file, one line. */
+static const s4nd_algorithm *const algorithms[] = {&s4nd_direct, &s4nd_fft};
+
+enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
+
+static const char *algorithm(int i) { return i < ALGORITHMS ? algorithms[i]->name : NULL; }
+
+static const s4nd_algorithm *algorithm_of(const ssm2d_baseline_plan *p)
+{
+    return p->s4nd.algorithm;
+}
 
 static ssm2d_status plan(ssm2d_baseline_plan *p, int i, ssm2d_error *error)
 {
-    (void)i, (void)error;
-    s4nd_direct_make(p);
+    (void)error;
+    p->s4nd.algorithm = algorithms[i];
+    s4nd_tiles_plan(p);
     return SSM2D_OK;
+}
+
+static double cost(const ssm2d_baseline_plan *p) { return algorithm_of(p)->cost(p); }
+
+static ssm2d_status finish(ssm2d_baseline_plan *p, ssm2d_error *error)
+{
+    return algorithm_of(p)->finish ? algorithm_of(p)->finish(p, error) : SSM2D_OK;
+}
+
+static void release(ssm2d_baseline_plan *p)
+{
+    for (int axis = 0; axis < 2; axis++) mem_free(p->context, p->s4nd.twiddles[axis]);
 }
 
 static int kernel_shape(const ssm2d_baseline_plan *p, size_t shape[3])
@@ -28,18 +51,19 @@ static int kernel_shape(const ssm2d_baseline_plan *p, size_t shape[3])
 static void prepare(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws, const void *params)
 {
     s4nd_taps_prepare(p, ws, params);
+    s4nd_tiles_prepare(p, ws);
 }
 
 static void apply(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws, const void *u,
                   void *y)
 {
-    s4nd_direct_apply(p, ws, u, y);
+    s4nd_tiles_apply(p, ws, u, y);
 }
 
 static void backward(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws, const void *params,
                      const void *u, const void *dy, void *du, void *dparams)
 {
-    s4nd_direct_back(p, ws, u, dy, du, dparams != NULL);
+    s4nd_tiles_backward(p, ws, u, dy, du, dparams != NULL);
     if (dparams) s4nd_taps_adjoint(p, ws, params, dparams);
 }
 
@@ -62,7 +86,9 @@ const baseline_functions s4nd_functions = {.size = sizeof(real),
                                            .simd = bodies_for,
                                            .algorithm = algorithm,
                                            .plan = plan,
-                                           .cost = s4nd_direct_cost,
+                                           .cost = cost,
+                                           .finish = finish,
+                                           .release = release,
                                            .kernel_shape = kernel_shape,
                                            .prepare = prepare,
                                            .apply = apply,

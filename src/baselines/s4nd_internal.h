@@ -18,6 +18,19 @@ static inline int s4nd_centre(const ssm2d_baseline_plan *p, int axis)
     return s4nd_first(p, axis) + s4nd_side(p, axis) - 1;
 }
 
+/* How a tile is walked over: along an axis, and across it. */
+typedef struct s4nd_walk {
+    ptrdiff_t step, line; /* numbers from position to position, and from line to line */
+    int n, lines;
+} s4nd_walk;
+
+static inline s4nd_walk s4nd_walk_of(const ssm2d_baseline_plan *p, int axis)
+{
+    const ptrdiff_t row = (ptrdiff_t)p->s4nd.tile_row;
+    return axis ? (s4nd_walk){p->lanes, row, p->cols, p->rows}
+                : (s4nd_walk){row, p->lanes, p->rows, p->cols};
+}
+
 /* s4nd_taps.c: parameters -> taps of systems, of vectors, and D; and back, from the gradients in
  * `partial`, adding to dparams. */
 void s4nd_systems_make(const ssm2d_baseline_plan *plan, ssm2d_baseline_workspace *ws,
@@ -27,13 +40,42 @@ void s4nd_taps_prepare(const ssm2d_baseline_plan *plan, ssm2d_baseline_workspace
 void s4nd_taps_adjoint(const ssm2d_baseline_plan *plan, ssm2d_baseline_workspace *ws,
                        const real *params, real *dparams);
 
-/* s4nd_direct.c: both axes in tiles that stay in the cache. */
-void s4nd_direct_make(ssm2d_baseline_plan *plan);
-double s4nd_direct_cost(const ssm2d_baseline_plan *plan);
-void s4nd_direct_apply(const ssm2d_baseline_plan *plan, ssm2d_baseline_workspace *ws, const real *u,
-                       real *y);
+/* One vector of channels in the hands of one worker. */
+typedef struct s4nd_pass {
+    const ssm2d_baseline_plan *plan;
+    ssm2d_baseline_workspace *ws;
+    size_t vector;
+    real *scratch; /* s4nd_plan.scratch numbers */
+    real *sums;    /* s4nd_plan.sums numbers */
+} s4nd_pass;
+
+/* How lines of a tile are convolved. T convolves along an axis with its taps, T' is the adjoint. */
+typedef struct s4nd_algorithm {
+    const char *name;
+    void (*plan)(ssm2d_baseline_plan *plan); /* decides, and reserves `transformed` */
+    double (*cost)(const ssm2d_baseline_plan *plan);
+    ssm2d_status (*finish)(ssm2d_baseline_plan *plan, ssm2d_error *error); /* tables; or NULL */
+    /* `transformed` from the taps of a vector */
+    void (*prepare)(const s4nd_pass *pass);
+    /* out = T in (+ scale * out, a vector, unless NULL) */
+    void (*convolve)(const s4nd_pass *pass, int axis, real *out, const real *in, const real *scale);
+    /* out = T' dy (+ scale * out); unless x is NULL, sums += the gradient of the taps with respect
+     * to dy = d(T x). out may be NULL. */
+    void (*adjoint)(const s4nd_pass *pass, int axis, real *out, const real *dy, const real *x,
+                    const real *scale);
+    /* dtaps[taps][lanes] <- the gradients in sums, which are of no use afterwards */
+    void (*collect)(const s4nd_pass *pass, real *dtaps);
+} s4nd_algorithm;
+
+extern const s4nd_algorithm s4nd_direct, s4nd_fft;
+
+/* s4nd_tiles.c: the layer by passes over tiles that stay in the cache. */
+void s4nd_tiles_plan(ssm2d_baseline_plan *plan);
+void s4nd_tiles_prepare(const ssm2d_baseline_plan *plan, ssm2d_baseline_workspace *ws);
+void s4nd_tiles_apply(const ssm2d_baseline_plan *plan, ssm2d_baseline_workspace *ws, const real *u,
+                      real *y);
 /* Writes `partial` when want_params; adds to du unless NULL. */
-void s4nd_direct_back(const ssm2d_baseline_plan *plan, ssm2d_baseline_workspace *ws, const real *u,
-                      const real *dy, real *du, int want_params);
+void s4nd_tiles_backward(const ssm2d_baseline_plan *plan, ssm2d_baseline_workspace *ws,
+                         const real *u, const real *dy, real *du, int want_params);
 
 #endif

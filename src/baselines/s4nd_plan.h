@@ -6,6 +6,7 @@
 #define SSM2D_BASELINES_S4ND_PLAN_H
 
 #include "baselines/tile_groups.h"
+#include "conv/fft_length.h"
 
 /* A side cut into nearly equal parts of at most some size: `larger` of size+1, then the others. */
 typedef struct side_cut {
@@ -13,18 +14,25 @@ typedef struct side_cut {
 } side_cut;
 
 typedef struct s4nd_plan {
-    int taps;  /* of both axes */
-    int max_a; /* lines that share a register block */
-    /* Positions in blocks for A lines at once: [A][axis]; axis 0 is along rows. */
-    side_cut positions[5][2];
+    const void *algorithm; /* an s4nd_algorithm of the plan's number type */
+    int taps;              /* of both axes */
     tile_groups groups;
     size_t tile_row, tile; /* numbers of a row of a tile, and of a tile */
+    size_t scratch;        /* numbers that the algorithm needs for one worker */
+    size_t sums;           /* numbers in which it adds up the gradients of the taps of a vector */
+    /* direct: lines that share a register block, and positions in blocks for A lines at once,
+     * [A][axis]; axis 0 is along rows */
+    int max_a;
+    side_cut positions[5][2];
+    /* fft: along each axis; the tables are owned */
+    fft_length length[2];
+    void *twiddles[2];
     /* Offsets in a workspace. */
     size_t system_taps; /* [taps][S], by offsets; in double, for sums of gradients as well */
     size_t vector_taps; /* [vectors][taps][lanes] */
-    size_t mirrored;    /* the same, offsets with their sign changed */
+    size_t transformed; /* what the algorithm makes of them: [vectors][..] */
     size_t d;           /* [vectors][lanes] */
-    size_t tiles;       /* of all workers */
+    size_t tiles;       /* of all workers, with sums and scratch */
     size_t partial;     /* [chunks][vectors][taps + 1][lanes] gradients of taps, and of D */
 } s4nd_plan;
 

@@ -12,7 +12,6 @@
 
 #include <complex.h>
 #include <math.h>
-#include <string.h>
 
 enum { ANEW = 64 }; /* powers are computed anew so often, and by products in between */
 
@@ -128,19 +127,12 @@ static void make_vector(void *arg, size_t v, int worker)
     const size_t lanes = (size_t)p->lanes, size = (size_t)taps * lanes;
     const double *system = BASELINE_REGION(double, t->ws, p->s4nd.system_taps);
     real *plain = BASELINE_REGION(real, t->ws, p->s4nd.vector_taps) + v * size;
-    real *mirrored = BASELINE_REGION(real, t->ws, p->s4nd.mirrored) + v * size;
     real *d = BASELINE_REGION(real, t->ws, p->s4nd.d) + v * lanes;
     const size_t d_at = places_of(p, 0, 0).d + (size_t)first;
     for (int l = 0; l < count; l++) d[l] = t->params[d_at + (size_t)l];
     for (int o = 0; o < taps; o++)
         for (int l = 0; l < count; l++)
             plain[(size_t)o * lanes + (size_t)l] = (real)system[o * S + (first + l) % S];
-    for (int axis = 0; axis < 2; axis++) {
-        const int L = s4nd_side(p, axis), centre = s4nd_centre(p, axis);
-        for (int o = 1 - L; o < L; o++)
-            memcpy(mirrored + (size_t)(centre - o) * lanes, plain + (size_t)(centre + o) * lanes,
-                   lanes * sizeof(real));
-    }
 }
 
 void s4nd_taps_prepare(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws,

@@ -2,21 +2,10 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "data/resize_axis.h"
 #include "io/text.h"
 
-#include <math.h>
 #include <string.h>
-
-enum { BITS = 22 }; /* of the weights: with 8 bits of a pixel and the sign they fill 31 */
-
-/* One axis: `from` pixels resized to `to`, of which the `outputs` from `window` on are computed.
- * Output i is the sum of weights[i * taps + k] * input[first[i] + k], k < count[i]. */
-typedef struct axis {
-    resize_filter filter;
-    size_t from, to, window, outputs, taps;
-    int *first, *count;
-    int32_t *weights;
-} axis;
 
 /* Memory that only grows. */
 typedef struct block {
@@ -32,8 +21,8 @@ struct resize {
     void *user;
     resize_region region;
     int in_channels;
-    axis across, down;
-    block across_block, down_block, row_buffer, converted, ring, sums;
+    resize_axis across, down;
+    block across_block, down_block, row_buffer, converted, ring;
     uint8_t *out;
     size_t taken, given; /* rows of the source, rows of the output */
 };
@@ -67,28 +56,11 @@ void resize_destroy(resize *r)
 {
     if (!r) return;
     const ssm2d_context *context = r->context;
-    block *blocks[] = {&r->across_block, &r->down_block, &r->row_buffer,
-                       &r->converted,    &r->ring,       &r->sums};
+    block *blocks[] = {&r->across_block, &r->down_block, &r->row_buffer, &r->converted, &r->ring};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         mem_free(context, blocks[i]->memory);
     mem_free(context, r);
 }
-
-static double triangle(double x) { return x < 0 ? (x > -1 ? 1 + x : 0) : (x < 1 ? 1 - x : 0); }
-
-static double cubic(double x)
-{
-    static const double a = -0.5;
-    if (x < 0) x = -x;
-    if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-    return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
-}
-
-/* The weights of each filter, and how far they reach. */
-static const struct {
-    double (*weight)(double x);
-    double support;
-} filters[] = {[RESIZE_BILINEAR] = {triangle, 1}, [RESIZE_BICUBIC] = {cubic, 2}};
 
 void resize_choose_with(resize *r, resize_chooser *choose, void *user)
 {
@@ -96,45 +68,14 @@ void resize_choose_with(resize *r, resize_chooser *choose, void *user)
     r->user = user;
 }
 
-/* Every operation as in Pillow's precompute_coeffs, so that the roundings are the same. Says
- * whether there was memory. */
-static int plan_axis(const ssm2d_context *context, axis *a, block *b, resize_filter filter,
+/* Says whether there was memory. */
+static int plan_axis(const ssm2d_context *context, resize_axis *a, block *b, resize_filter filter,
                      size_t from, size_t to, size_t window, size_t outputs)
 {
-    if (a->from == from && a->to == to && a->window == window && a->outputs == outputs
-        && a->filter == filter)
-        return 1;
-    const double scale = (double)from / (double)to, stretch = scale < 1 ? 1 : scale;
-    const double reach = filters[filter].support * stretch;
-    const size_t taps = (size_t)ceil(reach) * 2 + 1;
+    if (axis_is(a, filter, from, to, window, outputs)) return 1;
     a->from = 0;
-    if (!block_reserve(context, b, outputs * (2 * sizeof(int) + taps * sizeof(int32_t)))) return 0;
-    int *numbers = b->memory;
-    *a = (axis){.filter = filter,
-                .from = from,
-                .to = to,
-                .window = window,
-                .outputs = outputs,
-                .taps = taps,
-                .first = numbers,
-                .count = numbers + outputs,
-                .weights = (int32_t *)b->memory + 2 * outputs};
-    for (size_t i = 0; i < outputs; i++) {
-        double centre = ((double)(window + i) + 0.5) * scale, sum = 0, narrow = 1 / stretch;
-        int first = (int)(centre - reach + 0.5), end = (int)(centre + reach + 0.5);
-        if (first < 0) first = 0;
-        if (end > (int)from) end = (int)from;
-        a->first[i] = first;
-        a->count[i] = end - first;
-        double (*weigh)(double) = filters[filter].weight;
-        for (int k = 0; k < end - first; k++) sum += weigh((k + first - centre + 0.5) * narrow);
-        for (int k = 0; k < end - first; k++) {
-            double weight = weigh((k + first - centre + 0.5) * narrow);
-            if (sum != 0) weight /= sum;
-            a->weights[i * taps + (size_t)k] =
-                (int32_t)((weight < 0 ? -0.5 : 0.5) + weight * (1 << BITS));
-        }
-    }
+    if (!block_reserve(context, b, axis_bytes(filter, from, to, outputs))) return 0;
+    axis_plan(a, filter, from, to, window, outputs, b->memory);
     return 1;
 }
 
@@ -157,8 +98,7 @@ static int prepare(resize *r, size_t cols, int channels)
     if (keeps_rows(r)) return 1;
     return plan_axis(r->context, &r->down, &r->down_block, g->filter, g->rows, g->resized_rows,
                      g->window_top, r->rows)
-           && block_reserve(r->context, &r->ring, r->down.taps * line)
-           && block_reserve(r->context, &r->sums, line * sizeof(int32_t));
+           && block_reserve(r->context, &r->ring, r->down.taps * line);
 }
 
 /* Whether there are `count` pixels, at least one, from `first` on in `size`. */
@@ -258,57 +198,6 @@ static const uint8_t *convert(resize *r, const uint8_t *row)
     return out;
 }
 
-static uint8_t clip(int32_t sum)
-{
-    int32_t value = sum >> BITS;
-    return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
-}
-
-static void across_grey(const axis *a, const uint8_t *row, uint8_t *out)
-{
-    for (size_t i = 0; i < a->outputs; i++) {
-        const int32_t *weight = a->weights + i * a->taps;
-        const uint8_t *in = row + a->first[i];
-        int32_t sum = 1 << (BITS - 1);
-        for (int k = 0; k < a->count[i]; k++) sum += weight[k] * in[k];
-        out[i] = clip(sum);
-    }
-}
-
-static void across_rgb(const axis *a, const uint8_t *row, uint8_t *out)
-{
-    for (size_t i = 0; i < a->outputs; i++) {
-        const int32_t *weight = a->weights + i * a->taps;
-        const uint8_t *in = row + (size_t)a->first[i] * 3;
-        int32_t red = 1 << (BITS - 1), green = red, blue = red;
-        for (int k = 0; k < a->count[i]; k++, in += 3) {
-            red += weight[k] * in[0];
-            green += weight[k] * in[1];
-            blue += weight[k] * in[2];
-        }
-        out[3 * i] = clip(red);
-        out[3 * i + 1] = clip(green);
-        out[3 * i + 2] = clip(blue);
-    }
-}
-
-/* Output row i, from the rows in the ring. */
-static void down(resize *r, size_t i)
-{
-    const axis *a = &r->down;
-    size_t line = r->cols * (size_t)r->channels;
-    int32_t *sums = r->sums.memory;
-    uint8_t *out = r->out + i * line;
-    for (size_t x = 0; x < line; x++) sums[x] = 1 << (BITS - 1);
-    for (int k = 0; k < a->count[i]; k++) {
-        const uint8_t *in =
-            (const uint8_t *)r->ring.memory + (size_t)(a->first[i] + k) % a->taps * line;
-        int32_t weight = a->weights[i * a->taps + (size_t)k];
-        for (size_t x = 0; x < line; x++) sums[x] += weight * in[x];
-    }
-    for (size_t x = 0; x < line; x++) out[x] = clip(sums[x]);
-}
-
 void resize_row(resize *r, const uint8_t *row)
 {
     const resize_region *g = &r->region;
@@ -322,11 +211,11 @@ void resize_row(resize *r, const uint8_t *row)
     row = convert(r, row);
     if (keeps_cols(r))
         memcpy(to, row + g->window_left * (size_t)r->channels, line);
-    else if (r->channels == 3)
-        across_rgb(&r->across, row, to);
     else
-        across_grey(&r->across, row, to);
+        axis_across(&r->across, row, r->channels, to);
     while (!keeps && r->given < r->rows
-           && (size_t)(r->down.first[r->given] + r->down.count[r->given]) <= y + 1)
-        down(r, r->given++);
+           && (size_t)(r->down.first[r->given] + r->down.count[r->given]) <= y + 1) {
+        axis_down(&r->down, r->given, r->ring.memory, line, r->out + r->given * line);
+        r->given++;
+    }
 }

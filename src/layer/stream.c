@@ -36,7 +36,7 @@ ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *con
     if (!status && !params)
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "params=NULL: an array of ssm2d_param_total() numbers is needed");
-    if (!status && type <= SSM2D_DOUBLE) status = ssm2d_params_check(&full, type, params, error);
+    if (!status) status = ssm2d_params_check(&full, type, params, error);
     if (status) return status;
 
     ssm2d_stream *s = mem_alloc(context, sizeof *s);

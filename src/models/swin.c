@@ -68,9 +68,16 @@ static const ssm2d_field fields[] = {
 static const swin_config *own_of(const model_config *c) { return (const void *)c->own; }
 static int hidden_of(const swin_config *v, int dim) { return (int)(dim * v->mlp_ratio); }
 
+/* The paper's Swin has 16 x 16 patches at 32 and at 64 pixels. */
+static int patch_for(const swin_config *v, int rows, int cols)
+{
+    if (v->patch) return v->patch;
+    return rows >= 64 && cols >= 64 ? 4 : 2;
+}
+
 static int fits(const model_config *c, int rows, int cols)
 {
-    const int patch = own_of(c)->patch ? own_of(c)->patch : 4;
+    const int patch = patch_for(own_of(c), rows, cols);
     return rows % patch == 0 && cols % patch == 0;
 }
 
@@ -82,11 +89,10 @@ static void double_up(ssm2d_list *list, int stages, int max)
         list->at[list->count] = 2 * list->at[list->count - 1];
 }
 
-/* The paper's Swin has 16 x 16 patches at 32 and at 64 pixels. */
 static void fill(model_config *c)
 {
     swin_config *v = swin_of(c);
-    if (!v->patch) v->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 4 : 2;
+    v->patch = patch_for(v, c->image[0], c->image[1]);
     double_up(&v->dim, v->depth.count, 16384);
     double_up(&v->heads, v->depth.count, 1024);
 }

@@ -102,12 +102,66 @@ static double image_loss(train_loss loss, const float *logits, int classes, cons
     return sum / classes;
 }
 
+ssm2d_status evaluation_detail_create(const ssm2d_context *context, label_kind labels, int classes,
+                                      int confusion, evaluation_detail *d, ssm2d_error *error)
+{
+    const size_t n = (size_t)classes;
+    size_t bytes;
+    *d = (evaluation_detail){.labels = labels, .classes = classes};
+    d->images = mem_alloc(context, 3 * n * sizeof *d->images);
+    if (d->images) {
+        d->predicted = d->images + n;
+        d->hits = d->predicted + n;
+    }
+    if (confusion && !__builtin_mul_overflow(n, n * sizeof *d->confusion, &bytes))
+        d->confusion = mem_alloc(context, bytes);
+    if (d->images && (d->confusion || !confusion)) return SSM2D_OK;
+    evaluation_detail_destroy(context, d);
+    return fail(error, SSM2D_ERROR_MEMORY, "no memory for the counts of %d classes", classes);
+}
+
+void evaluation_detail_destroy(const ssm2d_context *context, evaluation_detail *d)
+{
+    mem_free(context, d->images);
+    mem_free(context, d->confusion);
+    *d = (evaluation_detail){0};
+}
+
+static void count_image(evaluation_detail *d, const float *logits, const float *target)
+{
+    if (d->labels == LABEL_BINARY) {
+        for (int c = 0; c < d->classes; c++) {
+            const int has = target[c] > .5f, said = logits[c] > 0;
+            d->images[c] += (size_t)has;
+            d->predicted[c] += (size_t)said;
+            d->hits[c] += (size_t)(has && said);
+        }
+        return;
+    }
+    const int class = largest_index(target, d->classes), said = largest_index(logits, d->classes);
+    d->images[class]++;
+    d->predicted[said]++;
+    d->hits[class] += class == said;
+    if (d->confusion) d->confusion[(size_t) class * (size_t)d->classes + (size_t)said]++;
+}
+
+/* Whether the class is among the k likeliest; of equal logits the first counts as larger. */
+static int in_top(const float *logits, int classes, const float *target, int k)
+{
+    const int class = largest_index(target, classes);
+    int before = 0;
+    for (int c = 0; c < classes; c++)
+        before += logits[c] > logits[class] || (c < class && !(logits[c] < logits[class]));
+    return before < k;
+}
+
 ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks,
                       evaluation *result, ssm2d_error *error)
 {
     const label_kind labels = loader_labels(images);
     const int classes = e->classes;
-    size_t batches = loader_batches(images), correct = 0;
+    size_t batches = loader_batches(images), correct = 0, top = 0;
+    evaluation_detail *detail = hooks ? hooks->detail : NULL;
     double sum = 0;
     *result = (evaluation){0};
     if (labels == LABEL_BINARY && loss == TRAIN_LOSS_CROSS_ENTROPY)
@@ -126,11 +180,16 @@ ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evalu
             const float *target = batch.targets + i * (size_t)classes;
             sum += image_loss(loss, logits, classes, target);
             correct += (size_t)label_correct(labels, classes, logits, target);
+            if (labels == LABEL_CLASS) top += (size_t)in_top(logits, classes, target, 5);
+            if (detail) count_image(detail, logits, target);
         }
         result->images += batch.count;
         if (hooks && hooks->progress) hooks->progress(hooks->user, b + 1, batches);
     }
     if (status) return status;
+    if (!result->images)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "evaluation: no image could be read");
+    result->top5 = (double)top / (double)result->images;
     result->loss = sum / (double)result->images;
     result->accuracy =
         (double)correct / ((double)result->images * label_decisions(labels, classes));

@@ -24,14 +24,31 @@ const float *evaluator_run(evaluator *e, const float *images, size_t count);
 typedef struct evaluation {
     double loss;     /* mean over images, without smoothing */
     double accuracy; /* from 0 to 1, of images, or with binary labels of all their attributes */
+    double top5;     /* the class is among the five likeliest; with binary labels 0 */
     size_t images;
     int stopped; /* the hook asked to stop: the other fields mean nothing */
 } evaluation;
+
+/* Counts per class, or with binary labels per attribute. */
+typedef struct evaluation_detail {
+    label_kind labels;
+    int classes;
+    size_t *images;    /* [classes]: that are of the class, or have the attribute */
+    size_t *predicted; /* [classes]: that are taken for it, or said to have it */
+    size_t *hits;      /* [classes]: both */
+    size_t *confusion; /* [classes][classes]: images of the row's class taken for the column's */
+} evaluation_detail;
+
+/* Takes memory for the counts, of confusion only when that is wanted. The caller destroys it. */
+ssm2d_status evaluation_detail_create(const ssm2d_context *context, label_kind labels, int classes,
+                                      int confusion, evaluation_detail *detail, ssm2d_error *error);
+void evaluation_detail_destroy(const ssm2d_context *context, evaluation_detail *detail);
 
 typedef struct evaluation_hooks {
     void *user;
     int (*stop)(void *user); /* asked before each batch; NULL: never */
     void (*progress)(void *user, size_t batch, size_t batches);
+    evaluation_detail *detail; /* counts are added to it; NULL: none are kept */
 } evaluation_hooks;
 
 /* Evaluates all images of a loader that was created for evaluation. hooks may be NULL. */

@@ -7,6 +7,7 @@
 
 static const char *const train_schedule_names[] = {"cosine", "constant", "linear", NULL};
 static const char *const train_schedule_start_names[] = {"warmup", "run", NULL};
+static const char *const train_lr_scaled_names[] = {"peak", "all", NULL};
 static const char *const train_lr_every_names[] = {"step", "epoch", NULL};
 static const char *const train_repeat_names[] = {"passes", "images", NULL};
 static const char *const train_bad_images_names[] = {"stop", "skip", NULL};
@@ -34,9 +35,11 @@ ssm2d_status train_options_set(train_options *options, const char *field, const 
     return field_parse((field_source){.where = FIELD_OPTION}, f, text, options, error);
 }
 
-double train_peak_lr(const train_options *o)
+train_rates train_learning_rates(const train_options *o)
 {
-    return o->lr_batch ? o->lr * o->batch / o->lr_batch : o->lr;
+    const double scale = o->lr_batch ? (double)o->batch / o->lr_batch : 1;
+    const double others = o->lr_scaled == TRAIN_LR_SCALED_ALL ? scale : 1;
+    return (train_rates){o->lr * scale, o->lr_start * others, o->lr_final * others};
 }
 
 long train_epochs(const train_options *o) { return (long)o->epochs + o->cooldown_epochs; }

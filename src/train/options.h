@@ -21,6 +21,7 @@ typedef struct train_options {
 
 typedef enum train_bad_images { TRAIN_BAD_STOP, TRAIN_BAD_SKIP } train_bad_images;
 enum { TRAIN_SCHEDULE_FROM_WARMUP, TRAIN_SCHEDULE_FROM_RUN };
+enum { TRAIN_LR_SCALED_PEAK, TRAIN_LR_SCALED_ALL };
 enum { TRAIN_LR_EVERY_STEP, TRAIN_LR_EVERY_EPOCH };
 typedef enum train_loss { TRAIN_LOSS_CROSS_ENTROPY, TRAIN_LOSS_BCE } train_loss;
 
@@ -33,8 +34,12 @@ void train_options_default(train_options *options);
 /* Sets one option from text; messages call it --NAME, as on the command line. */
 ssm2d_status train_options_set(train_options *options, const char *field, const char *text,
                                ssm2d_error *error);
-/* Returns the peak learning rate, scaled by the batch where that is asked for. */
-double train_peak_lr(const train_options *options);
+typedef struct train_rates {
+    double peak, start, final;
+} train_rates;
+
+/* Returns the learning rates, scaled by the batch where that is asked for. */
+train_rates train_learning_rates(const train_options *options);
 /* Returns all epochs, those of cooling down included. */
 long train_epochs(const train_options *options);
 /* Refuses options that contradict each other. */

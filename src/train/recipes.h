@@ -8,8 +8,10 @@
 /* For which runs a line is. */
 typedef enum recipe_when {
     RECIPE_ALWAYS,
-    RECIPE_WITH_MIXER,   /* the model has a mixer */
-    RECIPE_TINY_IMAGENET /* the data are Tiny-ImageNet */
+    RECIPE_WITH_MIXER,    /* the model has a mixer */
+    RECIPE_TINY_IMAGENET, /* the data are Tiny-ImageNet */
+    RECIPE_SWIN,          /* the model is of the family swin */
+    RECIPE_MEGA           /* or mega */
 } recipe_when;
 
 typedef struct recipe_line {

@@ -182,10 +182,11 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
     const long steps = o->epochs * t->epoch_steps;
     const double warmup = o->warmup_epochs > 0 ? o->warmup_epochs * (double)t->epoch_steps
                                                : o->warmup * (double)steps;
+    const train_rates rates = train_learning_rates(o);
     t->schedule = (schedule){.kind = (schedule_kind)o->schedule,
-                             .lr = train_peak_lr(o),
-                             .start = o->lr_start,
-                             .final = o->lr_final,
+                             .lr = rates.peak,
+                             .start = rates.start,
+                             .final = rates.final,
                              .warmup = lround(warmup),
                              .steps = steps,
                              .from_start = o->schedule_start == TRAIN_SCHEDULE_FROM_RUN,

@@ -33,11 +33,12 @@ make_runs() {
     "$tool" kernels whole -o picture.png
 }
 
-# attempt NAME K WORD..: runs the tool; the K-th call fails. Sets code and where, and checks what
-# was printed.
+# attempt K WORD..: runs the tool; the K-th call fails. Sets code and where, and checks what was
+# printed.
 attempt() {
-    local name=$1 k=$2
-    shift 2
+    local name=$2 k=$1
+    shift
+    case $name in data | bench) name="$1 $2" ;; esac
     where="$*, call $k${error:+, $error}"
     rm -f mark
     code=0
@@ -45,7 +46,7 @@ attempt() {
     if [ $code != 0 ]; then
         [ $code = 1 ] || give_up "$where: exit code $code: $(cat err)"
         [ "$(wc -l < err)" = 1 ] || give_up "$where: not one line: $(cat err)"
-        grep -qE "^ssm2d( $name|: standard output): ." err || give_up "$where: $(cat err)"
+        grep -qE "^ssm2d( $name( [a-z]+)?|: standard output): ." err || give_up "$where: $(cat err)"
         [ -e mark ] || give_up "$where: failed without a reason: $(cat err)"
         failures=$((failures + 1))
     elif [ -e mark ]; then
@@ -68,7 +69,7 @@ fail_train() {
     local k
     for ((k = first;; k += every)); do
         rm -rf run
-        attempt train $k train --data data --out run "${settings[@]}"
+        attempt $k train --data data --out run "${settings[@]}"
         if [ -d run ]; then check_folder run; fi
         if [ $code != 0 ]; then
             if [ -e run/train.json ]; then
@@ -91,7 +92,7 @@ fail_resume() {
     for ((k = first;; k += every)); do
         rm -rf run
         cp -r whole run
-        attempt train $k train --resume run --epochs 2 --threads 1
+        attempt $k train --resume run --epochs 2 --threads 1
         check_folder run
         ! grep "was changed" out || give_up "$where: nobody changed anything"
         "$tool" train --resume run --epochs 2 --threads 1 > /dev/null \
@@ -115,7 +116,7 @@ fail_file() {
         rm -rf results
         mkdir results
         echo precious > "results/$file"
-        attempt "$1" $k "$@"
+        attempt $k "$@"
         [ "$(ls -A results)" = "$file" ] || give_up "$where: left $(ls -A results)"
         if [ $code = 0 ] || [ "$(tr -d '\0' < "results/$file")" != precious ]; then
             same whole_file "results/$file" # when it failed, only its folder was not synced
@@ -134,7 +135,7 @@ fail_folder() {
     for ((k = first;; k += every)); do
         rm -rf results
         mkdir results
-        attempt "$1" $k "$@"
+        attempt $k "$@"
         if [ $code = 0 ]; then
             diff -rq whole_folder results > /dev/null || give_up "$where: the results differ"
         fi
@@ -146,17 +147,16 @@ fail_folder() {
     done
 }
 
-# fail_printed NAME WORD..: a command that prints. What is printed before a failure is a beginning
-# of what would have been.
+# fail_printed WORD..: a command that prints. What is printed before a failure is a beginning of
+# what would have been, unless it is a part of that which could not be written.
 fail_printed() {
-    local name=$1 k
-    shift
+    local k
     "$tool" "$@" > whole_text
     for ((k = first;; k += every)); do
-        attempt "$name" $k "$@"
+        attempt $k "$@"
         if [ $code = 0 ]; then
             same whole_text out
-        else
+        elif [ -z "$error" ]; then
             head -c "$(stat -c %s out)" whole_text | cmp -s - out \
                 || give_up "$where: printed $(cat out)"
         fi

@@ -28,13 +28,16 @@ for temporary in 1 0; do
         fail_file f.jpg filter picture.png -o results/f.jpg --run whole
         fail_file y.npy run --config "$model/config.json" --weights "$model/weights.safetensors" \
             --input "$model/x.npy" -o results/y.npy
+        fail_file d.svg data show data -o results/d.svg --count 4
+        fail_file d.png data augment picture.png -o results/d.png --op equalize
         fail_folder layer "$tests/golden/28_polar_8x8_d2" -o results
     done
 done
 every=1 first=1
 for error in "FAIL_WITH=28" "FAIL_WITH=28 FAIL_SHORT=1"; do
-    fail_printed predict predict whole picture.png picture.png
-    fail_printed eval eval whole --json
-    fail_printed models models
+    fail_printed predict whole picture.png picture.png
+    fail_printed eval whole --json
+    fail_printed models
+    fail_printed data check data
 done
 finish

@@ -13,10 +13,10 @@ failing=("$3")
 # A command that lists all models builds every one of them: thousands of allocations that are alike.
 # A bench measures times, so that what it prints differs.
 fail_many() {
-    local name=$1 step=$2 k
-    shift 2
+    local step=$1 k
+    shift
     for ((k = first;; k += every * step)); do
-        attempt "$name" $k "$@"
+        attempt $k "$@"
         [ -e mark ] || break
     done
 }
@@ -25,11 +25,15 @@ make_runs
 # What is read ahead and then not wanted may fail.
 fail_train
 fail_resume
+fail_printed eval whole --json --threads 1
+fail_printed eval whole --image-size 12 --threads 1
+fail_file d.png data show data -o results/d.png --count 4 --threads 1
 may_cope=0
-fail_printed eval eval whole --json --threads 1
-fail_printed eval eval whole --image-size 12 --threads 1
-fail_printed predict predict whole picture.png --threads 1
-fail_printed predict predict whole picture.png --json --threads 1
+fail_printed data check data --threads 1
+fail_file d.png data augment picture.png -o results/d.png --op rotate --value 20 --threads 1
+fail_file d.png data augment picture.png -o results/d.png --op resize --value 9x7 --threads 1
+fail_printed predict whole picture.png --threads 1
+fail_printed predict whole picture.png --json --threads 1
 fail_file k.svg kernels whole -o results/k.svg --threads 1
 fail_file k.png kernels -o results/k.png --threads 1
 fail_file k.png kernels --figure2 --draws 2 -o results/k.png --threads 1
@@ -37,20 +41,23 @@ fail_file c.png curves whole -o results/c.png --threads 1
 fail_file f.png filter picture.png -o results/f.png --threads 1
 fail_file f.png filter picture.png -o results/f.png --in-memory --threads 1
 fail_file f.jpg filter picture.png -o results/f.jpg --run whole --threads 1
+fail_file a.png data augment picture.png -o results/a.png --op rotate --value 20 --threads 1
+fail_file a.png data augment picture.png -o results/a.png --op resize --value 9x7 --threads 1
+fail_printed train train --recipe small --print-settings --threads 1
 run=(run --config "$model/config.json" --weights "$model/weights.safetensors"
     --input "$model/x.npy" --labels "$model/labels.npy" --threads 1)
 fail_folder "${run[@]}" -o results/y.npy --grads results/g.safetensors
 for algorithm in direct fft scan; do
     fail_folder layer "$tests/golden/28_polar_8x8_d2" -o results --algo $algorithm --threads 1
 done
-fail_many models 50 models
-fail_printed models models --keys
-fail_many "bench layer" 1 bench layer --quick --rows 4 --cols 4 --channels 4 --threads 1
+fail_many 50 models
+fail_printed models --keys
+fail_many 1 bench layer --quick --rows 4 --cols 4 --channels 4 --threads 1
 small=(--quick --model vit-mini --batch 2 --set dim=16 --set depth=1 --set heads=2 --threads 1)
-fail_many "bench train" 3 bench train "${small[@]}"
-fail_many "bench infer" 3 bench infer "${small[@]}"
+fail_many 3 bench train "${small[@]}"
+fail_many 3 bench infer "${small[@]}"
 for words in help "help train" version "train --help"; do # no memory is needed to say these
-    attempt "$words" 1 $words
+    attempt 1 $words
     [ $code = 0 ] && [ ! -e mark ] || give_up "$where: exit code $code"
 done
 finish

@@ -1,7 +1,8 @@
 /* fuzz_cifar - CIFAR's binary files, and the file with the names of the classes.
  *
  * Input: a byte (bit 0: CIFAR-100; bit 1: the test split; bit 2: there is a file of names; bit 3:
- * the files are the bytes as they are, else each byte is the label of a record), a part with the
+ * the files are the bytes as they are, else each byte is the label of a record; bit 4: in grey), a
+ * part with the
  * names, and the bytes. */
 #include "fuzz.h"
 
@@ -55,5 +56,8 @@ static void fuzz_one(const uint8_t *data, size_t size)
             in.at += share;
             in.left -= share;
         }
-    fuzz_open_dataset(flags & 1 ? "cifar100" : "cifar10", flags & 2 ? DATASET_TEST : DATASET_TRAIN);
+    fuzz_open_dataset(flags & 1    ? "cifar100"
+                      : flags & 16 ? "lra-image"
+                                   : "cifar10",
+                      flags & 2 ? DATASET_TEST : DATASET_TRAIN);
 }

@@ -16,13 +16,20 @@ static void give_up(const char *what)
     exit(2);
 }
 
-static void remove_folder(void)
+static void remove_below(const char *path)
 {
-    DIR *list = opendir(folder);
-    for (struct dirent *e; list && (e = readdir(list));) unlink(fuzz_path(e->d_name));
+    DIR *list = opendir(path);
+    for (struct dirent *e; list && (e = readdir(list));) {
+        char below[1024];
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        snprintf(below, sizeof below, "%.700s/%.255s", path, e->d_name);
+        if (unlink(below)) remove_below(below);
+    }
     if (list) closedir(list);
-    rmdir(folder);
+    rmdir(path);
 }
+
+static void remove_folder(void) { remove_below(folder); }
 
 const char *fuzz_folder(void)
 {

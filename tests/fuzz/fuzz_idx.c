@@ -74,5 +74,8 @@ static void fuzz_one(const uint8_t *data, size_t size)
         put_file(&in, STORE_PLAIN, "train-labels-idx1-ubyte");
     else if (test)
         fuzz_remove("train-labels-idx1-ubyte");
-    fuzz_open_dataset(flags & 0x80 ? "fashion-mnist" : "idx", test ? DATASET_TEST : DATASET_TRAIN);
+    fuzz_open_dataset(flags & 0x80   ? "fashion-mnist"
+                      : flags & 0x40 ? "mnist"
+                                     : "idx",
+                      test ? DATASET_TEST : DATASET_TRAIN);
 }

@@ -3,6 +3,7 @@
 
 #include "fuzz_input.h"
 
+#include <stdio.h>
 #include <zlib.h>
 
 /* An idx file of `count` images of 2 x 3, or labels; returns its size. */
@@ -33,8 +34,8 @@ static size_t gzipped(uint8_t *out, size_t room, const uint8_t *bytes, size_t si
 /* As fuzz_idx.c describes them. */
 static void seed_idx(void)
 {
-    static const uint8_t flags[] = {0, 1, 2, 8, 11, 4, 20, 0x80};
-    for (int i = 0; i < 8; i++) {
+    static const uint8_t flags[] = {0, 1, 2, 8, 11, 4, 20, 0x80, 0x40};
+    for (int i = 0; i < 9; i++) {
         uint8_t images[128], labels[128], packed[256], seed[1024] = {flags[i]};
         const size_t images_size = idx_file(images, 3, 3), labels_size = idx_file(labels, 1, 3);
         const size_t size = gzipped(packed, sizeof packed, images, images_size);
@@ -54,8 +55,8 @@ static void seed_cifar(void)
 {
     static const char ten[] = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
     static const uint8_t labels[] = {0, 1, 2, 9, 3, 4, 5, 6, 7, 8};
-    for (int i = 0; i < 6; i++) {
-        uint8_t seed[1024] = {(uint8_t)i};
+    for (int i = 0; i < 7; i++) {
+        uint8_t seed[1024] = {(uint8_t)(i < 6 ? i : 16)};
         char names[201];
         size_t used = 1, length = sizeof ten - 1;
         memcpy(names, ten, sizeof ten);
@@ -69,10 +70,50 @@ static void seed_cifar(void)
     }
 }
 
+/* As fuzz_celeba.c describes them. */
+static void seed_celeba(void)
+{
+    static const char partition[] = "000001.jpg 0\n000002.jpg 1\n000003.jpg 2\n";
+    for (int split = 0; split < 3; split++) {
+        uint8_t seed[4096] = {(uint8_t)split};
+        char text[2048];
+        size_t used = 1, n = (size_t)sprintf(text, "3\n");
+        for (int a = 0; a < 40; a++) n += (size_t)sprintf(text + n, "A%d ", a);
+        for (int i = 1; i <= 3; i++) {
+            n += (size_t)sprintf(text + n, "\n%06d.jpg", i);
+            for (int a = 0; a < 40; a++)
+                n += (size_t)sprintf(text + n, (a + i) % 3 ? " -1" : "  1");
+        }
+        fuzz_add_part(seed, &used, text, n);
+        memcpy(seed + used, partition, sizeof partition - 1);
+        seed_put("celeba", split, seed, used + sizeof partition - 1);
+    }
+}
+
+/* As fuzz_cifar_png.c describes them. */
+static void seed_cifar_png(void)
+{
+    static const char labels[] = "[0, 1, 9, 3, 4]";
+    uint8_t seed[64] = {3};
+    size_t used = 1;
+    fuzz_add_part(seed, &used, labels, sizeof labels - 1);
+    seed_put("cifar_png", 0, seed, used);
+    seed[0] = 0x22;
+    seed_put("cifar_png", 1, seed, used);
+    seed[0] = 15;
+    seed_put("cifar_png", 2, seed, used);
+}
+
 void seed_data(void)
 {
     seed_idx();
     seed_cifar();
+    seed_celeba();
+    seed_cifar_png();
+    seed_text("tiny_imagenet", 0,
+              "val_1.JPEG\tn02\t0\t0\t9\t9\nval_0.JPEG\tn01\t1\t2\t3\t4\r\n"
+              "val_10.JPEG\tn02\t0\t0\t9\t9\n");
+    seed_text("tiny_imagenet", 1, "val_1.JPEG\tn02\nval_0.JPEG\tn03\n");
     seed_text("data", 0,
               "{\"classes\": [\"a\", \"b\\n\"], \"channels\": 1, \"images\": 12, \"mean\": [0.5, "
               "0.5, 0.5], \"std\": [0.25, 1e-3, 2]}");

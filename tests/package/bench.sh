@@ -10,6 +10,12 @@ for key in threads isa cases batch rows cols channels algo forward_ms train_ms l
     linear_train_ms kernel_ms memcpy_ms forward_ratio train_ratio; do
     echo "$json" | grep -q "\"$key\":" || { echo "the key $key is missing"; exit 1; }
 done
+for kind in s4nd ema; do
+    echo "$json" | grep -q "\"$kind\":{\"algo\":\"[a-z]*\",\"forward_ms\":[0-9]" || {
+        echo "no times of $kind"
+        exit 1
+    }
+done
 # Every algorithm that the tool says it has, and it says so when asked for one that it has not.
 refusal=$("$ssm2d" bench layer --algo none 2>&1) && {
     echo "bench layer --algo none was accepted"
@@ -27,7 +33,7 @@ done
 "$ssm2d" bench layer --json --quick --rows 3 --cols 3 --channels 4 --precision double \
     | grep -q '"forward_ratio":null'
 "$ssm2d" bench layer --quick --rows 3 --cols 3 --channels 4 --complex --directions 4 \
-    | grep -q '1 x 3x3 x 4'
+    | grep -q '1 x 3x3 x 4.* s4nd *direct .* ema '
 
 # usage WORD ARGUMENT..: wrong use must end with exit code 2 and a line that has WORD in it
 usage() {

@@ -207,7 +207,7 @@ class Baseline(nn.Module):
         return y.movedim(1, 3) if channels_last else y
 
     def twin(self, params: dict, u: torch.Tensor) -> torch.Tensor:
-        """The layer in PyTorch operations; u and the result are (batch, channels, rows, columns)."""
+        """The layer in PyTorch operations; u and the result are (batch, channels, rows, cols)."""
         raise NotImplementedError
 
     def kernel(self, rows: int, cols: int) -> torch.Tensor:

@@ -157,7 +157,9 @@ def check_params(config: Config, flat: torch.Tensor, u: torch.Tensor) -> None:
     if flat.dtype is not u.dtype:
         raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; "
                         f"convert one of them")
-    check(lib.ssm2d_params_check, config.address, TYPES[flat.dtype], flat.data_ptr())
+    arguments = config.address, TYPES[flat.dtype], flat.data_ptr()
+    if lib.ssm2d_params_check(*arguments, None):
+        check(lib.ssm2d_params_check, *arguments)  # raises, by name
 
 
 def with_strides(tensor: torch.Tensor, stride) -> torch.Tensor:
@@ -341,12 +343,13 @@ gamma, beta."""
         if u.dtype is not params[0].dtype and (torch.is_autocast_cpu_enabled()
                                                or torch.is_autocast_enabled()):
             u = u.to(params[0].dtype)
-        if torch.onnx.is_in_onnx_export():
+        # They see operators alone: what the library computes would be a constant to them.
+        recorded = torch.jit.is_tracing() or type(u) not in PLAIN or compiling()
+        if recorded and torch.onnx.is_in_onnx_export():
             return self._forward_torch(u, params, export.forward)
         if self.backend == "torch" or u.device.type != "cpu" or params[0].device.type != "cpu":
             return self._forward_torch(u, params)
-        # They see operators alone: what the library computes would be a constant to them.
-        if torch.jit.is_tracing() or type(u) not in PLAIN or compiling():
+        if recorded:
             return torch.ops.ssm2d.layer_forward(u, params, self._settings)
         grad = 0
         if torch.is_grad_enabled():

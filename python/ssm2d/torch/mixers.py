@@ -71,11 +71,10 @@ def _first_norm(block: nn.Module) -> Optional[nn.Module]:
 def add_mixers(model: nn.Module, *, mixer: type = SSM2d, grid: Optional[tuple] = None,
                class_tokens: Optional[int] = None,
                **options) -> nn.Module:
-    """Puts an SSM2d, or another mixer, as `mixer` into every block of a torchvision vit_* or swin_* model, or one of
-    timm's built like
-    them: what the block's first norm gives is mixed, then goes to the attention. Changes the model,
-    and returns it. Its own parameters keep their names; those of the layers are
-    `<block>.mixer.<name>`.
+    """Puts an SSM2d, or another mixer, as `mixer` into every block of a torchvision vit_* or swin_*
+    model, or one of timm's built like them: what the block's first norm gives is mixed, then goes
+    to the attention. Changes the model, and returns it. Its own parameters keep their names; those
+    of the layers are `<block>.mixer.<name>`.
 
     mixer: SSM2d, S4ND or EMA; grid: (rows, columns) of patch tokens, when the model does not say;
     class_tokens: how many tokens at the front are not of the image (they pass by), when the model

@@ -1,0 +1,44 @@
+/* fuzz_tiny_imagenet - Tiny-ImageNet's val_annotations.txt, which is the input, beside two classes
+ * and three images. */
+#include "fuzz.h"
+
+#include "data/dataset.h"
+#include "fuzz_files.h"
+
+#include <sys/stat.h>
+
+static void make_folders(void)
+{
+    static int made;
+    static const char *const folders[] = {"train",     "train/n01",        "train/n01/images",
+                                          "train/n02", "train/n02/images", "val",
+                                          "val/images"};
+    static const char *const images[] = {"train/n01/images/a.JPEG", "train/n02/images/b.JPEG",
+                                         "val/images/val_0.JPEG", "val/images/val_1.JPEG",
+                                         "val/images/val_10.JPEG"};
+    if (made) return;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        mkdir(fuzz_path(folders[i]), 0777); /* those of another target may be there */
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) fuzz_put(images[i], "", 0);
+    made = 1;
+}
+
+static void fuzz_one(const uint8_t *data, size_t size)
+{
+    char where[512];
+    dataset *d;
+    ssm2d_error error = {{0}};
+    make_folders();
+    fuzz_put("val/val_annotations.txt", data, size);
+    snprintf(where, sizeof where, "tiny-imagenet:%s", fuzz_folder());
+    ssm2d_status status = dataset_open(fuzz_context(), where, DATASET_TEST, &d, &error);
+    if (status) {
+        REQUIRE(!d);
+        fuzz_check_refusal(status, &error, fuzz_folder());
+        return;
+    }
+    const dataset_info *info = dataset_about(d);
+    REQUIRE(info->count == 3 && info->classes == 2 && info->labels == LABEL_CLASS);
+    for (size_t i = 0; i < 3; i++) REQUIRE(dataset_label(d, i) == 0 || dataset_label(d, i) == 1);
+    dataset_close(d);
+}

