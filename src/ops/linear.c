@@ -1,8 +1,8 @@
 /* linear - y = x W^T + b.  x: [m][k], W: [n][k], b: [n], y: [m][n].
  *
- * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; for dW = dy^T x it
- * is x that is packed, a chunk of rows at a time (simd/gemm_tn.h). Tasks are blocks of rows (of dW:
- * blocks of its rows over a chunk), a function of the shape alone, so that the result does not
+ * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; for dW = dy^T x
+ * it is x that is packed, a chunk of rows at a time (simd/gemm_tn.h). Tasks are blocks of rows (of
+ * dW: blocks of its rows over a chunk), a function of the shape alone, so that the result does not
  * depend on the number of threads. */
 #include "core/arith.h"
 #include "core/status.h"
