@@ -84,6 +84,15 @@ static void evaluation_takes_the_middle(void **state)
     }
 }
 
+static void thin_evaluation_is_refused(void **state)
+{
+    (void)state;
+    augment_options o = augment_options_default();
+    assert_int_equal(augment_options_set(&o, "eval_crop", "0.05", &error), SSM2D_OK);
+    assert_int_equal(augment_options_check(&o, &error), SSM2D_ERROR_ARGUMENT);
+    assert_line("eval_crop=0.05: use 0, or a number from 0.1 to 1");
+}
+
 /* ---- operations ------------------------------------------------------------------------------ */
 
 enum { ROWS = 12, COLS = 10, SIZE = ROWS * COLS * 3, MAX_RESULTS = 1024 };
@@ -484,24 +493,30 @@ static void small_alphas_are_numbers(void **state)
     (void)state;
     chosen c;
     static mixed m;
-    choose_augmentation(&c, "mix", "mixup=0.001");
-    long ends = 0;
-    for (uint64_t i = 0; i < 1000; i++) {
-        mix_batch(&c, i, &m);
-        const mixing found = look_at(&m);
-        assert_true(found.lambda >= 0 && found.lambda <= 1);
-        ends += found.lambda < 1e-3 || found.lambda > 1 - 1e-3;
+    static const char *const alphas[] = {"mixup=0.001", "mixup=1e-310"};
+    for (int k = 0; k < 2; k++) {
+        choose_augmentation(&c, "mix", alphas[k]);
+        long ends = 0, ones = 0;
+        for (uint64_t i = 0; i < 1000; i++) {
+            mix_batch(&c, i, &m);
+            const mixing found = look_at(&m);
+            assert_true(found.lambda >= 0 && found.lambda <= 1);
+            ends += found.lambda < 1e-3 || found.lambda > 1 - 1e-3;
+            ones += found.lambda > 0.5;
+        }
+        assert_true(ends > 950);
+        assert_rate(ones, 1000, 0.5);
     }
-    assert_true(ends > 950);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(resized_crops_are_uniform),         TEST(narrow_images_give_their_middle),
-        TEST(evaluation_takes_the_middle),       TEST(autoaugment_follows_its_policies),
-        TEST(randaugment_draws_every_operation), TEST(randaugment_varies_its_magnitude),
-        TEST(erasing_draws_rectangles),          TEST(mixing_follows_its_rates),
-        TEST(mixing_reverses_batches),           TEST(small_alphas_are_numbers)};
+        TEST(resized_crops_are_uniform),        TEST(narrow_images_give_their_middle),
+        TEST(evaluation_takes_the_middle),      TEST(thin_evaluation_is_refused),
+        TEST(autoaugment_follows_its_policies), TEST(randaugment_draws_every_operation),
+        TEST(randaugment_varies_its_magnitude), TEST(erasing_draws_rectangles),
+        TEST(mixing_follows_its_rates),         TEST(mixing_reverses_batches),
+        TEST(small_alphas_are_numbers)};
     return cmocka_run_group_tests(tests, io_setup, data_end);
 }

@@ -288,6 +288,9 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
     plan_options.cols = j->picture.info.cols;
     plan_options.type = SSM2D_DOUBLE; /* so that both ways round to the same bytes */
     plan_options.inference = 1;
+    /* a photograph has many cells and few channels: the recurrence is faster there than transforms,
+     * and needs a row of memory where they need hundreds of bytes for each pixel */
+    if (!j->config.trunc_rows && !j->config.trunc_cols) plan_options.algorithm = "scan";
     if ((status = ssm2d_plan_create(j->context, &j->config, &plan_options, &plan, error)))
         goto done;
     if ((status = ssm2d_workspace_create(plan, &workspace, error))) goto done;

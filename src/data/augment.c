@@ -159,12 +159,19 @@ static void choose_region(void *user, size_t rows, size_t cols, resize_region *r
     }
 }
 
+/* Pixels are read once: a colour image has its three planes written side by side. */
 static void normalise(const augment *a, float *out)
 {
-    const size_t pixels = a->image.rows * a->image.cols, channels = (size_t)a->image.channels;
-    for (size_t c = 0; c < channels; c++)
-        for (size_t i = 0; i < pixels; i++)
-            out[c * pixels + i] = a->table[c][a->image.pixels[i * channels + c]];
+    const size_t pixels = a->image.rows * a->image.cols;
+    const uint8_t *p = a->image.pixels;
+    if (a->image.channels == 1)
+        for (size_t i = 0; i < pixels; i++) out[i] = a->table[0][p[i]];
+    else
+        for (size_t i = 0; i < pixels; i++, p += 3) {
+            out[i] = a->table[0][p[0]];
+            out[pixels + i] = a->table[1][p[1]];
+            out[2 * pixels + i] = a->table[2][p[2]];
+        }
 }
 
 void augment_end(augment *a, float *out)

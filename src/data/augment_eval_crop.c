@@ -2,6 +2,7 @@
  * that the model's size is `eval_crop` of the shorter side, and cut. As torchvision's Resize and
  * CenterCrop: 0.875 with a model of 224 resizes to 256. In training as well, so that a model sees
  * the shapes that it is evaluated on, unless resized_crop chooses another part of the image. */
+#include "core/status.h"
 #include "data/augmentation.h"
 
 #include <math.h>
@@ -14,13 +15,24 @@ static const ssm2d_field fields[] = {
     {"eval_crop",
      "takes the middle of an image, this part of its shorter side, at its own aspect ratio, in "
      "evaluation, and in training without resized_crop; 0: all of it, squashed into the model's "
-     "size; when not given, 0.875 for models of 128 pixels or more and 1 for smaller ones",
+     "size, as in runs of earlier versions; a new run that does not give it has 0.875 for models "
+     "of 128 pixels or more, and 1 for smaller ones",
      SSM2D_KIND_REAL, offsetof(eval_crop_options, eval_crop), 0, 1, "0", NULL, NULL},
     {0}};
+
+static const double min_crop = 0.1; /* of less the sides that are resized to would be huge */
 
 static int is_on(const void *options)
 {
     return ((const eval_crop_options *)options)->eval_crop > 0;
+}
+
+static ssm2d_status check(const void *options, ssm2d_error *error)
+{
+    const double crop = ((const eval_crop_options *)options)->eval_crop;
+    if (!(crop > 0) || crop >= min_crop) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "eval_crop=%g: use 0, or a number from %g to 1", crop,
+                min_crop);
 }
 
 /* The side that is resized to `crop` times fewer pixels is exact; the other follows, at least as
@@ -45,7 +57,6 @@ static void eval_crop(const void *options, rng *r, const decode_sizes *s, resize
     const double crop = ((const eval_crop_options *)options)->eval_crop;
     (void)r;
     size_t rows = with_margin(s->rows, crop), cols = with_margin(s->cols, crop);
-    if (rows > MAX_IMAGE_SIDE || cols > MAX_IMAGE_SIDE) return; /* too thin a part to resize to */
     /* the axis along which the source is shorter, measured by what is wanted of it */
     if (s->source_rows * cols <= s->source_cols * rows)
         cols = in_proportion(rows, s->source_rows, s->source_cols, s->cols);
@@ -65,6 +76,7 @@ const augmentation augmentation_eval_crop = {
     .purpose = RNG_EVAL_CROP,
     .when = AUGMENT_TRAINING | AUGMENT_EVALUATION,
     .is_on = is_on,
+    .check = check,
     .stage = AUGMENT_DECODE,
     .run.decode = eval_crop,
 };

@@ -61,6 +61,8 @@ static double log_gamma_variate(double a, rng *r)
 static double draw_beta(double a, rng *r)
 {
     const double x = log_gamma_variate(a, r), y = log_gamma_variate(a, r);
+    /* with a near 0 both may be beyond a double: the one or the other is all of it */
+    if (!isfinite(x) && !isfinite(y)) return (double)rng_below(r, 2);
     return 1 / (1 + exp(y - x));
 }
 

@@ -187,7 +187,11 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
                     text_path(where));
     dataset *d = mem_alloc(context, sizeof *d);
     if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(where));
-    *d = (dataset){.context = context, .impl = impl, .max_pixels = IMAGE_MAX_PIXELS, .users = 1};
+    *d = (dataset){.context = context,
+                   .impl = impl,
+                   .split = split,
+                   .max_pixels = IMAGE_MAX_PIXELS,
+                   .users = 1};
     status = impl->open(d, folder, split, error);
     if (!status && !d->info.count)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images", text_path(folder));
@@ -344,6 +348,7 @@ ssm2d_status dataset_subset(dataset *whole, const uint32_t *index, size_t count,
     *s = (subset){whole, copy};
     *d = (dataset){.context = whole->context,
                    .impl = &subset_impl,
+                   .split = whole->split,
                    .info = whole->info,
                    .max_pixels = whole->max_pixels,
                    .state = s,

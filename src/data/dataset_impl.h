@@ -32,6 +32,7 @@ typedef struct dataset_impl {
 struct dataset {
     const ssm2d_context *context;
     const dataset_impl *impl;
+    dataset_split split;
     dataset_info info;
     size_t max_pixels;  /* of an image file that is to be decoded */
     const char **names; /* info.class_names and their text, one block */

@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "data/keyed_rng.h"
+#include "data/skipped.h"
 #include "data/targets.h"
 
 #include <pthread.h>
@@ -49,6 +50,8 @@ struct loader {
     size_t slot_count;
     worker workers[MAX_WORKERS];
 
+    skipped skipped; /* of images that could not be read; it has a lock of its own */
+
     /* One worker at a time mixes a batch, as the space for that is for one. */
     pthread_mutex_t mixing;
     augment *batch_augment;
@@ -66,9 +69,6 @@ struct loader {
     int failed;                         /* an image could not be read: nothing is begun any more */
     int stop;                           /* the threads are to end */
     double waited;
-    uint8_t *bad; /* [images], with skip_bad: those that could not be read */
-    size_t bad_count, first_bad;
-    ssm2d_error bad_line; /* of the first */
 };
 
 /* ---- the workers ----------------------------------------------------------------------------- */
@@ -110,19 +110,6 @@ static slot *find_work(loader *l)
     return next;
 }
 
-/* Counts an image that cannot be read. */
-static void note_bad(loader *l, size_t image, const ssm2d_error *why)
-{
-    pthread_mutex_lock(&l->lock);
-    if (!l->bad_count || image < l->first_bad) {
-        l->first_bad = image;
-        l->bad_line = *why;
-    }
-    l->bad_count += !l->bad[image];
-    l->bad[image] = 1;
-    pthread_mutex_unlock(&l->lock);
-}
-
 /* Reads the sample's image. In training, with skip_bad, one that cannot be read is replaced by one
  * that is drawn by the place in the epoch, which becomes the sample; in evaluation it is left
  * out. */
@@ -137,7 +124,7 @@ static ssm2d_status fetch(loader *l, augment *a, slot *s, size_t i, ssm2d_error 
         augment_begin(a, s->batch.epoch, ((uint64_t)s->samples[i].repeat << 32) + image);
         status = dataset_fetch(l->data, image, augment_resize(a), augment_pixels(a), error);
         if (!status || !o->skip_bad || status == SSM2D_ERROR_MEMORY) return status;
-        note_bad(l, image, error);
+        skipped_note(&l->skipped, image, error);
         s->left_out[i] = !o->train;
         if (!o->train) return SSM2D_OK;
         s->samples[i].image = (uint32_t)rng_below(&r, l->order.count);
@@ -292,8 +279,7 @@ static ssm2d_status take_memory(loader *l, ssm2d_error *error)
     uint32_t *order =
         o->train ? mem_alloc(l->context, l->order.count * sizeof *l->order.permutation) : NULL;
     l->order.permutation = order;
-    if (o->skip_bad) l->bad = mem_alloc(l->context, l->order.count);
-    good = good && l->slots && (order || !o->train) && (l->bad || !o->skip_bad);
+    good = good && l->slots && (order || !o->train);
     for (size_t i = 0; good && i < l->slot_count; i++) {
         slot *s = &l->slots[i];
         s->images = mem_alloc(l->context, image_bytes);
@@ -379,7 +365,9 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     pthread_cond_init(&l->batch_ready, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->idle, NULL);
-    status = make_augments(l, error);
+    status = skipped_create(context, info->count, &l->skipped)
+                 ? make_augments(l, error)
+                 : fail(error, SSM2D_ERROR_MEMORY, "no memory for a loader");
     if (!status) status = take_memory(l, error);
     if (!status) status = start(l, error);
     if (status) {
@@ -415,7 +403,7 @@ void loader_destroy(loader *l)
     for (int i = 0; i < l->options.workers; i++) augment_destroy(l->workers[i].augment);
     mem_free(l->context, l->slots);
     mem_free(l->context, l->order.permutation);
-    mem_free(l->context, l->bad);
+    skipped_destroy(l->context, &l->skipped);
     augment_destroy(l->batch_augment);
     mem_free(l->context, l);
 }
@@ -424,14 +412,7 @@ size_t loader_batches(const loader *l) { return l->batches; }
 label_kind loader_labels(const loader *l) { return l->labels; }
 double loader_waited(const loader *l) { return l->waited; }
 
-size_t loader_skipped(loader *l, ssm2d_error *first)
-{
-    pthread_mutex_lock(&l->lock);
-    const size_t count = l->bad_count;
-    *first = l->bad_line;
-    pthread_mutex_unlock(&l->lock);
-    return count;
-}
+size_t loader_skipped(loader *l, ssm2d_error *first) { return skipped_count(&l->skipped, first); }
 
 /* Whether the batch to be taken next is complete. */
 static int is_ready(const loader *l)

@@ -179,14 +179,14 @@ static ssm2d_status open_tiny(dataset *d, const char *folder, dataset_split spli
     return SSM2D_OK;
 }
 
-/* The root ends with the split's name. */
 static int path_of(const dataset *d, size_t i, char *path, size_t size)
 {
     const listing *l = d->state;
-    const int val = !strcmp(l->root + strlen(l->root) - 4, "/val");
-    const int length = val ? snprintf(path, size, "%s/images/%s", l->root, listing_name(l, i))
+    const char *name = listing_name(l, i);
+    const int length = d->split == DATASET_TEST
+                           ? snprintf(path, size, "%s/images/%s", l->root, name)
                            : snprintf(path, size, "%s/%s/images/%s", l->root,
-                                      d->info.class_names[listing_label(d, i)], listing_name(l, i));
+                                      d->info.class_names[listing_label(d, i)], name);
     return length > 0 && (size_t)length < size;
 }
 

@@ -1,9 +1,9 @@
 /* linear - y = x W^T + b.  x: [m][k], W: [n][k], b: [n], y: [m][n].
  *
- * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; dW = dy^T x needs
- * none of that (simd/gemm_tn.h). Tasks are blocks of rows (of dW: blocks of its rows over all of
- * m), a function of the shape alone, so that the result does not depend on the number of
- * threads. */
+ * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; for dW = dy^T x
+ * it is x that is packed, a chunk of rows at a time (simd/gemm_tn.h). Tasks are blocks of rows (of
+ * dW: blocks of its rows over a chunk), a function of the shape alone, so that the result does not
+ * depend on the number of threads. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "ops/elementwise.h"
@@ -14,6 +14,8 @@
  * in comparison, and few enough for them to stay in the second-level cache. Fewer than FEW_ROWS
  * rows, as of one image, are not cut at all; tasks get some of the columns then. */
 enum { BLOCK_ROWS = 256, FEW_ROWS = 256, TASKS_WANTED = 8, BLOCK_COLS = 48 };
+/* So many rows of x are packed at a time for dW. */
+enum { TN_CHUNK = 2048 };
 
 static size_t block_rows(size_t m)
 {
@@ -102,12 +104,20 @@ static size_t tn_scratch_size(const graph *g)
     return div_up_size(simd_of(g)->gemm_tn_scratch_size(BLOCK_COLS), 16) * 16;
 }
 
+/* Of a chunk of x. */
+static size_t tn_packed_size(const graph *g, const node *nd)
+{
+    const size_t rows = min_size(rows_of(nd->in[0]), TN_CHUNK);
+    return div_up_size(simd_of(g)->gemm_tn_packed_size(rows, last_axis(nd->in[0])), 16) * 16;
+}
+
 static size_t scratch(const graph *g, const node *nd, int back)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (back) {
         const size_t packed = nd->in[0]->needs_grad ? simd_of(g)->gemm_packed_size(k, n) : 0;
-        const size_t tn = tn_scratch_size(g) * (size_t)pool_threads(g->context->pool);
+        const size_t tn =
+            tn_packed_size(g, nd) + tn_scratch_size(g) * (size_t)pool_threads(g->context->pool);
         return max_size(packed, tn); /* one after the other */
     }
     return keeps(g, nd) ? 0 : simd_of(g)->gemm_packed_size(n, k);
@@ -143,6 +153,13 @@ typedef struct weights_job {
     size_t scratch_size; /* of a worker */
 } weights_job;
 
+static void pack_slab(void *arg, size_t slab, int worker)
+{
+    (void)worker;
+    const weights_job *j = arg;
+    j->simd->gemm_tn_pack(&j->product, slab);
+}
+
 static void weight_block(void *arg, size_t task, int worker)
 {
     const weights_job *j = arg;
@@ -170,18 +187,23 @@ static void backward(const graph *g, const node *nd)
     }
     weights_job j = {
         .simd = simd_of(g),
-        .product = {.m = m,
-                    .n = n,
+        .product = {.n = n,
                     .k = k,
-                    .x = nd->in[0]->data,
                     .x_row = nd->in[0]->row_stride,
-                    .dy = nd->out->grad,
                     .dw = nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
-                    .db = nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL},
-        .scratch = nd->scratch,
+                    .db = nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL,
+                    .packed = nd->scratch},
+        .scratch = nd->scratch + tn_packed_size(g, nd),
         .scratch_size = tn_scratch_size(g)};
-    if (j.product.dw || j.product.db)
+    if (!j.product.dw && !j.product.db) return;
+    for (size_t i = 0; i < m; i += TN_CHUNK) {
+        j.product.m = min_size(m - i, TN_CHUNK);
+        j.product.x = nd->in[0]->data + i * j.product.x_row;
+        j.product.dy = nd->out->grad + i * n;
+        if (j.product.dw)
+            pool_run(g->context->pool, j.simd->gemm_tn_slabs(j.product.m), pack_slab, &j);
         pool_run(g->context->pool, div_up_size(n, BLOCK_COLS), weight_block, &j);
+    }
 }
 
 static double products(const node *nd, int back)

@@ -20,7 +20,10 @@ done
 
 # One page for every command and part that the tool lists.
 list() { "$ssm2d" "$@" --help | sed -n '/^\(commands\|parts\):$/,/^$/s/^  \([a-z0-9]*\) .*/\1/p'; }
-pages="ssm2d $(list | sed 's/^/ssm2d-/') $(list bench | sed 's/^/ssm2d-bench-/')"
+pages="ssm2d $(list | sed 's/^/ssm2d-/')"
+for command in bench data; do
+    pages="$pages $(list $command | sed "s/^/ssm2d-$command-/")"
+done
 [ "$(echo $pages | wc -w)" = "$(ls "$work/man" | wc -l)" ] \
     || complain "pages: $(ls "$work/man") instead of $pages"
 for page in $pages; do
@@ -54,7 +57,8 @@ offers() { [ "$2" = "$3" ] || complain "$1 offers '$3' instead of '$2'"; }
 complete -p ssm2d | grep -q -- '-F _ssm2d ssm2d' || complain "bash: nothing completes ssm2d"
 offers bash "predict" "$(reply ssm2d pre)"
 offers bash "--help --version" "$(reply ssm2d --)"
-offers bash "layer train infer" "$(reply ssm2d bench '')"
+offers bash "layer train infer data" "$(reply ssm2d bench '')"
+offers bash "get check show augment" "$(reply ssm2d data '')"
 offers bash "--algo" "$(reply ssm2d layer --alg)"
 offers bash "--algo" "$(reply ssm2d bench layer --alg)"
 offers bash "cosine constant" "$(reply ssm2d train --schedule co)"
@@ -75,7 +79,7 @@ if command -v fish > /dev/null; then
     offers fish "predict" "$(ask 'ssm2d pre')"
     offers fish "--algo" "$(ask 'ssm2d layer --alg')"
     offers fish "double float" "$(ask 'ssm2d bench layer --precision ')"
-    offers fish "infer layer train" "$(echo $(ask 'ssm2d bench ' | tr ' ' '\n' | sort))"
+    offers fish "data infer layer train" "$(echo $(ask 'ssm2d bench ' | tr ' ' '\n' | sort))"
     offers fish "vit-mini" "$(ask 'ssm2d train --model vit-m')"
     offers fish "infer" "$(ask 'ssm2d help bench i')"
 else

@@ -1,14 +1,9 @@
-<<<<<<< HEAD
 """The layer for PyTorch: SSM2d, a module; S4ND and EMA, which it is compared with; add_mixers,
 which puts one of them into vision transformers."""
+from . import layer_operator
 from .baseline import decay_groups
 from .ema import EMA
 from .layer import SSM2d, get_num_threads, set_num_threads
-=======
-"""The layer for PyTorch: SSM2d, a module; add_mixers, which puts it into vision transformers."""
-from . import layer_operator
-from .layer import SSM2d, decay_groups, get_num_threads, set_num_threads
->>>>>>> attack
 from .mixers import add_mixers
 from .s4nd import S4ND
 

@@ -43,6 +43,9 @@ const simd_ops TABLE = {
     .gemm_packed_size = gemm_packed_size,
     .gemm_pack = gemm_pack,
     .gemm_packed = gemm_packed,
+    .gemm_tn_packed_size = gemm_tn_packed_size,
+    .gemm_tn_slabs = gemm_tn_slabs,
+    .gemm_tn_pack = gemm_tn_pack,
     .gemm_tn_scratch_size = gemm_tn_scratch_size,
     .gemm_tn = gemm_tn,
 };

@@ -87,6 +87,7 @@ typedef struct gemm_tn_args {
     size_t m, n, k, x_row;
     const real *x, *dy;
     real *dw, *db;
+    real *packed; /* x, gemm_tn_packed_size(m, k) numbers; not needed without dW */
 } gemm_tn_args;
 
 /* Backward of y = a * silu(b); da and db may be NULL. */
@@ -134,7 +135,11 @@ typedef struct simd_ops {
     /* For columns [first, end) of y; first is a multiple of panel, end too unless it is n. */
     void (*gemm_pack)(const gemm_pack_args *p, size_t first, size_t end);
     void (*gemm_packed)(const gemm_packed_args *p, size_t first, size_t end);
-    size_t (*gemm_tn_scratch_size)(size_t rows); /* numbers, for so many rows of dW */
+    /* x is packed first, slab by slab; a task then has scratch for so many rows of dW. */
+    size_t (*gemm_tn_packed_size)(size_t m, size_t k);
+    size_t (*gemm_tn_slabs)(size_t m);
+    void (*gemm_tn_pack)(const gemm_tn_args *p, size_t slab);
+    size_t (*gemm_tn_scratch_size)(size_t rows);
     /* For rows [first, end) of dW. */
     void (*gemm_tn)(const gemm_tn_args *p, size_t first, size_t end, real *scratch);
 } simd_ops;
