@@ -153,7 +153,7 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_field *what, cons
     ssm2d_status status =
         panels && titles ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a picture");
     for (int i = 0; i < count && !status; i++) {
-        titles[i] = fields[i].title;
+        titles[i] = what->titles ? what->titles[i] : fields[i].title;
         panels[i] = (heat_panel){.values = fields[i].values,
                                  .rows = fields[i].rows,
                                  .cols = fields[i].cols,

@@ -7,6 +7,7 @@
 
 typedef struct kernels_field {
     word_list runs;
+    const char *const *titles; /* of the runs; NULL: their models and mixers */
     /* an image file, data whose test images to take, or "test" for those of each run */
     const char *images;
     long count; /* of images of a data set */

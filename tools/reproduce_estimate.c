@@ -2,7 +2,6 @@
 
 #include "core/arith.h"
 #include "core/status.h"
-#include "io/file.h"
 #include "io/json.h"
 #include "progress.h"
 #include "stop_signals.h"
@@ -86,16 +85,6 @@ static ssm2d_status cost_of(ssm2d_context *context, const planned_run *run, cJSO
     return fail(error, SSM2D_ERROR_MEMORY, "no memory for estimates");
 }
 
-static ssm2d_status write_estimates(const ssm2d_context *context, const char *path,
-                                    const cJSON *root, ssm2d_error *error)
-{
-    char *text = cJSON_Print(root);
-    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "no memory for estimates");
-    const ssm2d_status status = file_write_text(context, path, text, error);
-    cJSON_free(text);
-    return status;
-}
-
 ssm2d_status reproduce_estimate(ssm2d_context *context, const plan *p, run_estimate *estimates,
                                 ssm2d_error *first_failure, ssm2d_error *error)
 {
@@ -106,7 +95,8 @@ ssm2d_status reproduce_estimate(ssm2d_context *context, const plan *p, run_estim
     *first_failure = (ssm2d_error){""};
     snprintf(path, sizeof path, "%s/estimates.json", p->options.out);
     /* what cannot be read is measured again */
-    if (access(path, F_OK) || json_read(context, path, &root, NULL) || !cJSON_IsObject(root)) {
+    if (access(path, F_OK) || json_read_regular(context, path, &root, NULL)
+        || !cJSON_IsObject(root)) {
         cJSON_Delete(root);
         root = cJSON_CreateObject();
     }
@@ -141,8 +131,10 @@ ssm2d_status reproduce_estimate(ssm2d_context *context, const plan *p, run_estim
         status = SSM2D_OK;
     }
     progress_end(&shown);
-    if (!status && measured) status = write_estimates(context, path, root, error);
-    cJSON_Delete(root);
+    if (!status && measured)
+        status = json_write(context, path, root, error);
+    else
+        cJSON_Delete(root);
     return status;
 }
 

@@ -2,7 +2,6 @@
 
 #include "core/context.h"
 #include "core/status.h"
-#include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
 #include "train/run_folder.h"
@@ -56,7 +55,7 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     *o = (reproduce_options){0};
     options_path(given->out, given->name, path);
     ssm2d_status status = SSM2D_OK;
-    if (!access(path, F_OK)) status = json_read(context, path, &o->kept, error);
+    if (!access(path, F_OK)) status = json_read_regular(context, path, &o->kept, error);
     if (!status && o->kept)
         status = json_get_string(path, o->kept, "scale", JSON_REQUIRED, &kept_scale, error);
     if (!status && kept_scale && scale_of(kept_scale) < 0)
@@ -81,31 +80,48 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     return status;
 }
 
+/* Whether a later word has the same name, and so replaces this one. */
+static int is_replaced(const word_list *data, int i)
+{
+    char key[OPTION_KEY], other[OPTION_KEY];
+    const char *value;
+    if (option_pair("--data", data->words[i], key, &value, NULL)) return 1;
+    for (int k = i + 1; k < data->count; k++)
+        if (!option_pair("--data", data->words[k], other, &value, NULL) && !strcmp(key, other))
+            return 1;
+    return 0;
+}
+
+/* NAME=SPEC with an absolute folder, so that the experiment can go on from anywhere. */
+static cJSON *absolute_data(const char *word)
+{
+    char key[OPTION_KEY], here[RUN_PATH], spec[DATA_SPEC], whole[OPTION_KEY + DATA_SPEC];
+    const char *value = "";
+    option_pair("--data", word, key, &value, NULL);
+    const int changed = dataset_present(value) && getcwd(here, sizeof here) && *here == '/'
+                        && dataset_rebase(value, here, spec, sizeof spec);
+    snprintf(whole, sizeof whole, "%s=%s", key, changed ? spec : value);
+    return cJSON_CreateString(whole);
+}
+
 ssm2d_status reproduce_options_write(const ssm2d_context *context, const reproduce_options *o,
                                      ssm2d_error *error)
 {
-    char path[RUN_PATH], key[OPTION_KEY], other[OPTION_KEY];
-    const char *value;
+    char path[RUN_PATH];
     cJSON *root = cJSON_CreateObject(), *list = NULL;
     int good = root
                && cJSON_AddStringToObject(root, "scale", experiment_scale_name((int)o->plan.scale))
                && cJSON_AddNumberToObject(root, "seeds", (double)o->plan.seeds)
                && cJSON_AddNumberToObject(root, "epochs", (double)o->plan.epochs)
                && (list = cJSON_AddArrayToObject(root, "data"));
-    for (int i = 0; i < o->data.count && good; i++) {
-        int replaced = option_pair("--data", o->data.words[i], key, &value, NULL) != SSM2D_OK;
-        for (int k = i + 1; k < o->data.count && !replaced; k++)
-            replaced = !option_pair("--data", o->data.words[k], other, &value, NULL)
-                       && !strcmp(key, other);
-        if (!replaced) good = json_add(list, NULL, cJSON_CreateString(o->data.words[i]));
+    for (int i = 0; i < o->data.count && good; i++)
+        if (!is_replaced(&o->data, i)) good = json_add(list, NULL, absolute_data(o->data.words[i]));
+    if (!good) {
+        cJSON_Delete(root);
+        root = NULL;
     }
-    char *text = good ? cJSON_Print(root) : NULL;
-    cJSON_Delete(root);
     options_path(o->plan.out, o->plan.experiment->name, path);
-    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
-    const ssm2d_status status = file_write_text(context, path, text, error);
-    cJSON_free(text);
-    return status;
+    return json_write(context, path, root, error);
 }
 
 void reproduce_options_destroy(const ssm2d_context *context, reproduce_options *o)

@@ -73,15 +73,18 @@ static ssm2d_status draw_fields(ssm2d_context *context, const table *t, ssm2d_er
 {
     const plan *p = t->plan;
     char *folders[EXPERIMENT_ROWS], path[RUN_PATH];
+    const char *titles[EXPERIMENT_ROWS];
     int count = 0;
     for (int r = 0; r < p->rows; r++) {
         const planned_run *run = plan_cell(p, 0, r, 0);
-        if (run && t->states[run - p->runs] == RUN_DONE)
-            folders[count++] = p->runs[run - p->runs].folder;
+        if (!run || t->states[run - p->runs] != RUN_DONE) continue;
+        titles[count] = p->form->rows[r].label;
+        folders[count++] = p->runs[run - p->runs].folder;
     }
     if (!count) return SSM2D_OK; /* there is nothing to draw yet */
     picture_path(p, "png", path);
     const kernels_field what = {.runs = {folders, count},
+                                .titles = titles,
                                 .images = "test",
                                 .count = p->options.scale == SCALE_TINY ? 8 : 64,
                                 .output = path,

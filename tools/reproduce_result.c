@@ -59,7 +59,7 @@ static ssm2d_status read_result(const ssm2d_context *context, const char *path, 
 {
     cJSON *root = NULL;
     char shown[48];
-    ssm2d_status status = json_read(context, path, &root, error);
+    ssm2d_status status = json_read_regular(context, path, &root, error);
     *r = (run_result){0};
     for (int i = 0; i < NUMBERS && !status; i++) {
         const number *n = &numbers[i];
@@ -93,13 +93,12 @@ static ssm2d_status write_result(const ssm2d_context *context, const planned_run
                         : cJSON_AddNumberToObject(root, numbers[i].key, x) != NULL;
     }
     good = good && cJSON_AddNumberToObject(root, "chosen_by", r->choice);
-    char *text = good ? cJSON_Print(root) : NULL;
-    cJSON_Delete(root);
+    if (!good) {
+        cJSON_Delete(root);
+        root = NULL;
+    }
     result_path(run, path);
-    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
-    const ssm2d_status status = file_write_text(context, path, text, error);
-    cJSON_free(text);
-    return status;
+    return json_write(context, path, root, error);
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */

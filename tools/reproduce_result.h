@@ -31,8 +31,8 @@ run_state reproduce_state(const ssm2d_context *context, const planned_run *run, 
 /* Epochs that a run has done, from its metrics; 0 when there are none. */
 long reproduce_epochs_done(const ssm2d_context *context, const planned_run *run);
 
-/* Makes the result of a run that has reached its end, and writes it. Numbers come from metrics.jsonl
- * where that has them, and else from evaluating its weights on the test images. stop, which may
+/* Makes the result of a run that has reached its end, and writes it. Numbers come from its metrics
+ * where these have them, and else from evaluating its weights on the test images. stop, which may
  * interrupt that, sets *stopped. */
 ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
                               const train_result *trained, size_t parameters,

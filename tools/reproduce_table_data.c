@@ -1,8 +1,6 @@
 /* The results of an experiment for other programs: .csv and .json. */
-#include "core/status.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "io/text.h"
 #include "reproduce_table.h"
 
 #include <math.h>
@@ -177,10 +175,9 @@ ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *err
     for (int i = 0; i < p->choice_count && good; i++) good = add_data(data, &p->choices[i]);
     for (int r = 0; r < p->rows && good; r++)
         if (p->chosen[r]) good = add_row(rows, t, r);
-    char *text = good ? cJSON_Print(root) : NULL;
-    cJSON_Delete(root);
-    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
-    const ssm2d_status status = file_write_text(p->context, path, text, error);
-    cJSON_free(text);
-    return status;
+    if (!good) {
+        cJSON_Delete(root);
+        root = NULL;
+    }
+    return json_write(p->context, path, root, error);
 }

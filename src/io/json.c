@@ -147,6 +147,30 @@ ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **r
     return status;
 }
 
+ssm2d_status json_read_regular(const ssm2d_context *context, const char *path, cJSON **root,
+                               ssm2d_error *error)
+{
+    char *text;
+    size_t size;
+    *root = NULL;
+    ssm2d_status status = file_read_regular(context, path, MAX_FILE, &text, &size, error);
+    if (status) return status;
+    status = json_parse(path, text, size, root, error);
+    mem_free(context, text);
+    return status;
+}
+
+ssm2d_status json_write(const ssm2d_context *context, const char *path, cJSON *root,
+                        ssm2d_error *error)
+{
+    char *text = root ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
+    const ssm2d_status status = file_write_text(context, path, text, error);
+    cJSON_free(text);
+    return status;
+}
+
 const char *json_show(const cJSON *value, char *text, size_t size)
 {
     char string[40];

@@ -12,6 +12,13 @@
  * raw or escaped, which would end a string early. */
 ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **root,
                        ssm2d_error *error);
+/* The same of a regular file, or a link to one; pipes and devices are refused. */
+ssm2d_status json_read_regular(const ssm2d_context *context, const char *path, cJSON **root,
+                               ssm2d_error *error);
+/* Writes the value to path, which appears complete or not at all, and deletes it. NULL is taken as
+ * a want of memory. */
+ssm2d_status json_write(const ssm2d_context *context, const char *path, cJSON *root,
+                        ssm2d_error *error);
 /* The same from memory; name stands for the file in messages. */
 ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON **root,
                         ssm2d_error *error);
