@@ -24,26 +24,40 @@ static int scale_of(const char *name)
     return -1;
 }
 
-/* The kept words come first, as the last of a name counts. */
-static ssm2d_status join_data(const ssm2d_context *context, const char *path, const cJSON *kept,
-                              const word_list *given, reproduce_options *o, ssm2d_error *error)
+/* Adds the data that one experiment has kept. */
+static ssm2d_status add_kept(const char *out, int which, reproduce_options *o, ssm2d_error *error)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(kept, "data"), *item;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(o->kept[which], "data"), *item;
+    char path[RUN_PATH];
     int count = 0;
-    o->words = mem_alloc(context, (size_t)(MAX_KEPT + given->count) * sizeof *o->words);
-    if (!o->words) return fail(error, SSM2D_ERROR_MEMORY, "no memory for options");
-    o->data.words = o->words;
     cJSON_ArrayForEach(item, list)
     {
-        if (!cJSON_IsString(item) || count >= MAX_KEPT)
+        if (!cJSON_IsString(item) || count++ >= MAX_KEPT) {
+            options_path(out, experiment_name_at(which), path);
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s: \"data\" is not a list of NAME=SPEC: remove the file",
                         text_path(path));
-        o->words[count++] = item->valuestring;
+        }
+        o->data.words[o->data.count++] = item->valuestring;
     }
-    for (int i = 0; i < given->count; i++) o->words[count++] = given->words[i];
-    o->data.count = count;
-    return reproduce_data_check(&o->data, error);
+    return SSM2D_OK;
+}
+
+/* Of one name the last counts: what other experiments keep, then this one, then what is given. */
+static ssm2d_status join_data(const ssm2d_context *context, const reproduce_values *given, int own,
+                              reproduce_options *o, ssm2d_error *error)
+{
+    const size_t max = MAX_KEPT * MAX_EXPERIMENTS + (size_t)given->data.count;
+    ssm2d_status status = SSM2D_OK;
+    o->data.words = mem_alloc(context, max * sizeof *o->data.words);
+    if (!o->data.words) return fail(error, SSM2D_ERROR_MEMORY, "no memory for options");
+    for (int i = 0; experiment_at(i) && !status; i++)
+        if (i != own) status = add_kept(given->out, i, o, error);
+    o->first_own = o->data.count;
+    if (!status) status = add_kept(given->out, own, o, error);
+    for (int i = 0; i < given->data.count; i++)
+        o->data.words[o->data.count++] = given->data.words[i];
+    return status ? status : reproduce_data_check(&o->data, error);
 }
 
 ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
@@ -52,23 +66,28 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     char path[RUN_PATH];
     const char *kept_scale = NULL;
     int seeds = DEFAULT_SEEDS, epochs = 0, scale = given->scale ? scale_of(given->scale) : -1;
-    *o = (reproduce_options){0};
-    options_path(given->out, given->name, path);
+    int own = 0;
     ssm2d_status status = SSM2D_OK;
-    if (!access(path, F_OK)) status = json_read_regular(context, path, &o->kept, error);
-    if (!status && o->kept)
-        status = json_get_string(path, o->kept, "scale", JSON_REQUIRED, &kept_scale, error);
+    *o = (reproduce_options){0};
+    for (int i = 0; experiment_at(i) && !status; i++) {
+        options_path(given->out, experiment_name_at(i), path);
+        if (!access(path, F_OK)) status = json_read_regular(context, path, &o->kept[i], error);
+        if (!strcmp(experiment_name_at(i), given->name)) own = i;
+    }
+    const cJSON *kept = o->kept[own];
+    options_path(given->out, given->name, path);
+    if (!status && kept)
+        status = json_get_string(path, kept, "scale", JSON_REQUIRED, &kept_scale, error);
     if (!status && kept_scale && scale_of(kept_scale) < 0)
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: \"scale\" is not full, small or tiny: remove the file", text_path(path));
     if (!status && kept_scale && (scale < 0 || scale == scale_of(kept_scale))) {
         scale = scale_of(kept_scale);
-        status = json_get_int(path, o->kept, "seeds", JSON_REQUIRED, 1, 100, &seeds, error);
+        status = json_get_int(path, kept, "seeds", JSON_REQUIRED, 1, 100, &seeds, error);
         if (!status)
-            status =
-                json_get_int(path, o->kept, "epochs", JSON_REQUIRED, 0, 1000000, &epochs, error);
+            status = json_get_int(path, kept, "epochs", JSON_REQUIRED, 0, 1000000, &epochs, error);
     }
-    if (!status) status = join_data(context, path, o->kept, &given->data, o, error);
+    if (!status) status = join_data(context, given, own, o, error);
     o->plan = (plan_options){.experiment = experiment_find(given->name),
                              .scale = scale < 0 ? SCALE_FULL : (experiment_scale)scale,
                              .data = &o->data,
@@ -114,7 +133,7 @@ ssm2d_status reproduce_options_write(const ssm2d_context *context, const reprodu
                && cJSON_AddNumberToObject(root, "seeds", (double)o->plan.seeds)
                && cJSON_AddNumberToObject(root, "epochs", (double)o->plan.epochs)
                && (list = cJSON_AddArrayToObject(root, "data"));
-    for (int i = 0; i < o->data.count && good; i++)
+    for (int i = o->first_own; i < o->data.count && good; i++)
         if (!is_replaced(&o->data, i)) good = json_add(list, NULL, absolute_data(o->data.words[i]));
     if (!good) {
         cJSON_Delete(root);
@@ -126,7 +145,7 @@ ssm2d_status reproduce_options_write(const ssm2d_context *context, const reprodu
 
 void reproduce_options_destroy(const ssm2d_context *context, reproduce_options *o)
 {
-    cJSON_Delete(o->kept);
-    mem_free(context, o->words);
+    for (int i = 0; i < MAX_EXPERIMENTS; i++) cJSON_Delete(o->kept[i]);
+    mem_free(context, o->data.words);
     *o = (reproduce_options){0};
 }

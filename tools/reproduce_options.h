@@ -1,5 +1,6 @@
 /* reproduce_options - the options of `ssm2d reproduce`, which OUT/NAME.options.json keeps, so that
- * `ssm2d reproduce NAME --out OUT` goes on with what was begun. */
+ * `ssm2d reproduce NAME --out OUT` goes on with what was begun. Data are known to all experiments
+ * in OUT; each writes a file of its own alone, since they may run at the same time. */
 #ifndef SSM2D_TOOLS_REPRODUCE_OPTIONS_H
 #define SSM2D_TOOLS_REPRODUCE_OPTIONS_H
 
@@ -12,12 +13,14 @@ typedef struct reproduce_values {
     int dry_run, plan_only, tables_only, no_wait;
 } reproduce_values;
 
-/* Options as they count; the texts of kept data belong to it. */
+enum { MAX_EXPERIMENTS = 16 };
+
+/* Options as they count. */
 typedef struct reproduce_options {
     plan_options plan;
-    word_list data;
-    cJSON *kept;
-    char **words;
+    word_list data;               /* kept and given; of one name the last counts */
+    int first_own;                /* of data: those before are of other experiments */
+    cJSON *kept[MAX_EXPERIMENTS]; /* by experiment_at; the kept words are in them */
 } reproduce_options;
 
 /* Completes what is given by what is kept: data that are given replace kept ones of their name;

@@ -64,8 +64,10 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t, ss
                                  .count = count,
                                  .x_low = 0,
                                  .x_high = 105};
+    picture_path(p, "png", path);
+    const ssm2d_status status = curves_draw(context, path, &figure, error);
     picture_path(p, "svg", path);
-    return curves_draw(context, path, &figure, error);
+    return status ? status : curves_draw(context, path, &figure, error);
 }
 
 /* As `ssm2d kernels RUN.. --receptive-field test -o PATH`, of the runs with the first seed. */

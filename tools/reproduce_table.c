@@ -246,11 +246,6 @@ static void print_explanation(FILE *out, const table *t)
     fprintf(out, ".\n");
 }
 
-static const char *picture_name(const experiment *e)
-{
-    return e->picture == PICTURE_NONE ? NULL : e->picture == PICTURE_CURVES ? "svg" : "png";
-}
-
 ssm2d_status table_write_markdown(const table *t, const char *path, ssm2d_error *error)
 {
     const plan *p = t->plan;
@@ -268,6 +263,6 @@ ssm2d_status table_write_markdown(const table *t, const char *path, ssm2d_error 
         if (t->failed) fprintf(file.stream, "\n");
         print_failures(file.stream, t);
     }
-    if (e->picture) fprintf(file.stream, "\n![%s](%s.%s)\n", e->title, e->name, picture_name(e));
+    if (e->picture) fprintf(file.stream, "\n![%s](%s.png)\n", e->title, e->name);
     return atomic_commit(&file, error);
 }
