@@ -138,9 +138,10 @@ static const experiment_column small_columns[] = {
 const experiment experiment_table1 = {
     .name = "table1",
     .title = "Table 1: ViT, Mega and Swin on CIFAR-100 and Tiny-ImageNet",
-    .note = "The recipe is that of the authors' code, which has the learning rate 0.001; the paper "
-            "prints 0.003. The paper's row Swin is what Lee et al. report. The paper's train times "
-            "of Mega are relative to ViT.",
+    .note = "At scale full the recipe is that of the authors' code, which has the learning rate "
+            "0.001; the paper prints 0.003. The paper's row Swin is what Lee et al. report. Train "
+            "times here are relative to the plain model of each backbone; the paper's of Mega seem "
+            "to be relative to ViT.",
     .times = 1,
     .parameters = 1,
     .forms = {

@@ -312,6 +312,17 @@ static void test_two_processes(void **state)
     assert_null(strstr(tool.out, "run 1/10:"));
 }
 
+/* What --dry-run prints trains the very runs, for which the tables are then written. */
+static void test_commands(void **state)
+{
+    (void)state;
+    shell("cd $FOLDER && " WHOLE_TABLE("1"));
+    shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out o --dry-run | sed 's/^ssm2d/$SSM2D/' > c "
+          "&& sh -e c > /dev/null && $SSM2D " TABLE5 "--seeds 1 --out o > log && "
+          "cp o/table5.csv two.csv && " SAME_TABLES);
+    shell("cd $FOLDER && grep -q 'resuming after step 4 of 4' log && ! grep -q 'epoch 2/2' log");
+}
+
 /* ---- trouble --------------------------------------------------------------------------------- */
 
 static void test_damaged(void **state)
@@ -364,6 +375,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_killed, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_stopped, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_two_processes, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_commands, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_failed_run, setup, folder_teardown),
     };
