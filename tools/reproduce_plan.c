@@ -44,7 +44,7 @@ static void name_add(writing *w, const char *text, size_t length)
 {
     char *name = w->run->setup;
     size_t at = strlen(name);
-    if (at + length + 2 >= PLAN_NAME - 24) { /* the seed follows */
+    if (at + length + 2 > PLAN_SETUP) {
         w->full = 1;
         return;
     }

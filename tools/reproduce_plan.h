@@ -9,11 +9,11 @@
 #include "reproduce_data.h"
 #include "train/settings.h"
 
-enum { PLAN_NAME = 240, PLAN_WORDS = 64, PLAN_TEXT = 4096, PLAN_PATH = 2048 };
+enum { PLAN_NAME = 240, PLAN_SETUP = 216, PLAN_WORDS = 64, PLAN_TEXT = 4096, PLAN_PATH = 2048 };
 
 typedef struct planned_run {
     char name[PLAN_NAME];
-    char setup[PLAN_NAME]; /* the name without the seed */
+    char setup[PLAN_SETUP]; /* the name without the seed */
     char folder[PLAN_PATH];
     const data_choice *data;
     int top5; /* is needed of it */
