@@ -135,7 +135,7 @@ static void test_counts(void **state)
 static size_t paper_total(ssm2d_context *context, const model *m, const paper_row *row)
 {
     model_config c;
-    weights *w;
+    weights *w = NULL;
     ssm2d_error error;
     if (model_config_named(m->name, &c, &error)
         || model_config_use_mixer(&c, mixer_find(row->mixer), &error)

@@ -182,7 +182,7 @@ static weights *weights_at(const char *image, const char *pos_embed)
                                               {"depth", "2,1,2"}, {"heads", "1,2,4"},
                                               {"window", "4"},    {"classes", "3"}};
     model_config c;
-    weights *w;
+    weights *w = NULL;
     ssm2d_error error;
     const field_source test = {.where = "test"};
     if (model_config_named("swin", &c, &error)) fail_msg("%s", error.line);

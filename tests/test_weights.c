@@ -491,7 +491,7 @@ static void test_state(void **state)
         fail_msg("%s", error.line);
     assert_memory_equal(params, again, w->total * sizeof *params);
 
-    safetensors *file;
+    safetensors *file = NULL;
     if (weights_save_gradients(w, path, params, &error)
         || safetensors_open(context, path, &file, &error))
         fail_msg("%s", error.line);
