@@ -166,9 +166,8 @@ static ssm2d_status show_table(const ssm2d_context *context, const plan *p, ssm2
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static ssm2d_status print_commands(const plan *p, ssm2d_error *error)
+static void print_commands(const plan *p)
 {
-    (void)error;
     for (int i = 0; i < p->choice_count; i++)
         if (p->choices[i].is_placeholder)
             printf("# data %s are not given; to get them: %s\n", p->choices[i].wanted,
@@ -178,8 +177,7 @@ static ssm2d_status print_commands(const plan *p, ssm2d_error *error)
         text_print(stdout, p->options.out);
         printf("/%s.png\n", p->options.experiment->name);
     }
-    for (int i = 0; i < p->count; i++) plan_print_command(stdout, &p->runs[i], 0);
-    return SSM2D_OK;
+    for (int i = 0; i < p->count; i++) plan_print_command(stdout, &p->runs[i]);
 }
 
 static ssm2d_status show_plan(ssm2d_context *context, const plan *p, ssm2d_error *error)
@@ -229,7 +227,10 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
                                    const reproduce_options *all, const plan *p, ssm2d_error *error)
 {
     char path[RUN_PATH];
-    if (o->dry_run) return print_commands(p, error);
+    if (o->dry_run) {
+        print_commands(p);
+        return SSM2D_OK;
+    }
     snprintf(path, sizeof path, "%s/runs", o->out);
     ssm2d_status status = folder_make(path, error);
     if (!status) status = reproduce_options_write(context, all, error);

@@ -165,14 +165,13 @@ static void print_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-void plan_print_command(FILE *out, const planned_run *run, long threads)
+void plan_print_command(FILE *out, const planned_run *run)
 {
     fputs("ssm2d", out);
     for (int i = 0; i < run->count; i++) {
         fputc(' ', out);
         print_word(out, run->words[i]);
     }
-    if (threads) fprintf(out, " --threads %ld", threads);
     fputc('\n', out);
 }
 

@@ -58,7 +58,8 @@ const planned_run *plan_cell(const plan *p, int seed, int row, int column);
 const data_choice *plan_data(const plan *p, int row, int column);
 /* The settings that the words of a run mean to `ssm2d train`. */
 ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error);
-/* Prints `ssm2d train ..` as a line for a shell. threads 0: not given. */
-void plan_print_command(FILE *out, const planned_run *run, long threads);
+/* Prints `ssm2d train ..` as a line for a shell; results do not depend on --threads, which whoever
+ * runs it may add. */
+void plan_print_command(FILE *out, const planned_run *run);
 
 #endif
