@@ -141,9 +141,10 @@ ssm2d_status reproduce_data_find(ssm2d_context *context, const word_list *given,
     for (int i = 0; others && i < MAX_STAND_INS && others[i]; i++) {
         spec = given_spec(given, others[i]);
         if (spec) return take(context, find(others[i])->name, spec, out, error);
-        /* it is installed rather than given */
-        if (!strcmp(others[i], FASHION) && !take(context, FASHION, FASHION, out, NULL))
-            return SSM2D_OK;
+        if (strcmp(others[i], FASHION)) continue;
+        /* it is installed rather than given, or not */
+        const ssm2d_status status = take(context, FASHION, FASHION, out, error);
+        if (!status || status == SSM2D_ERROR_MEMORY) return status;
     }
     if (!placeholder) return SSM2D_OK;
     out->is_placeholder = 1;

@@ -50,6 +50,8 @@ for algorithm in direct fft scan; do
 done
 fail_many 50 models
 fail_printed models --keys
+fail_printed reproduce
+fail_printed reproduce table5 --scale tiny --seeds 1 --out planned --dry-run
 fail_many 1 bench layer --quick --rows 4 --cols 4 --channels 4 --threads 1
 small=(--quick --model vit-mini --batch 2 --set dim=16 --set depth=1 --set heads=2 --threads 1)
 fail_many 3 bench train "${small[@]}"
