@@ -76,9 +76,8 @@ const char *experiment_scale_name(int i); /* NULL past the last */
 #define TINY_MEGA "dim=32 depth=2 z=16 v=32 ffn=32"
 #define TINY_SWIN "patch=4 dim=[16,32] depth=[1,1] heads=[2,4]"
 
-/* What the forms have in common. */
-#define SMALL_SETTINGS "flip=true crop_padding=4"
-#define TINY_SETTINGS  "batch=32"
-enum { SMALL_EPOCHS = 15, TINY_EPOCHS = 2, TINY_IMAGES = 2000 };
+/* What all forms of these scales have in common. */
+#define SMALL_FORM .recipe = "quick", .settings = "flip=true crop_padding=4", .epochs = 15
+#define TINY_FORM  .recipe = "quick", .settings = "batch=32", .epochs = 2, .images = 2000
 
 #endif

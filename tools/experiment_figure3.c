@@ -36,17 +36,12 @@ const experiment experiment_figure3 = {
         [SCALE_SMALL] = {.differs = "vit-mini alone, at most 20,000 training images of CIFAR-10 "
                                     "(100 %), 15 epochs with flips and crops as the only "
                                     "augmentation",
-                         .recipe = "quick",
-                         .settings = SMALL_SETTINGS,
-                         .epochs = SMALL_EPOCHS,
+                         SMALL_FORM,
                          .images = 20000,
                          .columns = columns,
                          .rows = small_rows},
         [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, at most 2,000 training "
                                    "images (100 %), 2 epochs without augmentation",
-                        .recipe = "quick",
-                        .settings = TINY_SETTINGS,
-                        .epochs = TINY_EPOCHS,
-                        .images = TINY_IMAGES,
+                        TINY_FORM,
                         .columns = columns,
                         .rows = tiny_rows}}};

@@ -30,17 +30,12 @@ const experiment experiment_receptive_field = {
         [SCALE_FULL] = {.recipe = "small", .columns = full_columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "vit-mini, 20,000 training images of CIFAR-10, 15 epochs with "
                                     "flips and crops as the only augmentation",
-                         .recipe = "quick",
-                         .settings = SMALL_SETTINGS,
-                         .epochs = SMALL_EPOCHS,
+                         SMALL_FORM,
                          .images = 20000,
                          .columns = small_columns,
                          .rows = small_rows},
         [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, 2,000 training images, 2 "
                                    "epochs without augmentation",
-                        .recipe = "quick",
-                        .settings = TINY_SETTINGS,
-                        .epochs = TINY_EPOCHS,
-                        .images = TINY_IMAGES,
+                        TINY_FORM,
                         .columns = small_columns,
                         .rows = tiny_rows}}};

@@ -149,17 +149,12 @@ const experiment experiment_table1 = {
         [SCALE_SMALL] = {.differs = "models vit-mini, mega-mini and swin-mini, 10,000 training "
                                     "images of 32 x 32, 15 epochs with flips and crops as the only "
                                     "augmentation",
-                         .recipe = "quick",
-                         .settings = SMALL_SETTINGS,
-                         .epochs = SMALL_EPOCHS,
+                         SMALL_FORM,
                          .images = 10000,
                          .columns = small_columns,
                          .rows = small_rows},
         [SCALE_TINY] = {.differs = "models of two blocks and at most 32 channels, 2,000 training "
                                    "images of at most 32 x 32, 2 epochs without augmentation",
-                        .recipe = "quick",
-                        .settings = TINY_SETTINGS,
-                        .epochs = TINY_EPOCHS,
-                        .images = TINY_IMAGES,
+                        TINY_FORM,
                         .columns = small_columns,
                         .rows = tiny_rows}}};

@@ -73,9 +73,6 @@ const experiment experiment_table2 = {
                          .rows = small_rows},
         [SCALE_TINY] = {.differs = "models of two blocks and at most 64 channels, 2,000 training "
                                    "images of 32 x 32, 2 epochs without augmentation",
-                        .recipe = "quick",
-                        .settings = TINY_SETTINGS,
-                        .epochs = TINY_EPOCHS,
-                        .images = TINY_IMAGES,
+                        TINY_FORM,
                         .columns = tiny_columns,
                         .rows = tiny_rows}}};

@@ -42,15 +42,12 @@ const experiment experiment_table3 = {
                                     "pixels, LayerNorm, 10,000 training images, 15 epochs without "
                                     "augmentation",
                          .recipe = "quick",
-                         .epochs = SMALL_EPOCHS,
+                         .epochs = 15,
                          .images = 10000,
                          .columns = columns,
                          .rows = small_rows},
         [SCALE_TINY] = {.differs = "a Mega of two blocks and 32 channels on patches of 4 x 4 "
                                    "pixels, 2,000 training images, 2 epochs without augmentation",
-                        .recipe = "quick",
-                        .settings = TINY_SETTINGS,
-                        .epochs = TINY_EPOCHS,
-                        .images = TINY_IMAGES,
+                        TINY_FORM,
                         .columns = columns,
                         .rows = tiny_rows}}};

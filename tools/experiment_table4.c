@@ -44,17 +44,12 @@ const experiment experiment_table4 = {
         [SCALE_FULL] = {.recipe = "deit", .columns = full_columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "mega-mini, 20,000 training images of 32 x 32, 15 epochs with "
                                     "flips and crops as the only augmentation",
-                         .recipe = "quick",
-                         .settings = SMALL_SETTINGS,
-                         .epochs = SMALL_EPOCHS,
+                         SMALL_FORM,
                          .images = 20000,
                          .columns = small_columns,
                          .rows = small_rows},
         [SCALE_TINY] = {.differs = "a Mega of two blocks and 32 channels, 2,000 training images of "
                                    "32 x 32, 2 epochs without augmentation",
-                        .recipe = "quick",
-                        .settings = TINY_SETTINGS,
-                        .epochs = TINY_EPOCHS,
-                        .images = TINY_IMAGES,
+                        TINY_FORM,
                         .columns = small_columns,
                         .rows = tiny_rows}}};
