@@ -3,7 +3,6 @@
 #include "bench_model.h"
 
 #include "core/status.h"
-#include "model_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,30 +15,6 @@ enum { MAX_ROUNDS = 200, MIN_ROUNDS = 3, MAX_RUNS = 50, PEAK_RUNS = 3 };
 static const double round_time = 250;
 
 /* ---- options --------------------------------------------------------------------------------- */
-
-#define AT(field) offsetof(bench_values, field)
-
-const option bench_model_options[] = {
-    {"json", OPTION_FLAG, AT(json), "print JSON instead of a table"},
-    {"quick", OPTION_FLAG, AT(quick), "a few seconds, less accurate"},
-    {"model", OPTION_CHOICE, AT(model), "a model, see ssm2d models", .choice = model_name_at,
-     .default_value = "vit"},
-    {"mixer", OPTION_CHOICE, AT(mixer), "the mixer inside a block; the model's own when not given",
-     .choice = mixer_name_at},
-    {"batch", OPTION_INT, AT(batch), "images per batch; 128 when not given (infer: 128, and 1)",
-     .low = 1, .high = 65536},
-    {"image", OPTION_INT, AT(image), "side of the images in pixels; the model's own when not given",
-     .low = 1, .high = 16384},
-    {"directions", OPTION_INT, AT(directions), "directions of the mixer; 4 when not given",
-     .low = 1, .high = 4},
-    {"n-ssm", OPTION_INT, AT(n_ssm), "systems per direction of the mixer", .low = 1, .high = 1e5},
-    {"d-state", OPTION_INT, AT(d_state), "state dimension of the mixer's systems", .low = 1,
-     .high = 1e5},
-    {"complex", OPTION_FLAG, AT(complex), "complex instead of real systems"},
-    {"set", OPTION_LIST, AT(set),
-     "any key of a model, such as mixer.place=ffn or depth=2; may be repeated",
-     .value = "KEY=VALUE"},
-    {0}};
 
 ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm2d_error *error)
 {
@@ -183,14 +158,14 @@ void bench_outcome_json(const bench_outcome *r, int threads)
     printf("]");
 }
 
-void bench_outcome_head(ssm2d_context *context, const model_config *c, const char *what)
+void bench_outcome_head(ssm2d_context *context, const model_config *c, const char *what,
+                        int threads)
 {
     char patch[16], mixed[128];
     printf("%s, %dx%d, patch %s, mixer %s", c->model->name, c->image[0], c->image[1],
            model_config_text(c, "patch", patch, sizeof patch),
            mixer_config_text(&c->mixer, mixed, sizeof mixed));
-    printf(": %s, %d threads, %s.\n", what, ssm2d_context_threads(context),
-           ssm2d_context_cpu(context));
+    printf(": %s, %d threads, %s.\n", what, threads, ssm2d_context_cpu(context));
 }
 
 void bench_outcome_table(const bench_outcome *r, int training)

@@ -28,13 +28,17 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         }
         printf("}\n");
     } else {
-        bench_outcome_head(context, &config, "inference");
+        bench_outcome_head(context, &config, "inference", threads);
         bench_outcome_table(&r, 0);
         if (both) bench_outcome_table(&one, 0);
     }
     bench_warn(fmax(r.spread, one.spread));
     return SSM2D_OK;
 }
+
+static const option options[] = {
+#include "bench_model_options.def"
+    {0}};
 
 const command command_bench_infer = {
     "bench infer",
@@ -44,7 +48,7 @@ const command command_bench_infer = {
     "prints medians, and the time of each operator. Without --batch, for batches of 128 "
     "images and of one.\n"
     "bench/peers/torch_vit.py and torch_swin.py time the same with PyTorch.",
-    bench_model_options,
+    options,
     bench_model_check,
     run,
     .setting = setting_of_model};

@@ -29,6 +29,8 @@ struct bench_model {
     double *times;   /* of the graph's nodes, [nodes][2], seconds */
     double update;   /* milliseconds in the update */
     long runs, steps;
+    bench_watcher *watch; /* or NULL */
+    void *watch_arg;
 };
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -40,7 +42,7 @@ static void update(bench_model *m)
     gradient_norm(m->context, count, m->grads, m->partial);
     adamw_update(m->context, &default_adamw, learning_rate, ++m->steps, 1, count, m->spans,
                  (size_t)m->weights->count, m->params, m->grads, m->moment1, m->moment2);
-    memset(m->grads, 0, count * sizeof *m->grads); /* for the next step */
+    gradient_clear(m->context, count, m->grads); /* for the next step */
 }
 
 void bench_model_run(void *arg)
@@ -53,8 +55,23 @@ void bench_model_run(void *arg)
     m->out->grad[0] = 1;
     graph_backward(m->graph);
     double start = bench_now();
+    if (m->watch) m->watch(m->watch_arg, "adamw", 0);
     update(m);
+    if (m->watch) m->watch(m->watch_arg, NULL, 0);
     m->update += bench_now() - start;
+}
+
+static void watch_node(void *arg, const node *n, int backward)
+{
+    const bench_model *m = arg;
+    m->watch(m->watch_arg, n ? n->op->name : NULL, backward);
+}
+
+void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg)
+{
+    m->watch = watch;
+    m->watch_arg = arg;
+    graph_watch(m->graph, watch ? watch_node : NULL, m);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */

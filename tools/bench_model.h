@@ -4,6 +4,7 @@
 #define SSM2D_TOOLS_BENCH_MODEL_H
 
 #include "bench.h"
+#include "model_names.h"
 #include "models/model.h"
 
 typedef struct bench_model bench_model;
@@ -15,6 +16,11 @@ ssm2d_status bench_model_create(ssm2d_context *context, const model_config *conf
                                 int training, bench_model **out, ssm2d_error *error);
 void bench_model_run(void *m);
 void bench_model_destroy(bench_model *m);
+
+/* Called with the name of an operator (the update of the weights is "adamw") before its work, and
+ * with NULL when the last one is done. NULL: nobody. */
+typedef void bench_watcher(void *arg, const char *op, int backward);
+void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg);
 
 /* All nodes of one operator. Times are those of one run, as means over all runs. */
 typedef struct bench_op {
@@ -40,15 +46,17 @@ double bench_model_products(const bench_model *m);
 
 /* ---- comparing (bench_compare.c) ------------------------------------------------------------- */
 
-/* Options of the parts `train` and `infer`. */
+/* Options of the parts `train` and `infer`: bench_model_options.def, and what each has besides. */
 typedef struct bench_values {
     const char *model, *mixer;
     long batch, image, directions, n_ssm, d_state;
     word_list set;
     int complex, json, quick;
+    long simulate_threads; /* of `train` alone */
 } bench_values;
 
-extern const option bench_model_options[];
+#define BENCH_AT(field) offsetof(bench_values, field)
+
 ssm2d_status bench_model_check(const void *values, ssm2d_error *error);
 ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm2d_error *error);
 
@@ -74,6 +82,7 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
  * a table; and the line above the table. */
 void bench_outcome_json(const bench_outcome *r, int threads);
 void bench_outcome_table(const bench_outcome *r, int training);
-void bench_outcome_head(ssm2d_context *context, const model_config *config, const char *what);
+void bench_outcome_head(ssm2d_context *context, const model_config *config, const char *what,
+                        int threads);
 
 #endif

@@ -1,5 +1,6 @@
 #include "core/pool.h"
 
+#include "core/arith.h"
 #include "core/float_mode.h"
 #include "core/status.h"
 
@@ -21,36 +22,47 @@
  * between batches. */
 enum { SPINS = 4000 };
 
+/* Each number that threads write while others wait for another one has a cache line of its own. */
+#define OWN_LINE _Alignas(64)
+
 typedef struct worker {
     pool *owner;
     pthread_t thread;
     int index;
+    /* Whether it is inside a round. Each worker says so for itself: a number that all of them count
+     * in would go from one to the next twice in every round. */
+    OWN_LINE _Atomic int inside;
 } worker;
 
-/* The gate of a round: its number, whether it is closed, and how many workers are inside. A worker
- * that comes after the last task was taken finds it closed, so that nobody waits for a thread that
- * the system has not let run yet: on a machine with more threads than processors the caller then
- * does all tasks itself. */
-#define GATE_ROUND  ((uint64_t)1 << 32)
-#define GATE_CLOSED ((uint64_t)1 << 31)
-#define GATE_INSIDE (GATE_CLOSED - 1)
+/* The gate of a round: its number, and whether it is closed. A worker that comes after the last
+ * task was taken finds it closed, so that nobody waits for a thread that the system has not let run
+ * yet: on a machine with more threads than processors the caller then does all tasks itself. Only
+ * the caller writes the gate. */
+#define GATE_ROUND  2u
+#define GATE_CLOSED 1u
 
-static unsigned round_of(uint64_t gate) { return (unsigned)(gate / GATE_ROUND); }
+static unsigned round_of(unsigned gate) { return gate / GATE_ROUND; }
 
-/* Each number that threads write while others wait for another one has a cache line of its own. */
-#define OWN_LINE _Alignas(64)
+/* Up to POOL_GROUP workers take tasks from one counter, and help other groups when theirs are done:
+ * a line that goes from thread to thread with every task goes to few of them, and workers that have
+ * neighbouring numbers, as those on neighbouring processors have, get the same part of the tasks,
+ * and of memory, in every run. */
+typedef struct group {
+    OWN_LINE _Atomic size_t next; /* the next task number */
+    size_t end;                   /* written between runs only */
+} group;
 
 struct pool {
     /* written between runs only */
-    size_t tasks;
     pool_task run;
     void *arg;
-    int threads;
+    int threads, groups;
+    group *group; /* [groups], behind the workers */
+    const pool_watcher *watcher;
     _Atomic int quit;
     _Atomic unsigned generation;    /* of forks, at the time the threads were started */
     _Atomic unsigned restarting;    /* the generation that some thread is starting them for */
-    OWN_LINE _Atomic uint64_t gate; /* see GATE_ROUND; workers wait for its round to change */
-    OWN_LINE _Atomic size_t next;   /* the next task number */
+    OWN_LINE _Atomic unsigned gate; /* see GATE_ROUND; workers wait for its round to change */
     OWN_LINE _Atomic int busy;      /* a thread is in pool_run */
     OWN_LINE _Atomic int sleepers;  /* with the lock that guards it */
     pthread_mutex_t lock;
@@ -66,10 +78,27 @@ static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
 
 static void take_tasks(pool *p, int index)
 {
-    for (;;) {
-        size_t task = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-        if (task >= p->tasks) return;
-        p->run(p->arg, task, index);
+    const int own = index / POOL_GROUP;
+    for (int i = 0; i < p->groups; i++) {
+        group *g = &p->group[(own + i) % p->groups];
+        while (atomic_load_explicit(&g->next, memory_order_relaxed) < g->end) {
+            const size_t task = atomic_fetch_add_explicit(&g->next, 1, memory_order_relaxed);
+            if (task >= g->end) break;
+            p->run(p->arg, task, index);
+        }
+    }
+}
+
+/* Divides the tasks among the groups, by their threads. */
+static void share_tasks(pool *p, size_t tasks)
+{
+    const size_t threads = (size_t)p->threads;
+    size_t first = 0;
+    for (int i = 0; i < p->groups; i++) {
+        const size_t end = pool_group_end(tasks, threads, (size_t)i);
+        atomic_store_explicit(&p->group[i].next, first, memory_order_relaxed);
+        p->group[i].end = end;
+        first = end;
     }
 }
 
@@ -90,23 +119,23 @@ static unsigned wait_for_round(pool *p, unsigned seen)
     return now;
 }
 
-/* Says whether the worker is inside now, as it is not when the gate is closed. */
-static int enter(pool *p)
+/* Says whether the worker is inside now, as it is not when the gate is closed. Either it sees that
+ * the gate is closed, or the caller sees, after closing it, that the worker is inside: both write
+ * before they read, in one order for all threads. */
+static int enter(pool *p, worker *w)
 {
-    uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
-    while (!(gate & GATE_CLOSED))
-        if (atomic_compare_exchange_weak_explicit(&p->gate, &gate, gate + 1, memory_order_acquire,
-                                                  memory_order_relaxed))
-            return 1;
+    atomic_store(&w->inside, 1);
+    if (!(atomic_load(&p->gate) & GATE_CLOSED)) return 1;
+    atomic_store_explicit(&w->inside, 0, memory_order_release);
     return 0;
 }
 
-static void leave(pool *p) { atomic_fetch_sub_explicit(&p->gate, 1, memory_order_release); }
+static void leave(worker *w) { atomic_store_explicit(&w->inside, 0, memory_order_release); }
 
 static void open_gate(pool *p)
 {
-    const uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
-    atomic_store(&p->gate, (uint64_t)(round_of(gate) + 1) * GATE_ROUND);
+    const unsigned gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
+    atomic_store(&p->gate, (round_of(gate) + 1) * GATE_ROUND);
     if (atomic_load(&p->sleepers)) {
         pthread_mutex_lock(&p->lock);
         pthread_cond_broadcast(&p->wake);
@@ -117,15 +146,15 @@ static void open_gate(pool *p)
 /* Returns when no worker is inside any more. */
 static void close_gate(pool *p)
 {
-    uint64_t gate = atomic_fetch_or(&p->gate, GATE_CLOSED);
-    for (int spins = 0; gate & GATE_INSIDE; spins++) {
-        if (spins < SPINS)
-            relax();
-        else
-            /* on a busy machine the one we wait for may be waiting for this very processor */
-            sched_yield();
-        gate = atomic_load_explicit(&p->gate, memory_order_acquire);
-    }
+    atomic_store(&p->gate, atomic_load_explicit(&p->gate, memory_order_relaxed) | GATE_CLOSED);
+    for (int i = 1; i < p->threads; i++)
+        for (int spins = 0; atomic_load(&p->workers[i].inside); spins++) {
+            if (spins < SPINS)
+                relax();
+            else
+                /* on a busy machine the one we wait for may be waiting for this very processor */
+                sched_yield();
+        }
 }
 
 static void *work(void *arg)
@@ -137,9 +166,9 @@ static void *work(void *arg)
         seen = wait_for_round(p, seen);
         if (atomic_load(&p->quit)) return NULL;
         /* a round that was opened since is as good */
-        if (enter(p)) {
+        if (enter(p, w)) {
             take_tasks(p, w->index);
-            leave(p);
+            leave(w);
         }
     }
 }
@@ -149,7 +178,7 @@ static void *work(void *arg)
 static int start_threads(pool *p)
 {
     atomic_init(&p->gate, GATE_CLOSED);
-    atomic_init(&p->next, 0);
+    for (int i = 0; i < p->groups; i++) atomic_init(&p->group[i].next, 0);
     atomic_init(&p->sleepers, 0);
     atomic_init(&p->quit, 0);
     pthread_mutex_init(&p->lock, NULL);
@@ -163,6 +192,7 @@ static int start_threads(pool *p)
         worker *w = &p->workers[running];
         w->owner = p;
         w->index = running;
+        atomic_init(&w->inside, 0);
         if (pthread_create(&w->thread, NULL, work, w)) break;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -178,7 +208,11 @@ static void stop_threads(pool *p, int running)
     pthread_cond_destroy(&p->wake);
 }
 
-size_t pool_bytes(int threads) { return sizeof(pool) + (size_t)threads * sizeof(worker); }
+size_t pool_bytes(int threads)
+{
+    return sizeof(pool) + (size_t)threads * sizeof(worker)
+           + (size_t)div_up(threads, POOL_GROUP) * sizeof(group);
+}
 
 ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *error)
 {
@@ -186,6 +220,8 @@ ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *erro
     memset(p, 0, pool_bytes(threads));
     pthread_once(&fork_once, watch_forks);
     p->threads = threads;
+    p->groups = div_up(threads, POOL_GROUP);
+    p->group = (group *)(void *)&p->workers[threads];
     unsigned generation = atomic_load(&fork_generation);
     atomic_init(&p->restarting, generation);
     atomic_init(&p->generation, generation);
@@ -215,9 +251,31 @@ static int ready(pool *p)
     if (then == now) return 1;
     if (!atomic_compare_exchange_strong(&p->restarting, &then, now)) return 0;
     p->threads = start_threads(p);
+    p->groups = div_up(p->threads, POOL_GROUP);
     atomic_store(&p->busy, 0);
     atomic_store(&p->generation, now);
     return 1;
+}
+
+void pool_watch(pool *p, const pool_watcher *watcher) { p->watcher = watcher; }
+
+static void run_watched(const pool_watcher *w, size_t tasks, pool_task run, void *arg)
+{
+    w->begin(w->arg, tasks);
+    for (size_t task = 0; task < tasks; task++) {
+        run(arg, task, 0);
+        w->task_done(w->arg);
+    }
+    w->end(w->arg);
+}
+
+static void run_alone(const pool *p, size_t tasks, pool_task run, void *arg)
+{
+    if (p->watcher && p->threads == 1) {
+        run_watched(p->watcher, tasks, run, arg);
+        return;
+    }
+    for (size_t task = 0; task < tasks; task++) run(arg, task, 0);
 }
 
 void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
@@ -226,14 +284,13 @@ void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
     const float_mode before = float_mode_flush();
     if (tasks < 2 || !ready(p) || p->threads == 1
         || !atomic_compare_exchange_strong(&p->busy, &idle, 1)) {
-        for (size_t task = 0; task < tasks; task++) run(arg, task, 0);
+        run_alone(p, tasks, run, arg);
         float_mode_restore(before);
         return;
     }
-    p->tasks = tasks;
     p->run = run;
     p->arg = arg;
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    share_tasks(p, tasks);
     open_gate(p);
     take_tasks(p, 0);
     close_gate(p);

@@ -1,9 +1,10 @@
 /* pool - a small fork-join pool over pthreads.
  *
- * The caller is worker 0. A run hands out task numbers in order; which worker takes which task is
- * left to chance, so that a task must write only what is its own, and results do not depend on the
- * number of threads. A run that finds the pool busy (another thread is in it) does all its tasks
- * itself, as worker 0. After fork the child starts threads of its own. */
+ * The caller is worker 0. A run hands out task numbers: up to POOL_GROUP workers have a part of the
+ * tasks, which they take in order, and when that is done they take from the other parts. Which
+ * worker takes which task is left to chance, so that a task must write only what is its own, and
+ * results do not depend on the number of threads. A run that finds the pool busy (another thread is
+ * in it) does all its tasks itself, as worker 0. After fork the child starts threads of its own. */
 #ifndef SSM2D_CORE_POOL_H
 #define SSM2D_CORE_POOL_H
 
@@ -13,11 +14,32 @@ typedef struct pool pool;
 
 typedef void (*pool_task)(void *arg, size_t task, int worker);
 
+enum { POOL_GROUP = 8 };
+/* The end of group i's part of the tasks, which begins where that of the group before it ends. */
+static inline size_t pool_group_end(size_t tasks, size_t threads, size_t i)
+{
+    const size_t workers = (i + 1) * POOL_GROUP;
+    return workers < threads ? tasks / threads * workers + tasks % threads * workers / threads
+                             : tasks;
+}
+
 /* memory: at least pool_bytes(threads), aligned to 64, owned by the caller. */
 size_t pool_bytes(int threads);
 ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *error);
 void pool_stop(pool *p);
 int pool_threads(const pool *p);
 void pool_run(pool *p, size_t tasks, pool_task run, void *arg);
+
+/* For measuring: told when a run begins, when each of its tasks is done, and when it ends. */
+typedef struct pool_watcher {
+    void *arg;
+    void (*begin)(void *arg, size_t tasks);
+    void (*task_done)(void *arg);
+    void (*end)(void *arg);
+} pool_watcher;
+
+/* Watches the runs of a pool of one thread; those of larger pools are not watched. The watcher is
+ * borrowed; NULL ends it. Not while the pool runs. */
+void pool_watch(pool *p, const pool_watcher *watcher);
 
 #endif

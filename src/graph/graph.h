@@ -166,5 +166,9 @@ const char *graph_find_bad(graph *g);
 /* Seconds spent in each node's forward and backward are kept when times is not NULL:
  * [node_count][2]. */
 void graph_time(graph *g, double *times);
+/* For measuring: `watch` is called before each visit of a node, forward or backward (what is
+ * recomputed or cleared for it included), and with NULL at the end of a run. NULL: nobody. */
+typedef void graph_watcher(void *arg, const node *n, int backward);
+void graph_watch(graph *g, graph_watcher *watch, void *arg);
 
 #endif

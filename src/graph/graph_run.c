@@ -60,10 +60,12 @@ static void run(graph *g, int first, int end)
     for (int i = first; i < end; i++) {
         const visit *v = &p->visit[i];
         const double start = p->times ? clock_seconds() : 0;
+        if (p->watch) p->watch(p->watch_arg, v->node, v->kind != VISIT_FORWARD);
         make_visit(g, v);
         if (p->times)
             p->times[2 * v->node->index + (v->kind != VISIT_FORWARD)] += clock_seconds() - start;
     }
+    if (p->watch) p->watch(p->watch_arg, NULL, 0);
 }
 
 void graph_forward(graph *g)
@@ -83,6 +85,13 @@ void graph_time(graph *g, double *times)
 {
     memory_plan *p = g->plan;
     p->times = times;
+}
+
+void graph_watch(graph *g, graph_watcher *watch, void *arg)
+{
+    memory_plan *p = g->plan;
+    p->watch = watch;
+    p->watch_arg = arg;
 }
 
 /* Whether t's data (or gradient) holds a NaN or an infinity. */

@@ -25,6 +25,8 @@ typedef struct memory_plan {
     visit *visit;         /* [visits] */
     size_t *grad, *saved; /* offsets of each tensor's gradient, and of what each node saves */
     double *times;        /* of the caller, or NULL */
+    graph_watcher *watch; /* or NULL */
+    void *watch_arg;
 } memory_plan;
 
 #endif

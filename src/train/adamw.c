@@ -3,6 +3,7 @@
 #include "core/arith.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { PIECE = 1 << 14 };
 
@@ -110,6 +111,27 @@ double gradient_norm(const ssm2d_context *context, size_t count, const float *gr
     pool_run(context->pool, norm_pieces(count), square_piece, &s);
     for (size_t i = 0; i < norm_pieces(count); i++) sum += partial[i];
     return sqrt(sum);
+}
+
+/* ---- clearing -------------------------------------------------------------------------------- */
+
+typedef struct clearing {
+    size_t count;
+    float *grads;
+} clearing;
+
+static void clear_piece(void *arg, size_t piece, int worker)
+{
+    const clearing *c = arg;
+    const size_t first = piece * PIECE;
+    (void)worker;
+    memset(c->grads + first, 0, (end_of(piece, c->count) - first) * sizeof *c->grads);
+}
+
+void gradient_clear(const ssm2d_context *context, size_t count, float *grads)
+{
+    clearing c = {count, grads};
+    pool_run(context->pool, norm_pieces(count), clear_piece, &c);
 }
 
 /* ---- average --------------------------------------------------------------------------------- */

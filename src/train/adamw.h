@@ -39,6 +39,9 @@ size_t norm_pieces(size_t count);
 double gradient_norm(const ssm2d_context *context, size_t count, const float *grads,
                      double *partial);
 
+/* gradients = 0, in the same pieces as everything here */
+void gradient_clear(const ssm2d_context *context, size_t count, float *grads);
+
 /* average = keep*average + (1-keep)*weights */
 void average_update(const ssm2d_context *context, double keep, size_t count, const float *weights,
                     float *average);

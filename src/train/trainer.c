@@ -256,7 +256,7 @@ static long count_correct(const trainer *t, const float *targets)
 
 static void clear_gradients(trainer *t)
 {
-    memset(t->gradients, 0, t->state.count * sizeof *t->gradients);
+    gradient_clear(t->context, t->state.count, t->gradients);
 }
 
 /* Returns the error for a loss or gradient that is not finite. Runs the step once more to find the

@@ -1,0 +1,168 @@
+#include "step_trace.h"
+
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/status.h"
+
+#include <string.h>
+
+struct step_trace {
+    ssm2d_context *context;
+    pool_watcher watcher;
+    trace_item *items;
+    double *times, *sorted;                   /* [steps][time_count], [max_steps] */
+    size_t item_count, time_count, item_room; /* time_count: of one step */
+    size_t time_room;                         /* of all steps */
+    int steps, max_steps;
+    /* of the step that is being recorded */
+    size_t item, time;
+    const char *op;
+    int backward, depth; /* depth: of runs within tasks */
+    double last;         /* when the last time was taken */
+    double clock;        /* seconds that taking a time takes */
+    int failed, differs;
+};
+
+static int grow(step_trace *t, void **array, size_t size, size_t used, size_t *room, size_t wanted)
+{
+    if (wanted <= *room) return 1;
+    size_t larger = *room ? *room : 1024;
+    while (larger < wanted) larger *= 2;
+    void *memory = mem_alloc(t->context, larger * size);
+    if (!memory) {
+        t->failed = 1;
+        return 0;
+    }
+    if (*array) memcpy(memory, *array, used * size);
+    mem_free(t->context, *array);
+    *array = memory;
+    *room = larger;
+    return 1;
+}
+
+/* Writes down the time since the last one. */
+static void take_time(step_trace *t)
+{
+    const double now = clock_seconds(), spent = now - t->last - t->clock;
+    const size_t at = (size_t)t->steps * t->time_count + t->time;
+    if (grow(t, (void **)&t->times, sizeof *t->times, at, &t->time_room, at + 1))
+        t->times[at] = spent > 0 ? spent : 0;
+    t->time++;
+    t->last = clock_seconds();
+}
+
+/* The next item: recorded in the first step, compared in the others. */
+static void next_item(step_trace *t, size_t tasks)
+{
+    const trace_item item = {t->op, t->backward, tasks, t->time};
+    const size_t at = t->item++;
+    if (t->steps == 0) {
+        if (!grow(t, (void **)&t->items, sizeof *t->items, at, &t->item_room, at + 1)) return;
+        t->items[t->item_count++] = item;
+    } else if (at >= t->item_count || t->items[at].tasks != tasks
+               || t->items[at].first != item.first) {
+        t->differs = 1;
+    }
+}
+
+static void run_begin(void *arg, size_t tasks)
+{
+    step_trace *t = arg;
+    if (t->depth++) return; /* part of a task */
+    next_item(t, tasks);
+    take_time(t);
+}
+
+static void task_done(void *arg)
+{
+    step_trace *t = arg;
+    if (t->depth == 1) take_time(t);
+}
+
+static void run_end(void *arg)
+{
+    step_trace *t = arg;
+    t->depth--;
+}
+
+static void operator_begins(void *arg, const char *name, int backward)
+{
+    step_trace *t = arg;
+    next_item(t, 0);
+    take_time(t);
+    t->op = name;
+    t->backward = backward;
+}
+
+static double clock_cost(void)
+{
+    enum { CALLS = 4096 };
+    const double start = clock_seconds();
+    double last = start;
+    for (int i = 0; i < CALLS; i++) last = clock_seconds();
+    return (last - start) / CALLS;
+}
+
+ssm2d_status step_trace_create(ssm2d_context *context, int max_steps, step_trace **out,
+                               ssm2d_error *error)
+{
+    step_trace *t = mem_alloc(context, sizeof *t);
+    double *sorted = mem_alloc(context, (size_t)max_steps * sizeof *sorted);
+    if (!t || !sorted) {
+        mem_free(context, t);
+        mem_free(context, sorted);
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory to record a step");
+    }
+    *t = (step_trace){.context = context,
+                      .watcher = {t, run_begin, task_done, run_end},
+                      .sorted = sorted,
+                      .max_steps = max_steps,
+                      .clock = clock_cost()};
+    *out = t;
+    return SSM2D_OK;
+}
+
+void step_trace_destroy(step_trace *t)
+{
+    if (!t) return;
+    ssm2d_context *context = t->context;
+    mem_free(context, t->items);
+    mem_free(context, t->times);
+    mem_free(context, t->sorted);
+    mem_free(context, t);
+}
+
+ssm2d_status step_trace_record(step_trace *t, bench_model *m, ssm2d_error *error)
+{
+    if (t->steps == t->max_steps)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%d steps are recorded already", t->steps);
+    t->item = t->time = 0;
+    t->op = NULL;
+    pool_watch(t->context->pool, &t->watcher);
+    bench_model_watch(m, operator_begins, t);
+    t->last = clock_seconds();
+    bench_model_run(m);
+    operator_begins(t, NULL, 0);
+    bench_model_watch(m, NULL, NULL);
+    pool_watch(t->context->pool, NULL);
+    if (t->failed) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the tasks of a step");
+    if (t->steps == 0) t->time_count = t->time;
+    if (t->differs || t->item != t->item_count || t->time != t->time_count)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "a step has other tasks than the step before it");
+    t->steps++;
+    return SSM2D_OK;
+}
+
+ssm2d_status step_trace_medians(step_trace *t, const trace_item **items, size_t *count,
+                                const double **times, ssm2d_error *error)
+{
+    if (!t->steps) return fail(error, SSM2D_ERROR_ARGUMENT, "no step is recorded");
+    for (size_t i = 0; i < t->time_count; i++) {
+        for (int s = 0; s < t->steps; s++) t->sorted[s] = t->times[(size_t)s * t->time_count + i];
+        t->times[i] = bench_median(t->sorted, t->steps);
+    }
+    *items = t->items;
+    *count = t->item_count;
+    *times = t->times;
+    return SSM2D_OK;
+}

@@ -1,0 +1,28 @@
+/* step_trace - the times of all tasks of a model's step, recorded with one thread.
+ *
+ * A step is a list of items: the work before a run of the pool, and the tasks of the run; or only
+ * work. Steps repeat the same items, so that a time is the median over several steps: it then has
+ * nothing of what else the machine did at the time. */
+#ifndef SSM2D_TOOLS_STEP_TRACE_H
+#define SSM2D_TOOLS_STEP_TRACE_H
+
+#include "bench_model.h"
+
+typedef struct trace_item {
+    const char *op; /* NULL: between operators */
+    int backward;
+    size_t tasks, first; /* times[first]: the work before; times[first + 1 ..]: the tasks */
+} trace_item;
+
+typedef struct step_trace step_trace;
+
+ssm2d_status step_trace_create(ssm2d_context *context, int max_steps, step_trace **out,
+                               ssm2d_error *error);
+void step_trace_destroy(step_trace *t);
+/* Runs a step of the model, which has the context of the trace, of one thread. */
+ssm2d_status step_trace_record(step_trace *t, bench_model *m, ssm2d_error *error);
+/* Seconds, medians over the steps recorded: call it once, after the last of them. */
+ssm2d_status step_trace_medians(step_trace *t, const trace_item **items, size_t *count,
+                                const double **times, ssm2d_error *error);
+
+#endif
