@@ -1,19 +1,23 @@
 #include "baselines/tile_groups.h"
 
 #include "baselines/baseline.h"
-#include "core/arith.h"
+#include "core/tasks.h"
 
-enum { TASKS_WANTED = 16, CACHE_LINE_BYTES = 64, GROUP_BYTES = 480 << 10 };
+/* Chunks of the batch first, each with as many channels as the cache holds: memory is fastest when
+ * it is read and written in long pieces. Each chunk has gradients of its own. */
+enum { CHUNKS = 16, FEW_TASKS = 16, CACHE_LINE_BYTES = 64, GROUP_BYTES = 480 << 10 };
 
 tile_groups tile_groups_cut(const ssm2d_baseline_plan *p, size_t vector_bytes)
 {
     const int line = max_int(1, CACHE_LINE_BYTES / (p->lanes * (int)sizeof(real)));
     const int lines = div_up(p->vectors, line);
     const int fitting = (int)min_size(GROUP_BYTES / vector_bytes / (size_t)line, (size_t)lines);
+    const int chunks = (int)min_size(CHUNKS, p->options.batch);
+    const int most = max_int(1, min_int(fitting, lines / div_up(FEW_TASKS, chunks)));
     tile_groups g;
-    g.group = line * div_up(lines, div_up(lines, max_int(1, fitting))); /* nearly equal groups */
+    g.group = line * div_up(lines, div_up(lines, most)); /* nearly equal groups */
     g.groups = div_up(p->vectors, g.group);
-    g.chunks = (int)min_size((size_t)div_up(TASKS_WANTED, g.groups), p->options.batch);
+    g.chunks = min_int(div_up(TASKS_THREADS, g.groups), chunks);
     return g;
 }
 

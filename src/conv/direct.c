@@ -8,7 +8,7 @@
  * Only offsets within the problem's reach are visited. */
 #include "conv/direct.h"
 
-#include "core/arith.h"
+#include "core/tasks.h"
 
 #include <string.h>
 
@@ -102,10 +102,10 @@ typedef struct group {
     int channel, channels;
 } group;
 
-static group group_at(const job *t, int g)
+static group group_at(const job *t, int size, int g)
 {
     const conv_plan *p = t->plan;
-    const int size = t->direct->group, first = g * size, end = min_int(p->vectors, first + size);
+    const int first = g * size, end = min_int(p->vectors, first + size);
     return (group){first, end, first * p->lanes,
                    min_int(p->problem.channels, end * p->lanes) - first * p->lanes};
 }
@@ -142,11 +142,11 @@ static void convolve_task(void *arg, size_t task, int worker)
     const job *t = arg;
     const conv_plan *p = t->plan;
     const direct_plan *d = t->direct;
-    const size_t A = (size_t)d->images, chunks = (size_t)d->chunks, chunk = task % chunks;
+    const size_t A = (size_t)d->images, chunks = (size_t)d->convolve.chunks, chunk = task % chunks;
     const size_t batch = p->problem.batch, turns = div_up_size(batch, A);
     const size_t cells = (size_t)p->problem.rows * (size_t)p->problem.cols * (size_t)p->lanes;
     const size_t kernel_size = two_sided_size(&p->layout);
-    const group g = group_at(t, (int)(task / chunks));
+    const group g = group_at(t, d->convolve.group, (int)(task / chunks));
     real *out = conv_array(t->memory, d->tiles) + (size_t)worker * d->worker, *in = out + d->tile;
     for (size_t b = turns * chunk / chunks * A; b < turns * (chunk + 1) / chunks * A && b < batch;
          b += A) {
@@ -165,8 +165,9 @@ static void convolve_task(void *arg, size_t task, int worker)
 
 static void convolve(const job *t)
 {
-    pool_run(t->plan->problem.context->pool, (size_t)t->direct->groups * (size_t)t->direct->chunks,
-             convolve_task, (void *)t);
+    pool_run(t->plan->problem.context->pool,
+             (size_t)t->direct->convolve.groups * (size_t)t->direct->convolve.chunks, convolve_task,
+             (void *)t);
 }
 
 static void apply(const conv_plan *p, void *memory, const real *u, real *y)
@@ -222,11 +223,11 @@ static void gradient_task(void *arg, size_t task, int worker)
     const job *t = arg;
     const conv_plan *p = t->plan;
     const direct_plan *d = t->direct;
-    const size_t chunks = (size_t)d->gradient_chunks, chunk = task % chunks;
+    const size_t chunks = (size_t)d->gradient.chunks, chunk = task % chunks;
     const size_t batch = p->problem.batch, size = two_sided_size(&p->layout);
     const ptrdiff_t lanes = p->lanes, row = p->problem.cols * lanes;
     const ptrdiff_t u_row = row + TWO_SIDED_PADDING * lanes;
-    const group g = group_at(t, (int)(task / chunks));
+    const group g = group_at(t, d->gradient.group, (int)(task / chunks));
     real *tile = conv_array(t->memory, d->tiles) + (size_t)worker * d->worker;
     real *u = tile + TWO_SIDED_PADDING * lanes;
     real *dy = u + p->problem.rows * u_row + (d->max_a - 1) * row;
@@ -244,18 +245,27 @@ static void gradient_task(void *arg, size_t task, int worker)
     }
 }
 
+enum { SUM_PIECE = 4096, SUM_UNIT = 16 }; /* numbers in a task, about; and in whole cache lines */
+
+static size_t sum_tasks(const conv_plan *p)
+{
+    return task_count(two_sided_size(&p->layout) * (size_t)p->vectors, SUM_PIECE);
+}
+
 /* Sums the kernel gradients of the chunks, in their order. */
-static void sum_task(void *arg, size_t vector, int worker)
+static void sum_task(void *arg, size_t task, int worker)
 {
     (void)worker;
     const job *t = arg;
     const conv_plan *p = t->plan;
-    const size_t size = two_sided_size(&p->layout), all = size * (size_t)p->vectors;
-    real *dk = t->dk2 + vector * size;
-    const real *partial = conv_array(t->memory, t->direct->partial) + vector * size;
-    memcpy(dk, partial, size * sizeof(real));
-    for (int c = 1; c < t->direct->gradient_chunks; c++)
-        for (size_t i = 0; i < size; i++) dk[i] += partial[(size_t)c * all + i];
+    const size_t all = two_sided_size(&p->layout) * (size_t)p->vectors, tasks = sum_tasks(p),
+                 first = task_begin(all, tasks, task, SUM_UNIT),
+                 count = task_begin(all, tasks, task + 1, SUM_UNIT) - first;
+    real *dk = t->dk2 + first;
+    const real *partial = conv_array(t->memory, t->direct->partial) + first;
+    memcpy(dk, partial, count * sizeof(real));
+    for (int c = 1; c < t->direct->gradient.chunks; c++)
+        for (size_t i = 0; i < count; i++) dk[i] += partial[(size_t)c * all + i];
 }
 
 static void backward(const conv_plan *p, void *memory, const real *k2, const real *u,
@@ -284,8 +294,8 @@ static void backward(const conv_plan *p, void *memory, const real *k2, const rea
              .out_strides = p->problem.out,
              .dy = dy,
              .dk2 = dk2};
-    pool_run(workers, (size_t)d->groups * (size_t)d->gradient_chunks, gradient_task, &t);
-    if (d->gradient_chunks > 1) pool_run(workers, (size_t)p->vectors, sum_task, &t);
+    pool_run(workers, (size_t)d->gradient.groups * (size_t)d->gradient.chunks, gradient_task, &t);
+    if (d->gradient.chunks > 1) pool_run(workers, sum_tasks(p), sum_task, &t);
 }
 
 const conv_algorithm conv_direct = {.name = "direct",

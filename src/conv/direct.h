@@ -7,13 +7,11 @@
 typedef struct direct_plan {
     int max_a;                      /* images, or row offsets, that share a register block */
     int max_c[CORRELATE_MAX_A + 1]; /* columns of a block of A of them */
-    int group;                      /* vectors of channels of one task */
-    int groups;
-    int images;          /* that a task convolves together: at most max_a */
-    int chunks;          /* parts of the batch, a task each */
-    int gradient_chunks; /* the same for the kernel's gradient */
-    size_t tile;         /* numbers of the tile of one vector */
-    size_t worker;       /* numbers of the tiles of one worker */
+    int images;                     /* that a task convolves together: at most max_a */
+    conv_share convolve;            /* of y, and of du */
+    conv_share gradient;            /* of the kernel's gradient */
+    size_t tile;                    /* numbers of the tile of one vector */
+    size_t worker;                  /* numbers of the tiles of one worker */
     /* offsets in the memory of an execution: the mirrored kernel, the tiles of all workers, and
      * the kernel gradients of each chunk if there are several */
     size_t mirrored, tiles, partial;

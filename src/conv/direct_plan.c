@@ -37,6 +37,16 @@ static size_t tile_numbers(const conv_plan *p, size_t A)
     return (bytes + (PAGE_BYTES + STAGGER - bytes % PAGE_BYTES) % PAGE_BYTES) / sizeof(real);
 }
 
+/* As few groups as the cache allows, unless chunks of the batch give too few tasks. */
+static conv_share share(int lines, int line, int fitting, int max_chunks)
+{
+    const int wanted = div_up(FEW_TASKS, max_chunks);
+    const int most = max_int(1, min_int(fitting, lines / wanted));
+    const int group = line * div_up(lines, div_up(lines, most)); /* nearly equal groups */
+    const int groups = div_up(lines * line, group);
+    return (conv_share){group, groups, min_int(div_up(TASKS_WANTED, groups), max_chunks)};
+}
+
 void direct_plan_make(conv_plan *p)
 {
     direct_plan *d = p->own;
@@ -50,18 +60,16 @@ void direct_plan_make(conv_plan *p)
     for (int A = 1; A <= d->max_a; A++) d->max_c[A] = max_c(p->simd, A);
     d->tile = tile_numbers(p, (size_t)d->max_a);
     const int fitting = (int)(GROUP_BYTES / (d->tile * (size_t)line * sizeof(real)));
-    /* nearly equal groups */
-    d->group = line * div_up(lines, div_up(lines, max_int(1, fitting)));
-    d->groups = div_up(p->vectors, d->group);
-    d->worker = d->tile * ((size_t)d->group + 1); /* one tile more: see convolve_task */
     d->images = min_int(d->max_a, batch);
-    d->chunks = min_int(div_up(TASKS_WANTED, d->groups), div_up(batch, d->images));
-    d->gradient_chunks = min_int(div_up(TASKS_WANTED, d->groups), batch);
+    d->convolve = share(lines, line, fitting, div_up(batch, d->images));
+    d->gradient = share(lines, line, fitting, min_int(GRADIENT_CHUNKS, batch));
+    /* one tile more: see convolve_task */
+    d->worker = d->tile * ((size_t)max_int(d->convolve.group, d->gradient.group) + 1);
 
     d->mirrored = conv_reserve(p, kernels, vectors);
     d->tiles = conv_reserve(p, threads * d->worker, sizeof(real));
-    if (!p->problem.inference && d->gradient_chunks > 1)
-        d->partial = conv_reserve(p, kernels, (size_t)d->gradient_chunks * vectors);
+    if (!p->problem.inference && d->gradient.chunks > 1)
+        d->partial = conv_reserve(p, kernels, (size_t)d->gradient.chunks * vectors);
 }
 
 /* The sum of side - |o| over offsets low .. high: pairs of cells of a line of `side` cells. */

@@ -12,16 +12,16 @@ enum { IMAGES_PER_GRADIENT = 4 };
  * a spectrum; of splitting and joining an element; of a byte of memory beyond LARGE_BYTES. */
 enum { COLUMN_COST = 60, PRODUCT_COST = 12, PASS_COST = 8, BYTE_COST = 10, LARGE_BYTES = 1 << 30 };
 
-/* Work is cut into chunks of at least `images` images, and if those are too few, also into groups
- * of vectors. Groups are whole cache lines, so that no two threads write to one line. Few groups
- * are best: memory is then read and written in long pieces. */
-static fft_share share(const conv_plan *p, int images)
+/* Work is cut into at most max_chunks chunks of at least `images` images, and if those are too few,
+ * also into groups of vectors. Groups are whole cache lines, so that no two threads write to one
+ * line. Few groups are best: memory is then read and written in long pieces. */
+static conv_share share(const conv_plan *p, int images, int max_chunks)
 {
     const int line = max_int(1, CACHE_LINE_BYTES / (p->lanes * (int)sizeof(real)));
     const int lines = div_up(p->vectors, line);
-    const int chunks = min_int(TASKS_WANTED, div_up((int)p->problem.batch, images));
-    const int group = line * div_up(lines, div_up(TASKS_WANTED, chunks));
-    return (fft_share){group, div_up(p->vectors, group), chunks};
+    const int chunks = min_int(max_chunks, div_up((int)p->problem.batch, images));
+    const int group = line * div_up(lines, div_up(FEW_TASKS, chunks));
+    return (conv_share){group, div_up(p->vectors, group), chunks};
 }
 
 void fft_plan_make(conv_plan *p)
@@ -37,8 +37,8 @@ void fft_plan_make(conv_plan *p)
     f->n1 = f->column.length.n;
     f->n2 = f->row.length.n;
     f->half = f->n2 / 2 + 1;
-    f->convolve = share(p, 1);
-    f->correlate = share(p, IMAGES_PER_GRADIENT);
+    f->convolve = share(p, 1, TASKS_WANTED);
+    f->correlate = share(p, IMAGES_PER_GRADIENT, GRADIENT_CHUNKS);
     f->tile_row = (size_t)f->half * element;
     f->tile_size = (size_t)(q->rows + q->rows % 2) * f->tile_row;
     /* One element between columns keeps them out of each other's cache sets, and takes the second

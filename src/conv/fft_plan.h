@@ -5,22 +5,17 @@
 #include "conv/conv_impl.h"
 #include "conv/fft_line.h"
 
-/* How a pass over the batch is cut into tasks: groups of vectors times chunks of images. */
-typedef struct fft_share {
-    int group, groups, chunks;
-} fft_share;
-
 /* Sizes are in numbers; an element is a complex number for each lane, 2*lanes numbers. */
 typedef struct fft_plan {
     fft_line row, column; /* transforms of n2 elements along a row, n1 along a column */
     int n1, n2;
-    int half;            /* frequencies 0 .. n2/2 of a row, which determine the others */
-    const int (*at)[2];  /* [half]: where a transformed row has frequencies c and -c */
-    void *tables;        /* the memory of `at` and the twiddles; NULL before finish */
-    fft_share convolve;  /* of y, and of du alone */
-    fft_share correlate; /* of the kernel's gradient */
-    size_t tile_row;     /* one row of an image as a spectrum */
-    size_t tile_size;    /* all its rows, and one more if they are odd */
+    int half;             /* frequencies 0 .. n2/2 of a row, which determine the others */
+    const int (*at)[2];   /* [half]: where a transformed row has frequencies c and -c */
+    void *tables;         /* the memory of `at` and the twiddles; NULL before finish */
+    conv_share convolve;  /* of y, and of du alone */
+    conv_share correlate; /* of the kernel's gradient */
+    size_t tile_row;      /* one row of an image as a spectrum */
+    size_t tile_size;     /* all its rows, and one more if they are odd */
     size_t spectrum_column, spectrum_size; /* of a kernel: columns one after the other */
     size_t scratch_size;                   /* of one worker, see scratch_of in fft_run.c */
     size_t spectra, gradients, scratch;    /* offsets in the memory of an execution */

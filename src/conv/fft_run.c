@@ -29,7 +29,7 @@ typedef struct range {
     size_t chunk, image, image_end;
 } range;
 
-static range range_of(const conv_plan *p, size_t task, fft_share s)
+static range range_of(const conv_plan *p, size_t task, conv_share s)
 {
     const size_t n = (size_t)s.chunks, chunk = task % n, batch = p->problem.batch;
     const int vector = (int)(task / n) * s.group;
@@ -37,7 +37,7 @@ static range range_of(const conv_plan *p, size_t task, fft_share s)
                    batch * (chunk + 1) / n};
 }
 
-static void run(const job *t, fft_share s, pool_task task)
+static void run(const job *t, conv_share s, pool_task task)
 {
     pool_run(t->plan->problem.context->pool, (size_t)s.groups * (size_t)s.chunks, task, (void *)t);
 }

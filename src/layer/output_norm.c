@@ -1,6 +1,7 @@
 /* output_norm - the LayerNorm at the end of the layer:
  *     y = (z - mean) / sqrt(variance + eps) * gamma + beta
  * with the mean and the biased variance over the channels of each cell. */
+#include "core/tasks.h"
 #include "layer/layer_internal.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 /* Cells are cut into this many parts whatever the number of threads, so that sums over cells come
  * out the same. */
-enum { PARTS = 32 };
+enum { PARTS = 2 * TASKS_THREADS };
 
 static const double EPSILON = 1e-5;
 
@@ -107,9 +108,11 @@ void output_norm_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const rea
     job t = {.plan = plan, .ws = ws, .dy = dy};
     const size_t H = (size_t)plan->config.channels;
     pool_run(plan->context->pool, PARTS, backward_part, &t);
-    for (size_t part = 0; dparams && part < PARTS; part++)
-        for (size_t h = 0; h < H; h++) {
-            dparams[plan->params.gamma + h] += REGION(real, ws, norm_sums)[part * 2 * H + h];
-            dparams[plan->params.beta + h] += REGION(real, ws, norm_sums)[part * 2 * H + H + h];
-        }
+    if (!dparams) return;
+    part_sums sums = {{dparams + plan->params.gamma, dparams + plan->params.beta},
+                      REGION(real, ws, norm_sums),
+                      PARTS,
+                      2 * H,
+                      H};
+    part_sums_add(plan->context->pool, &sums);
 }

@@ -12,7 +12,7 @@
  * others anew, so that memory grows with sqrt(rows). */
 #include "layer/scan.h"
 
-#include "core/arith.h"
+#include "core/tasks.h"
 #include "core/status.h"
 #include "layer/assign.h"
 
@@ -48,7 +48,7 @@ ssm2d_status scan_plan_make(ssm2d_plan *p, ssm2d_error *error)
     /* a cache line of channels, if that leaves enough tasks */
     s->channels = batch * div_up_size(H, line) >= TASKS_WANTED ? (int)line : 1;
     const size_t tasks = div_up_size(H, (size_t)s->channels);
-    s->chunks = (int)min_size(div_up_size(TASKS_WANTED, tasks), batch);
+    s->chunks = (int)min_size(div_up_size(TASKS_THREADS, tasks), batch);
     s->state = (size_t)p->cols * 2 * (size_t)p->wide;
     s->gradient = (size_t)(COEFS + 2) * (size_t)p->wide + 1;
     s->block = p->rows;

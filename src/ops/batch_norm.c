@@ -7,7 +7,7 @@
  *
  * Rows are cut into parts, their number a function of the shape alone, and parts into blocks that
  * stay in the cache; the moments of blocks and then of parts are joined in order, in double. */
-#include "core/arith.h"
+#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
@@ -15,7 +15,8 @@
 #include <string.h>
 
 enum { X, GAMMA, BETA, MEAN, VARIANCE, INPUTS };
-enum { PART_ROWS = 64, PARTS_MAX = 64, BLOCK_ROWS = 64 };
+enum { PART_ROWS = 32, PARTS_MAX = 2 * TASKS_THREADS, BLOCK_ROWS = 64 };
+enum { COLUMNS = 32 }; /* of a task that joins the parts */
 /* Arrays of D doubles in the scratch of a part: the moments so far and those of a block; or the two
  * sums of backward. */
 enum { PART_MEAN, PART_SQUARES, BLOCK_MEAN, BLOCK_SQUARES, PART_ARRAYS };
@@ -112,6 +113,22 @@ static void part_moments(void *arg, size_t part, int worker)
     }
 }
 
+/* Joins the moments of all parts, in order, for some of the columns. */
+static void join_columns(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const node *n = arg;
+    const size_t first = task * COLUMNS, count = min_size(COLUMNS, last_axis(n->out) - first);
+    double *mean = whole_of(n) + first, *squares = mean + last_axis(n->out);
+    memcpy(mean, array_of(n, 0, PART_MEAN) + first, count * sizeof *mean);
+    memcpy(squares, array_of(n, 0, PART_SQUARES) + first, count * sizeof *squares);
+    for (size_t part = 1; part < parts_of(n); part++) {
+        const size_t begin = part_begin(n, part), end = part_begin(n, part + 1);
+        join(mean, squares, (double)begin, array_of(n, part, PART_MEAN) + first,
+             array_of(n, part, PART_SQUARES) + first, (double)(end - begin), count);
+    }
+}
+
 /* Moves the running moments towards those of the batch. */
 static void move_running(const node *n, const double *mean, const double *squares)
 {
@@ -137,13 +154,7 @@ static void find_moments(const graph *g, const node *n, double *whole)
         return;
     }
     pool_run(g->context->pool, parts_of(n), part_moments, (void *)n);
-    memcpy(whole, array_of(n, 0, PART_MEAN), D * sizeof *whole);
-    memcpy(squares, array_of(n, 0, PART_SQUARES), D * sizeof *whole);
-    for (size_t part = 1; part < parts_of(n); part++) {
-        const size_t first = part_begin(n, part), end = part_begin(n, part + 1);
-        join(whole, squares, (double)first, array_of(n, part, PART_MEAN),
-             array_of(n, part, PART_SQUARES), (double)(end - first), D);
-    }
+    pool_run(g->context->pool, div_up_size(D, COLUMNS), join_columns, (void *)n);
     move_running(n, whole, squares);
     for (size_t d = 0; d < D; d++) squares[d] = 1 / sqrt(squares[d] / (double)rows + eps);
 }
@@ -190,7 +201,7 @@ static void forward(const graph *g, const node *n)
 /* ---- backward -------------------------------------------------------------------------------- */
 
 /* Sums over the rows of a part: of dy, and of dy z with z = (x - mean)/sqrt(variance + eps). */
-static void part_sums(void *arg, size_t part, int worker)
+static void sum_part(void *arg, size_t part, int worker)
 {
     (void)worker;
     const node *n = arg;
@@ -206,6 +217,18 @@ static void part_sums(void *arg, size_t part, int worker)
             dgamma[d] += (double)(dy[d] * ((x[d] - mean[d]) * scale[d]));
         }
     }
+}
+
+/* The sums of all parts, in order, for some of the 2*D columns. */
+static void sum_columns(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const node *n = arg;
+    const size_t first = task * COLUMNS, end = min_size(first + COLUMNS, 2 * last_axis(n->out));
+    double *sum = whole_of(n);
+    memset(sum + first, 0, (end - first) * sizeof *sum);
+    for (size_t part = 0; part < parts_of(n); part++)
+        for (size_t d = first; d < end; d++) sum[d] += array_of(n, part, 0)[d];
 }
 
 /* dx = gamma scale (dy - mean(dy) - z mean(dy z)) = scale_gamma dy - shift - (x - mean) slope; the
@@ -237,10 +260,8 @@ static void backward(const graph *g, const node *n)
     const size_t D = last_axis(n->out);
     const double rows = (double)rows_of(n->out);
     double *dbeta = whole_of(n), *dgamma = dbeta + D;
-    pool_run(g->context->pool, parts_of(n), part_sums, (void *)n);
-    memset(dbeta, 0, 2 * D * sizeof *dbeta);
-    for (size_t part = 0; part < parts_of(n); part++)
-        for (size_t d = 0; d < 2 * D; d++) dbeta[d] += array_of(n, part, 0)[d];
+    pool_run(g->context->pool, parts_of(n), sum_part, (void *)n);
+    pool_run(g->context->pool, div_up_size(2 * D, COLUMNS), sum_columns, (void *)n);
     for (size_t d = 0; d < D; d++) {
         if (n->in[BETA]->needs_grad) n->in[BETA]->grad[d] += (real)dbeta[d];
         if (n->in[GAMMA]->needs_grad) n->in[GAMMA]->grad[d] += (real)dgamma[d];

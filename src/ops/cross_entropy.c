@@ -1,5 +1,6 @@
 /* cross_entropy - mean over the batch of -sum_c t_c * log softmax(x)_c; targets t may be soft, and
- * sum to one. loss: [1]. */
+ * sum to one. loss: [1]. Tasks have some rows; the losses of rows are added up in order. */
+#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
@@ -14,25 +15,65 @@ static double log_sum(const real *x, size_t classes)
     return top + log(sum);
 }
 
-static void forward(const graph *g, const node *n)
+enum { PIECE = 2048 }; /* numbers of a task, about */
+
+typedef struct job {
+    const node *n;
+    size_t rows; /* of a task */
+    double *losses;
+} job;
+
+static job job_of(const node *n)
+{
+    return (job){n, div_up_size(PIECE, last_axis(n->in[0])), (double *)(void *)n->scratch};
+}
+
+static void run(const graph *g, job *j, pool_task task)
+{
+    pool_run(g->context->pool, div_up_size(rows_of(j->n->in[0]), j->rows), task, j);
+}
+
+/* Scratch is for the loss of each row. */
+static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g;
-    const size_t B = n->in[0]->shape[0], classes = n->in[0]->shape[1];
-    double loss = 0;
-    for (size_t b = 0; b < B; b++) {
+    return back ? 0 : rows_of(n->in[0]) * (sizeof(double) / sizeof(real));
+}
+
+static void forward_rows(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    const node *n = j->n;
+    const size_t classes = n->in[0]->shape[1],
+                 end = min_size((task + 1) * j->rows, n->in[0]->shape[0]);
+    for (size_t b = task * j->rows; b < end; b++) {
         const real *x = n->in[0]->data + b * classes, *t = n->in[1]->data + b * classes;
-        double all = log_sum(x, classes);
+        double all = log_sum(x, classes), loss = 0;
         for (size_t c = 0; c < classes; c++) loss += (double)t[c] * (all - (double)x[c]);
+        j->losses[b] = loss;
     }
+}
+
+static void forward(const graph *g, const node *n)
+{
+    const size_t B = n->in[0]->shape[0];
+    job j = job_of(n);
+    double loss = 0;
+    run(g, &j, forward_rows);
+    for (size_t b = 0; b < B; b++) loss += j.losses[b];
     n->out->data[0] = (real)(loss / (double)B);
 }
 
-static void backward(const graph *g, const node *n)
+static void backward_rows(void *arg, size_t task, int worker)
 {
-    (void)g;
-    const size_t B = n->in[0]->shape[0], classes = n->in[0]->shape[1];
+    (void)worker;
+    const job *j = arg;
+    const node *n = j->n;
+    const size_t B = n->in[0]->shape[0], classes = n->in[0]->shape[1],
+                 end = min_size((task + 1) * j->rows, B);
     const double scale = (double)n->out->grad[0] / (double)B;
-    for (size_t b = 0; b < B; b++) {
+    for (size_t b = task * j->rows; b < end; b++) {
         const real *x = n->in[0]->data + b * classes, *t = n->in[1]->data + b * classes;
         real *dx = n->in[0]->grad + b * classes;
         double all = log_sum(x, classes), weight = 0;
@@ -44,8 +85,17 @@ static void backward(const graph *g, const node *n)
     }
 }
 
-const op op_cross_entropy = {
-    .name = "cross_entropy", .reads_in = 3, .forward = forward, .backward = backward};
+static void backward(const graph *g, const node *n)
+{
+    job j = job_of(n);
+    run(g, &j, backward_rows);
+}
+
+const op op_cross_entropy = {.name = "cross_entropy",
+                             .reads_in = 3,
+                             .scratch = scratch,
+                             .forward = forward,
+                             .backward = backward};
 
 tensor *cross_entropy(graph *g, tensor *x, tensor *targets)
 {

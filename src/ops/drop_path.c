@@ -1,5 +1,6 @@
 /* drop_path - stochastic depth: all of an image's numbers are 0 with probability rate, else divided
  * by 1 - rate. */
+#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/random.h"
@@ -14,26 +15,32 @@ typedef struct job {
     const node *n;
     uint64_t key;
     int back;
+    size_t tasks; /* of an image */
 } job;
 
-static void run_image(void *arg, size_t b, int worker)
+enum { PIECE = 16384, UNIT = 16 }; /* numbers in a task, about; and in whole cache lines */
+
+static void run_part(void *arg, size_t task, int worker)
 {
     (void)worker;
     const job *j = arg;
     const node *n = j->n;
     const double rate = attributes_of(n)->rate;
-    const size_t count = n->out->count / n->out->shape[0];
+    const size_t count = n->out->count / n->out->shape[0], b = task / j->tasks,
+                 part = task % j->tasks, end = task_begin(count, j->tasks, part + 1, UNIT);
     const real factor = random_at(j->key, b) < rate ? 0 : (real)(1 / (1 - rate));
     const real *from = (j->back ? n->out->grad : n->in[0]->data) + b * count;
     real *to = (j->back ? n->in[0]->grad : n->out->data) + b * count;
     const int adds = j->back && n->adds[0];
-    for (size_t i = 0; i < count; i++) to[i] = factor * from[i] + (adds ? to[i] : 0);
+    for (size_t i = task_begin(count, j->tasks, part, UNIT); i < end; i++)
+        to[i] = factor * from[i] + (adds ? to[i] : 0);
 }
 
 static void run(const graph *g, const node *n, int back)
 {
-    job j = {n, random_key(g, n), back};
-    pool_run(g->context->pool, n->out->shape[0], run_image, &j);
+    const size_t images = n->out->shape[0];
+    job j = {n, random_key(g, n), back, div_up_size(n->out->count / images, PIECE)};
+    pool_run(g->context->pool, images * j.tasks, run_part, &j);
 }
 
 static void forward(const graph *g, const node *n) { run(g, n, 0); }

@@ -1,15 +1,15 @@
 #include "ops/elementwise.h"
 
-#include "core/arith.h"
+#include "core/tasks.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 16384 }; /* numbers in a task, about */
+enum { PIECE = 16384, UNIT = 16 }; /* numbers in a task, about; and in whole cache lines */
 
 typedef struct job {
     const node *node;
-    size_t rows, width, rows_per_task;
+    size_t rows, width, tasks;
     elementwise_part *part;
     simd_part *simd_part;
     const simd_ops *simd;
@@ -44,11 +44,13 @@ static void run_piece(void *arg, size_t task, int worker)
     (void)worker;
     const job *j = arg;
     if (j->rows == 1) {
-        run_numbers(j, 0, task * PIECE, min_size((task + 1) * PIECE, j->width));
+        run_numbers(j, 0, task_begin(j->width, j->tasks, task, UNIT),
+                    task_begin(j->width, j->tasks, task + 1, UNIT));
         return;
     }
-    const size_t end = min_size((task + 1) * j->rows_per_task, j->rows);
-    for (size_t r = task * j->rows_per_task; r < end; r++) run_numbers(j, r, 0, j->width);
+    const size_t end = task_begin(j->rows, j->tasks, task + 1, 1);
+    for (size_t r = task_begin(j->rows, j->tasks, task, 1); r < end; r++)
+        run_numbers(j, r, 0, j->width);
 }
 
 static void run(const graph *g, job *j)
@@ -56,10 +58,9 @@ static void run(const graph *g, job *j)
     const tensor *out = j->node->out;
     j->rows = has_views(j->node) ? rows_of(out) : 1;
     j->width = out->count / j->rows;
-    j->rows_per_task = div_up_size(PIECE, j->width);
-    pool_run(g->context->pool,
-             j->rows == 1 ? div_up_size(j->width, PIECE) : div_up_size(j->rows, j->rows_per_task),
-             run_piece, j);
+    j->tasks = j->rows == 1 ? task_count(j->width, PIECE)
+                            : task_count(j->rows, div_up_size(PIECE, j->width));
+    pool_run(g->context->pool, j->tasks, run_piece, j);
 }
 
 void elementwise(const graph *g, const node *n, elementwise_part *part)

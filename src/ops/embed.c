@@ -1,11 +1,13 @@
 /* embed - y[b] = [cls; x[b]] + pos.  x: [B][T][D]; cls: [1][1][D], or none; pos: [1][T'][D], or
  * none; T' = T, one more with cls. */
+#include "core/arith.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
 enum { X, CLS, POS };
+enum { COLUMNS = 64 }; /* of a task that sums over images */
 
 static void forward_image(void *arg, size_t b, int worker)
 {
@@ -19,29 +21,39 @@ static void forward_image(void *arg, size_t b, int worker)
     for (size_t i = 0; pos && i < (T + first) * D; i++) y[i] += pos[i];
 }
 
-static void backward_image(void *arg, size_t b, int worker)
+static void backward_image(const node *n, size_t b)
 {
-    (void)worker;
-    const node *n = arg;
     const size_t D = last_axis(n->out), T = n->in[X]->shape[1], first = n->out->shape[1] - T;
     const real *dy = n->out->grad + (b * (T + first) + first) * D;
     real *dx = n->in[X]->grad + b * T * D;
     for (size_t i = 0; i < T * D; i++) dx[i] = dy[i] + (n->adds[X] ? dx[i] : 0);
 }
 
-/* The parameters see every image: one task per token, images in order. */
-static void backward_token(void *arg, size_t t, int worker)
+/* The parameters see every image: a task has some columns of a token, images in order. */
+static void backward_token(const node *n, size_t task)
 {
-    (void)worker;
-    const node *n = arg;
     const size_t D = last_axis(n->out), all = n->out->shape[1], first = all - n->in[X]->shape[1];
+    const size_t blocks = div_up_size(D, COLUMNS), t = task / blocks,
+                 column = task % blocks * COLUMNS, end = min_size(column + COLUMNS, D);
     real *dpos = n->in[POS] && n->in[POS]->needs_grad ? n->in[POS]->grad + t * D : NULL;
     real *dcls = t < first && n->in[CLS]->needs_grad ? n->in[CLS]->grad : NULL;
     for (size_t b = 0; b < n->out->shape[0]; b++) {
         const real *dy = n->out->grad + (b * all + t) * D;
-        for (size_t d = 0; dpos && d < D; d++) dpos[d] += dy[d];
-        for (size_t d = 0; dcls && d < D; d++) dcls[d] += dy[d];
+        for (size_t d = column; dpos && d < end; d++) dpos[d] += dy[d];
+        for (size_t d = column; dcls && d < end; d++) dcls[d] += dy[d];
     }
+}
+
+/* One run for both, as neither waits for the other. */
+static void backward_task(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const node *n = arg;
+    const size_t images = n->in[X]->needs_grad ? n->out->shape[0] : 0;
+    if (task < images)
+        backward_image(n, task);
+    else
+        backward_token(n, task - images);
 }
 
 static void forward(const graph *g, const node *n)
@@ -51,9 +63,9 @@ static void forward(const graph *g, const node *n)
 
 static void backward(const graph *g, const node *n)
 {
-    if (n->in[X]->needs_grad)
-        pool_run(g->context->pool, n->out->shape[0], backward_image, (void *)n);
-    pool_run(g->context->pool, n->out->shape[1], backward_token, (void *)n);
+    const size_t images = n->in[X]->needs_grad ? n->out->shape[0] : 0;
+    const size_t sums = n->out->shape[1] * div_up_size(last_axis(n->out), COLUMNS);
+    pool_run(g->context->pool, images + sums, backward_task, (void *)n);
 }
 
 const op op_embed = {.name = "embed", .forward = forward, .backward = backward};

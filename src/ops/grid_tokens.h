@@ -5,13 +5,42 @@
 
 #include "ops/elementwise.h"
 
-/* to[b][t] = from[b][t] (+ to[b][t]) for t < first, to and from being laid out as n's output. */
-static inline void pass_tokens(const node *n, size_t first, real *to, const real *from, int adds)
+#include <string.h>
+
+/* What happens to the tokens of an image that are not of the grid. */
+typedef struct token_job {
+    const node *n;
+    size_t first; /* token of the grid */
+    real *to;     /* laid out as n's output */
+    const real *from;
+    int adds, clears; /* clears: tokens of the grid become 0 */
+} token_job;
+
+static inline void pass_image(void *arg, size_t b, int worker)
 {
-    const size_t image = n->out->count / n->out->shape[0], count = first * last_axis(n->out);
-    for (size_t b = 0; b < n->out->shape[0]; b++)
-        for (size_t i = 0; i < count; i++)
-            to[b * image + i] = from[b * image + i] + (adds ? to[b * image + i] : 0);
+    (void)worker;
+    const token_job *j = arg;
+    const size_t image = j->n->out->count / j->n->out->shape[0],
+                 count = j->first * last_axis(j->n->out);
+    real *to = j->to + b * image;
+    const real *from = j->from + b * image;
+    for (size_t i = 0; i < count; i++) to[i] = from[i] + (j->adds ? to[i] : 0);
+    if (j->clears) memset(to + count, 0, (image - count) * sizeof(real));
+}
+
+/* out[b][t] = in[b][t] for t < first. */
+static inline void pass_tokens(const graph *g, const node *n, size_t first)
+{
+    token_job j = {.n = n, .first = first, .to = n->out->data, .from = n->in[0]->data};
+    if (first) pool_run(g->context->pool, n->out->shape[0], pass_image, &j);
+}
+
+/* The gradient of the same; that of the grid's tokens is made ready to be added to. */
+static inline void pass_gradient(const graph *g, const node *n, size_t first)
+{
+    const int adds = n->adds[0];
+    token_job j = {n, first, n->in[0]->grad, n->out->grad, adds, !adds};
+    if (first || !adds) pool_run(g->context->pool, n->out->shape[0], pass_image, &j);
 }
 
 /* A plan for the cells of n's output, as a grid rows x cols. */

@@ -4,7 +4,7 @@
  * x, y: [rows][D]; gamma, beta: [D]. Saved: [rows][2], mean and 1/sqrt(variance + eps). Rows are
  * cut into parts, their number a function of the shape alone; sums over rows are kept for each part
  * and added in order. */
-#include "core/arith.h"
+#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { X, GAMMA, BETA };
-enum { PART_ROWS = 64, PARTS_MAX = 64 };
+enum { PART_ROWS = 32, PARTS_MAX = 2 * TASKS_THREADS };
 
 typedef struct layer_norm_attributes {
     double eps;
@@ -81,14 +81,13 @@ static void backward(const graph *g, const node *n)
     job j = {g, n, simd_ops_for(g->context->cpu), parts_of(n)};
     const size_t D = last_axis(n->out);
     pool_run(g->context->pool, j.parts, backward_part, &j);
+    part_sums sums = {.from = n->scratch, .parts = j.parts, .stride = 2 * D, .count = D};
     for (int i = GAMMA; i <= BETA; i++) {
-        real *sum = n->in[i]->grad;
         if (!n->in[i]->needs_grad) continue;
-        if (!n->adds[i]) memset(sum, 0, D * sizeof(real));
-        for (size_t part = 0; part < j.parts; part++)
-            for (size_t d = 0; d < D; d++)
-                sum[d] += n->scratch[(part * 2 + (size_t)(i - GAMMA)) * D + d];
+        sums.to[i - GAMMA] = n->in[i]->grad;
+        if (!n->adds[i]) memset(n->in[i]->grad, 0, D * sizeof(real));
     }
+    part_sums_add(g->context->pool, &sums);
 }
 
 const op op_layer_norm = {.name = "layer_norm",

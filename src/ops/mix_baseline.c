@@ -33,17 +33,15 @@ void mix_baseline_forward(const graph *g, const node *n)
         m->prepared = g->step + 1;
     }
     ssm2d_baseline_apply(m->plan, m->workspace, n->in[X]->data + at, n->out->data + at);
-    pass_tokens(n, first, n->out->data, n->in[X]->data, 0);
+    pass_tokens(g, n, first);
 }
 
 void mix_baseline_backward(const graph *g, const node *n)
 {
-    (void)g;
     mixer *m = n->object;
     const size_t first = attributes_of(n)->first, at = first * last_axis(n->out);
     real *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
-    if (dx && !n->adds[X]) memset(dx, 0, n->in[X]->count * sizeof(real));
-    if (dx) pass_tokens(n, first, dx, n->out->grad, 1);
+    if (dx) pass_gradient(g, n, first);
     ssm2d_baseline_backward(m->plan, m->workspace, n->in[PARAMS]->data, n->in[X]->data + at,
                             n->out->grad + at, dx ? dx + at : NULL,
                             n->in[PARAMS]->needs_grad ? n->in[PARAMS]->grad : NULL);

@@ -7,8 +7,6 @@
 #include "ops/grid_tokens.h"
 #include "ops/ops.h"
 
-#include <string.h>
-
 enum { X, PARAMS };
 
 typedef struct mix_ssm2d_attributes {
@@ -33,17 +31,15 @@ static void forward(const graph *g, const node *n)
         m->prepared = g->step + 1;
     }
     ssm2d_apply(m->plan, m->workspace, n->in[X]->data + at, n->out->data + at);
-    pass_tokens(n, attributes_of(n)->first, n->out->data, n->in[X]->data, 0);
+    pass_tokens(g, n, attributes_of(n)->first);
 }
 
 static void backward(const graph *g, const node *n)
 {
-    (void)g;
     mixer *m = n->object;
     const size_t at = attributes_of(n)->first * last_axis(n->out);
     real *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
-    if (dx && !n->adds[X]) memset(dx, 0, n->in[X]->count * sizeof(real));
-    if (dx) pass_tokens(n, attributes_of(n)->first, dx, n->out->grad, 1);
+    if (dx) pass_gradient(g, n, attributes_of(n)->first);
     ssm2d_backward(m->plan, m->workspace, n->in[PARAMS]->data, n->in[X]->data + at,
                    n->out->grad + at, dx ? dx + at : NULL,
                    n->in[PARAMS]->needs_grad ? n->in[PARAMS]->grad : NULL);

@@ -4,7 +4,7 @@
  * x: [images*I][..][D], tokens of an image in the order of memory; y: the same with other axes. The
  * gradient of an input token is the sum over the output tokens that are copies of it, in their
  * order: a gather as well, by lists that are made once, so that it does not depend on threads. */
-#include "core/arith.h"
+#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
@@ -23,7 +23,7 @@ static const rearrange_attributes *attributes_of(const node *n) { return n->attr
 
 typedef struct job {
     const node *n;
-    size_t tokens, tokens_per_task; /* over all images */
+    size_t tokens, tasks; /* tokens over all images */
 } job;
 
 static void forward_tokens(void *arg, size_t task, int worker)
@@ -32,8 +32,8 @@ static void forward_tokens(void *arg, size_t task, int worker)
     const job *j = arg;
     const tensor *x = j->n->in[0];
     const rearrange_attributes *a = attributes_of(j->n);
-    const size_t D = last_axis(x), first = task * j->tokens_per_task,
-                 end = min_size(first + j->tokens_per_task, j->tokens);
+    const size_t D = last_axis(x), first = task_begin(j->tokens, j->tasks, task, 1),
+                 end = task_begin(j->tokens, j->tasks, task + 1, 1);
     for (size_t t = first; t < end; t++) {
         const int from = a->index[t % a->out_tokens];
         real *y = j->n->out->data + t * D;
@@ -51,8 +51,8 @@ static void backward_tokens(void *arg, size_t task, int worker)
     const job *j = arg;
     const tensor *x = j->n->in[0];
     const rearrange_attributes *a = attributes_of(j->n);
-    const size_t D = last_axis(x), first = task * j->tokens_per_task,
-                 end = min_size(first + j->tokens_per_task, j->tokens);
+    const size_t D = last_axis(x), first = task_begin(j->tokens, j->tasks, task, 1),
+                 end = task_begin(j->tokens, j->tasks, task + 1, 1);
     for (size_t s = first; s < end; s++) {
         const size_t image = s / a->in_tokens, token = s % a->in_tokens;
         real *dx = row_grad(x, s);
@@ -70,8 +70,8 @@ static void backward_tokens(void *arg, size_t task, int worker)
 
 static void run(const graph *g, const node *n, size_t tokens, pool_task task)
 {
-    job j = {n, tokens, div_up_size(PIECE, last_axis(n->in[0]))};
-    pool_run(g->context->pool, div_up_size(tokens, j.tokens_per_task), task, &j);
+    job j = {n, tokens, task_count(tokens, div_up_size(PIECE, last_axis(n->in[0])))};
+    pool_run(g->context->pool, j.tasks, task, &j);
 }
 
 static void forward(const graph *g, const node *n)

@@ -3,14 +3,14 @@
  * x, y: [rows][D]; gamma, beta: row `row` of [..][D], either may be missing. Rows of x are cut into
  * parts, their number a function of the shape alone; the sums over rows for the gradients of gamma
  * and beta are kept for each part and added in order. */
-#include "core/arith.h"
+#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
 enum { X, GAMMA, BETA };
-enum { PART_ROWS = 64, PARTS_MAX = 64 };
+enum { PART_ROWS = 32, PARTS_MAX = 2 * TASKS_THREADS };
 
 typedef struct scale_shift_attributes {
     size_t row; /* of gamma and beta */
@@ -94,13 +94,10 @@ static void backward(const graph *g, const node *n)
 {
     const size_t D = last_axis(n->out), parts = parts_of(n);
     pool_run(g->context->pool, parts, backward_part, (void *)n);
-    for (int i = GAMMA; i <= BETA; i++) {
-        if (!needs_grad(n, i)) continue;
-        real *sum = n->in[i]->grad + attributes_of(n)->row * D;
-        for (size_t part = 0; part < parts; part++)
-            for (size_t d = 0; d < D; d++)
-                sum[d] += n->scratch[(part * 2 + (size_t)(i - GAMMA)) * D + d];
-    }
+    part_sums sums = {.from = n->scratch, .parts = parts, .stride = 2 * D, .count = D};
+    for (int i = GAMMA; i <= BETA; i++)
+        if (needs_grad(n, i)) sums.to[i - GAMMA] = n->in[i]->grad + attributes_of(n)->row * D;
+    part_sums_add(g->context->pool, &sums);
 }
 
 const op op_scale_shift = {.name = "scale_shift",
