@@ -1,9 +1,9 @@
 #include "core/context.h"
 
-#include "core/arith.h"
 #include "core/processors.h"
 #include "core/sized.h"
 #include "core/status.h"
+#include "core/tasks.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,6 +23,33 @@ static void default_release(void *memory, void *user)
     free(memory);
 }
 
+/* Memory belongs to the processors near the thread that touches it first. A large block is zeroed by
+ * all threads, piece by piece in turns, so that every part of it, whatever operator uses it, is
+ * spread over the machine's memory; this is also faster, as the system zeroes new pages itself. */
+enum { LARGE = 8 << 20, PIECE = 2 << 20 }; /* PIECE: a large page */
+
+typedef struct zeroing {
+    char *memory;
+    size_t bytes;
+} zeroing;
+
+static void zero_pieces(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const zeroing *z = arg;
+    for (size_t at = task * PIECE; at < z->bytes; at += (size_t)TASKS_THREADS * PIECE)
+        memset(z->memory + at, 0, min_size(PIECE, z->bytes - at));
+}
+
+static void zero(const ssm2d_context *context, char *memory, size_t bytes)
+{
+    zeroing z = {memory, bytes};
+    if (context->pool && bytes >= LARGE)
+        pool_run(context->pool, TASKS_THREADS, zero_pieces, &z);
+    else
+        memset(memory, 0, bytes);
+}
+
 /* The allocator's pointer is kept just below the aligned block. */
 void *mem_alloc(const ssm2d_context *context, size_t bytes)
 {
@@ -32,7 +59,8 @@ void *mem_alloc(const ssm2d_context *context, size_t bytes)
     uintptr_t start = ((uintptr_t)raw + sizeof(void *) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     char *memory = raw + (start - (uintptr_t)raw);
     memcpy(memory - sizeof raw, &raw, sizeof raw);
-    return memset(memory, 0, bytes);
+    zero(context, memory, bytes);
+    return memory;
 }
 
 void mem_free(const ssm2d_context *context, void *memory)
