@@ -23,8 +23,8 @@ static void default_release(void *memory, void *user)
     free(memory);
 }
 
-/* Memory belongs to the processors near the thread that touches it first. A large block is zeroed by
- * all threads, piece by piece in turns, so that every part of it, whatever operator uses it, is
+/* Memory belongs to the processors near the thread that touches it first. A large block is zeroed
+ * by all threads, piece by piece in turns, so that every part of it, whatever operator uses it, is
  * spread over the machine's memory; this is also faster, as the system zeroes new pages itself. */
 enum { LARGE = 8 << 20, PIECE = 2 << 20 }; /* PIECE: a large page */
 

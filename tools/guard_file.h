@@ -1,0 +1,38 @@
+/* guard_file - the ratios that a kind of processor reached once, in a JSON file, and comparing new
+ * ones with them. */
+#ifndef SSM2D_TOOLS_GUARD_FILE_H
+#define SSM2D_TOOLS_GUARD_FILE_H
+
+#include "ssm2d.h"
+
+/* A ratio, and how much of it (0.05: 5 %) is chance. */
+typedef struct guard_ratio {
+    char name[80];
+    double value, noise;
+    int larger_is_better;
+} guard_ratio;
+
+enum { GUARD_RATIOS = 64, GUARD_KIND = 128 };
+typedef struct guard_ratios {
+    char kind[GUARD_KIND]; /* of processor, see guard_kind */
+    int threads;
+    int count;
+    guard_ratio ratios[GUARD_RATIOS];
+} guard_ratios;
+
+/* The kind of this processor as a file's name without ending: vendor, family, model and name as
+ * lscpu shows them, and the instruction set; all in small letters, digits and dashes. cpuinfo: the
+ * text of /proc/cpuinfo; fields that it does not have are left out. */
+void guard_kind(const char *cpuinfo, const char *instruction_set, char kind[GUARD_KIND]);
+
+ssm2d_status guard_read(const ssm2d_context *context, const char *path, guard_ratios *r,
+                        ssm2d_error *error);
+ssm2d_status guard_write(const ssm2d_context *context, const char *path, const guard_ratios *r,
+                         ssm2d_error *error);
+
+/* The ratio of that name, or NULL. */
+const guard_ratio *guard_find(const guard_ratios *r, const char *name);
+/* How many times as bad as `then` the value is: 1.1 is 10 % worse, whichever way is better. */
+double guard_worse(const guard_ratio *then, double value);
+
+#endif
