@@ -71,7 +71,7 @@ static void bad_files(void **state)
         {"[]", "there is no list \"ratios\""},
         {"{\"processor\":\"x\",\"threads\":2}", "there is no list \"ratios\""},
         {"{\"threads\":2,\"ratios\":[]}", "processor"},
-        {"{\"processor\":\"x\",\"threads\":0,\"ratios\":[]}", "threads=0"},
+        {"{\"processor\":\"x\",\"threads\":0,\"ratios\":[]}", "\"threads\" is 0"},
         {"{\"processor\":\"x\",\"threads\":2,\"ratios\":[3]}", "must be a list of objects"},
         {"{\"processor\":\"x\",\"threads\":2,\"ratios\":[{\"name\":\"a\"}]}", "no \"value\""},
         {"{\"processor\":\"x\",\"threads\":2,\"ratios\":[{\"name\":\"a\",\"value\":-1}]}",
