@@ -104,6 +104,22 @@ static void watcher_is_told(void **state)
     }
 }
 
+static void pretends(void **state)
+{
+    (void)state;
+    ssm2d_context *one = context_of(1), *two = context_of(2);
+    pool_pretend(one->pool, 64);
+    pool_pretend(two->pool, 64);
+    assert_int_equal(pool_threads(one->pool), 64);
+    assert_int_equal(pool_threads(two->pool), 2); /* its workers have other numbers */
+    static counts c;
+    c.threads = 1;
+    pool_run(one->pool, 100, count_task, &c);
+    assert_int_equal(c.strangers, 0);
+    ssm2d_context_destroy(one);
+    ssm2d_context_destroy(two);
+}
+
 static void assert_seconds(double got, double want)
 {
     if (!(got > want * (1 - 1e-12) && got < want * (1 + 1e-12)))
@@ -160,9 +176,8 @@ static void schedule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_once),
-        cmocka_unit_test(groups_share_all_tasks),
-        cmocka_unit_test(watcher_is_told),
+        cmocka_unit_test(every_task_once), cmocka_unit_test(groups_share_all_tasks),
+        cmocka_unit_test(watcher_is_told), cmocka_unit_test(pretends),
         cmocka_unit_test(schedule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* affinity */
 #include "problem.h"
 
+#include "core/context.h"
 #include "core/float_mode.h"
 #include "core/processors.h"
 
@@ -45,10 +46,14 @@ static void thread_count_changes_nothing(void **state)
 {
     (void)state;
     rng r = rng_seed(61);
-    ssm2d_context *contexts[4];
+    /* the last is one thread, for which work is cut as for 40 */
+    static const int threads[] = {1, 2, 3, 4, 40};
+    enum { CONTEXTS = sizeof threads / sizeof *threads };
+    ssm2d_context *contexts[CONTEXTS];
     const char *algorithm;
     int wrong = 0;
-    for (int t = 0; t < 4; t++) contexts[t] = context_of(t + 1);
+    for (int t = 0; t < CONTEXTS; t++) contexts[t] = context_of(threads[t] == 40 ? 1 : threads[t]);
+    pool_pretend(contexts[CONTEXTS - 1]->pool, 40);
     for (int i = 0; i < 16; i++) {
         ssm2d_config config = random_config(&r);
         /* wide enough for several blocks of channels, and a kernel long enough for several of
@@ -63,9 +68,9 @@ static void thread_count_changes_nothing(void **state)
         for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
             for (int k = 0; (algorithm = serves(&p, &k)); k++) {
                 answer one = run(contexts[0], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
-                for (int t = 1; t < 4; t++) {
+                for (int t = 1; t < CONTEXTS; t++) {
                     char what[400];
-                    snprintf(what, sizeof what, "%d threads %s %s %s", t + 1, algorithm,
+                    snprintf(what, sizeof what, "%d threads %s %s %s", threads[t], algorithm,
                              type_names[type], problem_text(&p));
                     answer many = run(contexts[t], &p, (ssm2d_type)type, algorithm, DENSE, DENSE);
                     wrong += answers_differ(what, &p, &many, &one);
@@ -75,7 +80,7 @@ static void thread_count_changes_nothing(void **state)
             }
         problem_free(&p);
     }
-    for (int t = 0; t < 4; t++) ssm2d_context_destroy(contexts[t]);
+    for (int t = 0; t < CONTEXTS; t++) ssm2d_context_destroy(contexts[t]);
     assert_int_equal(wrong, 0);
 }
 

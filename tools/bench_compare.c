@@ -74,9 +74,11 @@ static double time_runs(bench_work work, void *arg, int runs)
     return bench_median(samples, runs);
 }
 
-static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak, double seconds,
-                       bench_outcome *r)
+/* plain: without a mixer, or NULL; normal: with normal memory, or NULL. */
+static void run_rounds(bench_model *mixed, bench_model *plain, bench_model *normal,
+                       bench_peak *peak, double seconds, bench_outcome *r)
 {
+    double low[MAX_ROUNDS];
     double step[MAX_ROUNDS], other[MAX_ROUNDS], rate[MAX_ROUNDS], ratio[MAX_ROUNDS],
         share[MAX_ROUNDS];
     const double products = bench_model_products(mixed);
@@ -88,6 +90,7 @@ static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak,
         step[n] = time_runs(bench_model_run, mixed, runs);
         other[n] = plain ? time_runs(bench_model_run, plain, runs) : step[n];
         rate[n] = bench_peak_products(peak) / bench_time(bench_peak_run, peak, PEAK_RUNS);
+        low[n] = normal ? step[n] / time_runs(bench_model_run, normal, runs) : 0;
         ratio[n] = step[n] / other[n];
         share[n] = products / step[n] / rate[n];
     }
@@ -97,28 +100,33 @@ static void run_rounds(bench_model *mixed, bench_model *plain, bench_peak *peak,
     r->ratio = bench_median(ratio, n);
     r->peak = bench_median(rate, n);
     r->share = bench_median(share, n);
+    r->low_memory_ratio = bench_median(low, n);
     r->spread = r->step / step[0]; /* the shortest: bench_median has sorted them */
 }
 
 ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, size_t batch,
-                           int training, double seconds, bench_outcome *outcome, ssm2d_error *error)
+                           bench_task task, double seconds, bench_outcome *outcome,
+                           ssm2d_error *error)
 {
-    bench_model *mixed = NULL, *plain = NULL;
+    bench_model *mixed = NULL, *plain = NULL, *normal = NULL;
     bench_peak *peak = NULL;
     model_config without = *config;
     mixer_config_default(&mixer_none, &without.mixer);
     *outcome = (bench_outcome){.batch = batch};
     bench_match_cpu(context);
-    ssm2d_status status = bench_model_create(context, config, batch, training, &mixed, error);
+    ssm2d_status status = bench_model_create(context, config, batch, task, &mixed, error);
     outcome->rss = peak_memory();
     if (!status && config->mixer.kind != &mixer_none)
-        status = bench_model_create(context, &without, batch, training, &plain, error);
+        status = bench_model_create(context, &without, batch, task, &plain, error);
+    if (!status && task == BENCH_TRAINING_LOW_MEMORY)
+        status = bench_model_create(context, config, batch, BENCH_TRAINING, &normal, error);
     if (!status) status = bench_peak_create(context, &peak, error);
     if (status) goto done;
-    run_rounds(mixed, plain, peak, seconds, outcome);
+    run_rounds(mixed, plain, normal, peak, seconds, outcome);
     outcome->op_count = bench_model_ops(mixed, outcome->ops);
 done:
     bench_peak_destroy(peak);
+    bench_model_destroy(normal);
     bench_model_destroy(plain);
     bench_model_destroy(mixed);
     return status;
@@ -145,6 +153,7 @@ void bench_outcome_json(const bench_outcome *r, int threads)
     bench_number("sgemm_share", r->share);
     bench_number("sgemm_peak_gflops", 2 * r->peak * 1e-6);
     bench_number("peak_rss_mb", r->rss);
+    if (r->low_memory_ratio > 0) bench_number("ratio_to_normal_memory", r->low_memory_ratio);
     bench_number("spread", r->spread);
     printf(",\"rounds\":%d,\"ops\":[", r->rounds);
     for (int i = 0; i < r->op_count; i++) {
@@ -177,6 +186,8 @@ void bench_outcome_table(const bench_outcome *r, int training)
     printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; peak "
            "memory %.0f MB\n",
            100 * r->share, 2 * r->peak * 1e-6, r->rss);
+    if (r->low_memory_ratio > 0)
+        printf("low memory: %.3f times the time with normal memory\n", r->low_memory_ratio);
     printf("%-16s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",
            training ? "backward ms" : "", "share", "sgemm peak");
     for (int i = 0; i < r->op_count; i++) {

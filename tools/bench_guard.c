@@ -53,15 +53,16 @@ static void add_value(passes *p, int larger_is_better, double value, const char 
 typedef struct model_guard {
     const char *name, *model;
     size_t batch;
-    int training;
+    bench_task task;
 } model_guard;
 
-static const model_guard models[] = {{"vit training, batch 128", "vit", 128, 1},
-                                     {"deit-t training, batch 8", "deit-t", 8, 1},
-                                     {"swin-mini training, batch 32", "swin-mini", 32, 1},
-                                     {"mega-mini training, batch 32", "mega-mini", 32, 1},
-                                     {"vit inference, batch 128", "vit", 128, 0},
-                                     {"vit inference, batch 1", "vit", 1, 0}};
+static const model_guard models[] = {
+    {"vit training, batch 128", "vit", 128, BENCH_TRAINING},
+    {"deit-t training, batch 8", "deit-t", 8, BENCH_TRAINING},
+    {"swin-mini training, batch 32", "swin-mini", 32, BENCH_TRAINING},
+    {"mega-mini training, batch 32", "mega-mini", 32, BENCH_TRAINING},
+    {"vit inference, batch 128", "vit", 128, BENCH_INFERENCE},
+    {"vit inference, batch 1", "vit", 1, BENCH_INFERENCE}};
 
 static ssm2d_status measure_model(ssm2d_context *context, const model_guard *m, passes *p,
                                   ssm2d_error *error)
@@ -76,7 +77,7 @@ static ssm2d_status measure_model(ssm2d_context *context, const model_guard *m, 
                             .d_state = OPTION_UNSET};
     ssm2d_status status = bench_model_config(&v, &config, error);
     if (!status)
-        status = bench_compare(context, &config, m->batch, m->training, case_seconds, &o, error);
+        status = bench_compare(context, &config, m->batch, m->task, case_seconds, &o, error);
     if (status) return status;
     p->spread = fmax(p->spread, o.spread);
     add_value(p, 0, o.ratio, m->name, "time with / without the mixer");

@@ -14,9 +14,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     bench_outcome r, one = {.spread = 0};
     ssm2d_status status = bench_model_config(o, &config, error);
     if (!status)
-        status =
-            bench_compare(context, &config, both ? 128 : (size_t)o->batch, 0, seconds, &r, error);
-    if (!status && both) status = bench_compare(context, &config, 1, 0, seconds, &one, error);
+        status = bench_compare(context, &config, both ? 128 : (size_t)o->batch, BENCH_INFERENCE,
+                               seconds, &r, error);
+    if (!status && both)
+        status = bench_compare(context, &config, 1, BENCH_INFERENCE, seconds, &one, error);
     if (status) return status;
     if (o->json) {
         printf("{\"model\":\"%s\",\"mixer\":\"%s\",", config.model->name, config.mixer.kind->name);

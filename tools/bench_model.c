@@ -76,12 +76,14 @@ void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t batch, int training,
+static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t batch, bench_task task,
                                ssm2d_error *error)
 {
     const size_t shape[] = {batch, (size_t)c->classes};
+    const int training = task != BENCH_INFERENCE;
     ssm2d_status status = graph_create(m->context, training, &m->graph, error);
     if (status) return status;
+    m->graph->saves_memory = task == BENCH_TRAINING_LOW_MEMORY;
     m->out = model_build(m->graph, c, batch);
     if (training)
         m->out = cross_entropy(m->graph, m->out, graph_input(m->graph, "targets", 2, shape));
@@ -143,14 +145,14 @@ static ssm2d_status warm_up(bench_model *m, ssm2d_error *error)
 }
 
 ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch,
-                                int training, bench_model **out, ssm2d_error *error)
+                                bench_task task, bench_model **out, ssm2d_error *error)
 {
     *out = NULL;
     bench_model *m = mem_alloc(context, sizeof *m);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
     m->context = context;
     ssm2d_status status = weights_create(context, config, &m->weights, error);
-    if (!status) status = make_graph(m, config, batch, training, error);
+    if (!status) status = make_graph(m, config, batch, task, error);
     if (!status) status = alloc_arrays(m, error);
     if (!status) status = weights_init(m->weights, PARAM_ALL, 1, m->params, error);
     if (!status) {

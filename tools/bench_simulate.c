@@ -38,20 +38,10 @@ static void add_item(simulated_op *sum, const trace_item *item, const double *ti
                  run = 1e3 * pool_schedule(tasks, item->tasks, threads, costs, scratch);
     sum->runs += item->tasks > 0;
     sum->tasks += (long)item->tasks;
-    sum->one += serial + work;
     sum->many += serial + run;
     sum->serial += serial;
     sum->uneven += ideal - work / threads;
     sum->pool += run - ideal;
-}
-
-static double simulated_step(const trace_item *items, size_t count, const double *times,
-                             int threads, const pool_costs *costs, void *scratch)
-{
-    simulated_op step = {0};
-    for (size_t i = 0; i < count; i++)
-        add_item(&step, &items[i], times + items[i].first, threads, costs, scratch);
-    return step.many;
 }
 
 static int longest_first(const void *a, const void *b)
@@ -60,92 +50,129 @@ static int longest_first(const void *a, const void *b)
     return (x->many < y->many) - (x->many > y->many);
 }
 
-static void simulate(simulation *s, const trace_item *items, size_t count, const double *times,
-                     void *scratch)
+/* What a recorded step takes, with the operators on their own where `s` is given. */
+static simulated_op simulate(simulation *s, const step_record *r, int threads,
+                             const pool_costs *costs, void *scratch)
 {
-    s->op_count = 0;
-    s->step = (simulated_op){.name = "step"};
-    for (size_t i = 0; i < count; i++) {
-        const double *t = times + items[i].first;
-        add_item(op_of(s, &items[i]), &items[i], t, s->threads, &s->costs, scratch);
-        add_item(&s->step, &items[i], t, s->threads, &s->costs, scratch);
+    simulated_op step = {.name = "step"};
+    for (size_t i = 0; i < r->count; i++) {
+        const double *t = r->times + r->items[i].first;
+        if (s) add_item(op_of(s, &r->items[i]), &r->items[i], t, threads, costs, scratch);
+        add_item(&step, &r->items[i], t, threads, costs, scratch);
     }
-    qsort(s->ops, (size_t)s->op_count, sizeof *s->ops, longest_first);
-    for (int i = 0; i < s->check_count; i++)
-        s->checks[i].simulated =
-            simulated_step(items, count, times, s->checks[i].threads, &s->costs, scratch);
+    return step;
+}
+
+/* Time of each operator with one thread, from a step that was cut for one thread. */
+static void add_one_thread(simulation *s, const step_record *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const double *t = r->times + r->items[i].first;
+        simulated_op *sum = op_of(s, &r->items[i]);
+        for (size_t k = 0; k <= r->items[i].tasks; k++) {
+            sum->one += 1e3 * t[k];
+            s->step.one += 1e3 * t[k];
+        }
+    }
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* The same model in a context of one thread, and in one of two. */
+/* A model whose steps are recorded with one thread, cut for `threads`; and the same model with as
+ * many real threads, or NULL. */
 typedef struct bed {
-    ssm2d_context *contexts[SIMULATION_CHECKS];
-    bench_model *models[SIMULATION_CHECKS];
+    ssm2d_context *recording, *real_threads;
+    bench_model *recorded, *measured;
     step_trace *trace;
-    void *scratch; /* of pool_schedule */
 } bed;
 
 static void bed_clear(bed *b)
 {
-    if (b->contexts[0]) mem_free(b->contexts[0], b->scratch);
     step_trace_destroy(b->trace);
-    for (int i = 0; i < SIMULATION_CHECKS; i++) {
-        bench_model_destroy(b->models[i]);
-        ssm2d_context_destroy(b->contexts[i]);
-    }
+    bench_model_destroy(b->recorded);
+    bench_model_destroy(b->measured);
+    ssm2d_context_destroy(b->recording);
+    ssm2d_context_destroy(b->real_threads);
 }
 
-static ssm2d_status bed_make(bed *b, const model_config *config, size_t batch, simulation *s,
-                             ssm2d_error *error)
+static ssm2d_status make_context(int threads, ssm2d_context **context, ssm2d_error *error)
 {
-    ssm2d_status status = SSM2D_OK;
-    s->check_count = processors_available() < 2 ? 1 : SIMULATION_CHECKS;
-    for (int i = 0; i < s->check_count && !status; i++) {
-        ssm2d_context_options o;
-        ssm2d_context_options_init(&o, sizeof o);
-        s->checks[i] = (simulation_check){.threads = i + 1};
-        o.threads = i + 1;
-        status = ssm2d_context_create(&o, &b->contexts[i], error);
-        if (!status)
-            status = bench_model_create(b->contexts[i], config, batch, 1, &b->models[i], error);
-    }
-    if (!status) status = step_trace_create(b->contexts[0], MAX_ROUNDS, &b->trace, error);
+    ssm2d_context_options o;
+    ssm2d_context_options_init(&o, sizeof o);
+    o.threads = threads;
+    return ssm2d_context_create(&o, context, error);
+}
+
+static ssm2d_status bed_make(bed *b, const model_config *config, size_t batch, int threads,
+                             int measures, ssm2d_error *error)
+{
+    ssm2d_status status = make_context(1, &b->recording, error);
     if (status) return status;
-    b->scratch =
-        mem_alloc(b->contexts[0], pool_schedule_bytes(max_int(s->threads, SIMULATION_CHECKS)));
-    return b->scratch ? SSM2D_OK
-                      : fail(error, SSM2D_ERROR_MEMORY, "no memory for %d threads", s->threads);
+    pool_pretend(b->recording->pool, threads);
+    status = bench_model_create(b->recording, config, batch, BENCH_TRAINING, &b->recorded, error);
+    if (!status) status = step_trace_create(b->recording, MAX_ROUNDS, &b->trace, error);
+    if (status || !measures) return status;
+    status = make_context(threads, &b->real_threads, error);
+    return status ? status
+                  : bench_model_create(b->real_threads, config, batch, BENCH_TRAINING, &b->measured,
+                                       error);
+}
+
+/* Records steps that are cut for `threads` threads, and (where there is a check) times real ones in
+ * alternation. The record is in the memory of the bed. */
+static ssm2d_status record_steps(bed *b, double seconds, int *rounds, simulation_check *check,
+                                 double *spread, step_record *record, ssm2d_error *error)
+{
+    double measured[MAX_ROUNDS];
+    const double start = bench_now();
+    ssm2d_status status = SSM2D_OK;
+    int n = 0;
+    while (!status && n < MAX_ROUNDS && (n < MIN_ROUNDS || bench_now() - start < seconds * 1e3)) {
+        status = step_trace_record(b->trace, b->recorded, error);
+        if (check && !status) measured[n] = bench_time(bench_model_run, b->measured, 1);
+        n++;
+    }
+    if (!status) status = step_trace_medians(b->trace, record, error);
+    if (status) return status;
+    *rounds = n;
+    if (!check) return SSM2D_OK;
+    check->measured = bench_median(measured, n);
+    *spread = fmax(*spread, check->measured / measured[0]); /* sorted: the shortest is first */
+    return SSM2D_OK;
 }
 
 ssm2d_status bench_simulate(const model_config *config, size_t batch, int threads, double seconds,
                             simulation *s, ssm2d_error *error)
 {
-    double measured[SIMULATION_CHECKS][MAX_ROUNDS];
-    const trace_item *items;
-    const double *times;
-    size_t count;
-    bed b = {.scratch = NULL};
     *s = (simulation){.threads = threads};
     ssm2d_status status = pool_costs_measure(&s->costs, error);
-    if (!status) status = bed_make(&b, config, batch, s, error);
-    const double start = bench_now();
-    int n = 0;
-    while (!status && n < MAX_ROUNDS && (n < MIN_ROUNDS || bench_now() - start < seconds * 1e3)) {
-        status = step_trace_record(b.trace, b.models[0], error);
-        for (int i = 0; i < s->check_count && !status; i++)
-            measured[i][n] = bench_time(bench_model_run, b.models[i], 1);
-        n++;
+    if (status) return status;
+    s->check_count = processors_available() < 2 ? 1 : SIMULATION_CHECKS;
+    for (int i = -1; i < s->check_count && !status; i++) { /* -1: what it is about */
+        bed b = {.trace = NULL};
+        step_record record;
+        simulation_check *check = i < 0 ? NULL : &s->checks[i];
+        int rounds;
+        const int cut_for = i < 0 ? threads : i + 1;
+        status = bed_make(&b, config, batch, cut_for, check != NULL, error);
+        void *scratch = b.recording ? mem_alloc(b.recording, pool_schedule_bytes(cut_for)) : NULL;
+        if (!status && !scratch)
+            status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %d threads", cut_for);
+        if (!status)
+            status = record_steps(&b, seconds / 3, &rounds, check, &s->spread, &record, error);
+        if (!status && !check) {
+            s->rounds = rounds;
+            s->step = simulate(s, &record, threads, &s->costs, scratch);
+        }
+        if (!status && check) {
+            check->threads = cut_for;
+            check->simulated = simulate(NULL, &record, cut_for, &s->costs, scratch).many;
+        }
+        if (!status && cut_for == 1 && check) add_one_thread(s, &record);
+        if (b.recording) mem_free(b.recording, scratch);
+        bed_clear(&b);
     }
-    if (!status) status = step_trace_medians(b.trace, &items, &count, &times, error);
-    if (!status) {
-        s->rounds = n;
-        simulate(s, items, count, times, b.scratch);
-        for (int i = 0; i < s->check_count; i++)
-            s->checks[i].measured = bench_median(measured[i], n);
-        s->spread = s->checks[0].measured / measured[0][0];
-    }
-    bed_clear(&b);
+    qsort(s->ops, (size_t)s->op_count, sizeof *s->ops, longest_first);
     return status;
 }
 

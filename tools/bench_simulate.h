@@ -1,9 +1,9 @@
 /* bench_simulate - what a training step would take with more threads than this machine has.
  *
- * The time of each task of a step is recorded with one thread, the tasks being cut as they always
- * are (they do not depend on the number of threads), and run through the schedule of the pool. What
- * is not simulated: processors that share memory bandwidth, caches and power. The same simulation
- * for 1 and 2 threads is compared with the times of 1 and 2 real threads. */
+ * The time of each task of a step is recorded with one thread, the tasks being cut as they would be
+ * for all threads, and run through the schedule of the pool. What is not simulated: processors that
+ * share memory bandwidth, caches and power. The same simulation for 1 and 2 threads is compared
+ * with the times of 1 and 2 real threads. */
 #ifndef SSM2D_TOOLS_BENCH_SIMULATE_H
 #define SSM2D_TOOLS_BENCH_SIMULATE_H
 
@@ -16,8 +16,8 @@ typedef struct simulated_op {
     int backward;
     long runs, tasks; /* of the pool, in a step */
     double one, many; /* with one thread, and with all threads */
-    /* what `many` consists of, besides the work divided by the threads: work outside the pool's
-     * tasks, threads that wait for the longest task, and the pool itself */
+    /* what `many` consists of, besides the tasks' time divided by the threads: work outside the
+     * pool's tasks, threads that wait for the longest task, and the pool itself */
     double serial, uneven, pool;
 } simulated_op;
 

@@ -1,9 +1,11 @@
 /* bench train - the training step of a model: forward, backward, AdamW. */
 #include "bench_model.h"
 #include "bench_simulate.h"
+#include "core/status.h"
 #include "setting_hint.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static ssm2d_status run_simulation(ssm2d_context *context, const bench_values *o,
                                    const model_config *config, size_t batch, ssm2d_error *error)
@@ -31,10 +33,12 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     model_config config;
     bench_outcome r;
     const size_t batch = o->batch == OPTION_UNSET ? 128 : (size_t)o->batch;
+    const bench_task task = !strcmp(o->memory, "low") ? BENCH_TRAINING_LOW_MEMORY : BENCH_TRAINING;
     ssm2d_status status = bench_model_config(o, &config, error);
     if (!status && o->simulate_threads != OPTION_UNSET)
         return run_simulation(context, o, &config, batch, error);
-    if (!status) status = bench_compare(context, &config, batch, 1, o->quick ? 2 : 30, &r, error);
+    if (!status)
+        status = bench_compare(context, &config, batch, task, o->quick ? 2 : 30, &r, error);
     if (status) return status;
     if (o->json) {
         printf("{\"model\":\"%s\",\"mixer\":\"%s\",", config.model->name, config.mixer.kind->name);
@@ -48,10 +52,28 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     return SSM2D_OK;
 }
 
+static const char *memory_name(int i)
+{
+    static const char *const names[] = {"normal", "low"};
+    return i < 2 ? names[i] : NULL;
+}
+
+static ssm2d_status check(const void *v, ssm2d_error *error)
+{
+    const bench_values *o = v;
+    if (o->simulate_threads != OPTION_UNSET && !strcmp(o->memory, "low"))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--simulate-threads cannot be combined with --memory low");
+    return bench_model_check(v, error);
+}
+
 static const option options[] = {
 #include "bench_model_options.def"
     {"simulate-threads", OPTION_INT, BENCH_AT(simulate_threads),
      "predict the step with so many threads from the times of its tasks", .low = 1, .high = 1024},
+    {"memory", OPTION_CHOICE, BENCH_AT(memory),
+     "normal, or low, as of train; low is timed beside normal", .choice = memory_name,
+     .default_value = "normal"},
     {0}};
 
 const command command_bench_train = {
@@ -64,8 +86,9 @@ const command command_bench_train = {
     "shapes (a Linear layer: forward, dx and dW; attention: 2 products forward, 5 backward), "
     "over the time of the whole step. Peak memory is that of the process with this model "
     "alone.\n"
-    "With --simulate-threads, the time of each task of a step is recorded with one thread instead, "
-    "and the tasks are scheduled as the pool of threads would: each thread takes the next task "
+    "With --simulate-threads, the time of each task of a step, cut as for all threads, is recorded "
+    "with one thread instead, and the tasks are scheduled as the pool of threads would: each "
+    "thread takes the next task "
     "when it is free, all wait for the last, and the pool's own time per run is that measured "
     "here between two threads, times the number of threads where they wait for each other. The "
     "table says what keeps an operator from being so many times as fast: work outside tasks "
@@ -74,6 +97,6 @@ const command command_bench_train = {
     "with 1 and 2 real threads: the check's error says how far to trust it.\n"
     "bench/peers/torch_vit.py and torch_swin.py time the same with PyTorch.",
     options,
-    bench_model_check,
+    check,
     run,
     .setting = setting_of_model};

@@ -153,16 +153,13 @@ ssm2d_status step_trace_record(step_trace *t, bench_model *m, ssm2d_error *error
     return SSM2D_OK;
 }
 
-ssm2d_status step_trace_medians(step_trace *t, const trace_item **items, size_t *count,
-                                const double **times, ssm2d_error *error)
+ssm2d_status step_trace_medians(step_trace *t, step_record *record, ssm2d_error *error)
 {
     if (!t->steps) return fail(error, SSM2D_ERROR_ARGUMENT, "no step is recorded");
     for (size_t i = 0; i < t->time_count; i++) {
         for (int s = 0; s < t->steps; s++) t->sorted[s] = t->times[(size_t)s * t->time_count + i];
         t->times[i] = bench_median(t->sorted, t->steps);
     }
-    *items = t->items;
-    *count = t->item_count;
-    *times = t->times;
+    *record = (step_record){t->items, t->item_count, t->times};
     return SSM2D_OK;
 }

@@ -14,6 +14,13 @@ typedef struct trace_item {
     size_t tasks, first; /* times[first]: the work before; times[first + 1 ..]: the tasks */
 } trace_item;
 
+/* Times are medians over the steps recorded, in seconds. Belongs to the trace. */
+typedef struct step_record {
+    const trace_item *items;
+    size_t count;
+    const double *times;
+} step_record;
+
 typedef struct step_trace step_trace;
 
 ssm2d_status step_trace_create(ssm2d_context *context, int max_steps, step_trace **out,
@@ -21,8 +28,7 @@ ssm2d_status step_trace_create(ssm2d_context *context, int max_steps, step_trace
 void step_trace_destroy(step_trace *t);
 /* Runs a step of the model, which has the context of the trace, of one thread. */
 ssm2d_status step_trace_record(step_trace *t, bench_model *m, ssm2d_error *error);
-/* Seconds, medians over the steps recorded: call it once, after the last of them. */
-ssm2d_status step_trace_medians(step_trace *t, const trace_item **items, size_t *count,
-                                const double **times, ssm2d_error *error);
+/* Once, after the last step. */
+ssm2d_status step_trace_medians(step_trace *t, step_record *record, ssm2d_error *error);
 
 #endif

@@ -69,14 +69,15 @@ static const option options[] = {
 /* Whether an option may be given with --resume. */
 static int may_change(const char *field)
 {
-    return !strcmp(field, "data") || !strcmp(field, "epochs") || !strcmp(field, "workers");
+    return !strcmp(field, "data") || !strcmp(field, "epochs") || !strcmp(field, "workers")
+           || !strcmp(field, "memory");
 }
 
 static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *error)
 {
     train_options some;
     train_options_default(&some);
-    *c = (train_changes){.data = o->text_data};
+    *c = (train_changes){.data = o->text_data, .memory = o->text_memory};
     ssm2d_status status = SSM2D_OK;
     if (o->text_epochs) {
         status = train_options_set(&some, "epochs", o->text_epochs, error);
@@ -86,6 +87,8 @@ static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *e
         status = train_options_set(&some, "workers", o->text_workers, error);
         c->workers = some.workers;
     }
+    if (o->text_memory && !status)
+        status = train_options_set(&some, "memory", o->text_memory, error);
     return status;
 }
 
@@ -110,7 +113,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (o->resume)
         return other ? fail(error, SSM2D_ERROR_ARGUMENT,
                             "%s cannot be combined with --resume: a run keeps its settings, except "
-                            "--data, --epochs and --workers",
+                            "--data, --epochs, --workers and --memory",
                             other)
                      : changes_of(o, &changes, error);
     if (!o->out && !o->print_settings)

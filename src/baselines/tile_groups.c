@@ -4,20 +4,28 @@
 #include "core/tasks.h"
 
 /* Chunks of the batch first, each with as many channels as the cache holds: memory is fastest when
- * it is read and written in long pieces. Each chunk has gradients of its own. */
+ * it is read and written in long pieces. Each chunk has gradients of its own, so that their number
+ * does not depend on the number of threads; that of groups may. */
 enum { CHUNKS = 16, FEW_TASKS = 16, CACHE_LINE_BYTES = 64, GROUP_BYTES = 480 << 10 };
+
+/* Nearly equal groups, as many as the cache and the number of tasks ask for. */
+static int group_of(int line, int lines, int fitting, int chunks, int tasks)
+{
+    const int most = max_int(1, min_int(fitting, lines / div_up(tasks, chunks)));
+    return line * div_up(lines, div_up(lines, most));
+}
 
 tile_groups tile_groups_cut(const ssm2d_baseline_plan *p, size_t vector_bytes)
 {
     const int line = max_int(1, CACHE_LINE_BYTES / (p->lanes * (int)sizeof(real)));
-    const int lines = div_up(p->vectors, line);
+    const int lines = div_up(p->vectors, line), batch = (int)min_size(CHUNKS, p->options.batch);
     const int fitting = (int)min_size(GROUP_BYTES / vector_bytes / (size_t)line, (size_t)lines);
-    const int chunks = (int)min_size(CHUNKS, p->options.batch);
-    const int most = max_int(1, min_int(fitting, lines / div_up(FEW_TASKS, chunks)));
+    const int few = div_up(p->vectors, group_of(line, lines, fitting, batch, FEW_TASKS));
     tile_groups g;
-    g.group = line * div_up(lines, div_up(lines, most)); /* nearly equal groups */
+    g.chunks = min_int(div_up(CHUNKS, few), batch);
+    g.group = group_of(line, lines, fitting, g.chunks,
+                       max_int(FEW_TASKS, pool_threads(p->context->pool)));
     g.groups = div_up(p->vectors, g.group);
-    g.chunks = min_int(div_up(TASKS_THREADS, g.groups), chunks);
     return g;
 }
 

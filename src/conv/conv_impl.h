@@ -2,17 +2,23 @@
 #ifndef SSM2D_CONV_CONV_IMPL_H
 #define SSM2D_CONV_CONV_IMPL_H
 
+#include "core/context.h"
 #include "core/tasks.h"
 #include "conv/conv.h"
 
-/* Tasks beyond TASKS_WANTED are not worth their overhead. They are chunks of the batch first, each
- * with all channels: memory is fastest when it is read and written in long pieces (groups of half
- * the channels cost 15 % on two processors). Where chunks give fewer than FEW_TASKS, channels are
- * cut into groups as well. The kernel gradient of a chunk takes memory and must be added up:
- * there are at most GRADIENT_CHUNKS. Nothing here depends on the number of threads, so that neither
- * do the sums over tasks. */
-enum { TASKS_WANTED = 2 * TASKS_THREADS, FEW_TASKS = 16, GRADIENT_CHUNKS = 16 };
+/* Tasks are chunks of the batch first, each with all channels: memory is fastest when it is read in
+ * long pieces (groups of half the channels cost 15 % on two processors). Where chunks give too few
+ * tasks for the threads, channels are cut into groups as well, on which no sum depends. The kernel
+ * gradient of a chunk takes memory and must be added up: there are at most GRADIENT_CHUNKS,
+ * whatever the number of threads, so that sums do not depend on it. */
+enum { TASKS_WANTED = 2 * TASKS_THREADS, GRADIENT_CHUNKS = 16, FEW_TASKS = 16 };
 enum { CACHE_LINE_BYTES = 64 };
+
+/* The tasks that there should be at least. */
+static inline int conv_least_tasks(const ssm2d_context *context)
+{
+    return max_int(FEW_TASKS, pool_threads(context->pool));
+}
 
 /* How a pass over the batch is cut into tasks: groups of so many vectors times chunks of images. */
 typedef struct conv_share {

@@ -57,7 +57,8 @@ struct pool {
     pool_task run;
     void *arg;
     int threads, groups;
-    group *group; /* [groups], behind the workers */
+    int pretended; /* threads, see pool_pretend; 0: none */
+    group *group;  /* [groups], behind the workers */
     const pool_watcher *watcher;
     _Atomic int quit;
     _Atomic unsigned generation;    /* of forks, at the time the threads were started */
@@ -241,7 +242,12 @@ void pool_stop(pool *p)
     if (p->generation == atomic_load(&fork_generation)) stop_threads(p, p->threads);
 }
 
-int pool_threads(const pool *p) { return p->threads; }
+int pool_threads(const pool *p) { return p->pretended ? p->pretended : p->threads; }
+
+void pool_pretend(pool *p, int threads)
+{
+    if (p->threads == 1) p->pretended = threads;
+}
 
 /* In a forked child: the first thread to come starts threads anew. Says whether the pool may be
  * used now. */

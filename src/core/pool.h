@@ -27,6 +27,7 @@ static inline size_t pool_group_end(size_t tasks, size_t threads, size_t i)
 size_t pool_bytes(int threads);
 ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *error);
 void pool_stop(pool *p);
+/* For those that need something for each worker, or cut work for as many. */
 int pool_threads(const pool *p);
 void pool_run(pool *p, size_t tasks, pool_task run, void *arg);
 
@@ -41,5 +42,8 @@ typedef struct pool_watcher {
 /* Watches the runs of a pool of one thread; those of larger pools are not watched. The watcher is
  * borrowed; NULL ends it. Not while the pool runs. */
 void pool_watch(pool *p, const pool_watcher *watcher);
+/* For measuring as well: lets pool_threads of a pool of one thread say that there are so many, so
+ * that work is cut into the tasks that as many threads would have. */
+void pool_pretend(pool *p, int threads);
 
 #endif

@@ -61,6 +61,7 @@ struct op {
     unsigned reads_in; /* bit i: backward reads in[i]->data */
     int reads_out;     /* backward reads out->data */
     int cheap;         /* out is recomputed before backward instead of being kept */
+    int affordable;    /* the same where the graph saves memory: it costs time */
     /* bit i: the gradient of in[i] is that of out, so that they may share memory; see op add */
     unsigned passes;
     unsigned strided_in; /* bit i: in[i] may be a view, its gradient as well */
@@ -99,6 +100,9 @@ struct graph {
     /* they draw from (seed, step, node); step also tells operators that keep something made from
      * the parameters when these have changed: set it before each run */
     uint64_t seed, step;
+    /* Whether outputs of operators that are affordable are recomputed before backward, but for
+     * small ones; set before finishing. No bit of a result changes. */
+    int saves_memory;
     node **nodes;
     tensor **tensors;
     int node_count, tensor_count, view_count, node_capacity, tensor_capacity;

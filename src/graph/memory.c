@@ -156,6 +156,34 @@ static memory_plan *new_plan(const graph *g)
     return plan;
 }
 
+/* Small outputs are kept: they save nothing, and callers may read them (logits). So are outputs at
+ * the end of a chain of more than CHAIN affordable operators: what is recomputed from what is
+ * recomputed must end somewhere, or the first backward would need all of forward again. */
+enum { SMALL_PART = 16, CHAIN = 2 };
+
+/* Decides for each node of a graph that saves memory; 0 without memory. */
+static int choose_recomputed(graph *g)
+{
+    size_t largest = 0;
+    int *chain = mem_alloc(g->context, ((size_t)g->node_count + 1) * sizeof *chain);
+    if (!chain) return 0;
+    for (int i = 0; i < g->node_count; i++) largest = max_size(largest, g->nodes[i]->out->count);
+    for (int i = 0; i < g->node_count; i++) {
+        node *n = g->nodes[i];
+        int before = 0;
+        if (n->op->affordable && n->out->count >= largest / SMALL_PART) n->recompute = 1;
+        for (int k = 0; k < n->inputs; k++) {
+            const tensor *t = storage_of(n->in[k]);
+            if (t && t->producer && t->producer->recompute)
+                before = max_int(before, chain[t->producer->index]);
+        }
+        chain[i] = before + n->op->affordable;
+        if (chain[i] > CHAIN) n->recompute = 0;
+    }
+    mem_free(g->context, chain);
+    return 1;
+}
+
 /* Fills g->plan and g->bytes; 0 without memory. */
 static int plan_memory(graph *g, tensor *out)
 {
@@ -210,7 +238,7 @@ ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
         ssm2d_status status = n->op->prepare ? n->op->prepare(g, n, error) : SSM2D_OK;
         if (status) return status;
     }
-    if (!plan_memory(g, out))
+    if ((g->saves_memory && !choose_recomputed(g)) || !plan_memory(g, out))
         return fail(error, SSM2D_ERROR_MEMORY, "no memory to plan a graph of %d nodes",
                     g->node_count);
     g->memory = mem_alloc(g->context, g->bytes);

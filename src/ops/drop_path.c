@@ -46,7 +46,8 @@ static void run(const graph *g, const node *n, int back)
 static void forward(const graph *g, const node *n) { run(g, n, 0); }
 static void backward(const graph *g, const node *n) { run(g, n, 1); }
 
-const op op_drop_path = {.name = "drop_path", .forward = forward, .backward = backward};
+const op op_drop_path = {
+    .name = "drop_path", .affordable = 1, .forward = forward, .backward = backward};
 
 tensor *drop_path(graph *g, tensor *x, double rate)
 {

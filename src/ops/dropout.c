@@ -41,7 +41,8 @@ static void run(const graph *g, const node *n, int back)
 static void forward(const graph *g, const node *n) { run(g, n, 0); }
 static void backward(const graph *g, const node *n) { run(g, n, 1); }
 
-const op op_dropout = {.name = "dropout", .forward = forward, .backward = backward};
+const op op_dropout = {
+    .name = "dropout", .affordable = 1, .forward = forward, .backward = backward};
 
 tensor *dropout(graph *g, tensor *x, double rate)
 {

@@ -23,8 +23,12 @@ static void backward_part(const node *n, size_t row, size_t first, size_t end)
 static void forward(const graph *g, const node *n) { elementwise(g, n, forward_part); }
 static void backward(const graph *g, const node *n) { elementwise(g, n, backward_part); }
 
-const op op_gate = {
-    .name = "gate", .reads_in = 3, .strided_in = 3, .forward = forward, .backward = backward};
+const op op_gate = {.name = "gate",
+                    .reads_in = 3,
+                    .affordable = 1,
+                    .strided_in = 3,
+                    .forward = forward,
+                    .backward = backward};
 
 tensor *gate(graph *g, tensor *a, tensor *b)
 {

@@ -239,6 +239,7 @@ static double products(const node *nd, int back)
 
 const op op_linear = {.name = "linear",
                       .reads_in = 3,
+                      .affordable = 1,
                       .strided_in = 1,
                       .scratch = scratch,
                       .prepare = prepare,

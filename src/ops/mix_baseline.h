@@ -14,7 +14,7 @@ void mix_baseline_destroy(graph *g, node *n);
 
 #define MIX_BASELINE_OP(op_name)                                                                   \
     {                                                                                              \
-        .name = op_name, .reads_in = 3, .prepare = mix_baseline_prepare,                           \
+        .name = op_name, .reads_in = 3, .affordable = 1, .prepare = mix_baseline_prepare,          \
         .forward = mix_baseline_forward, .backward = mix_baseline_backward,                        \
         .destroy = mix_baseline_destroy                                                            \
     }

@@ -65,6 +65,7 @@ static void destroy(graph *g, node *n)
 
 const op op_mix_ssm2d = {.name = "mix_ssm2d",
                          .reads_in = 3,
+                         .affordable = 1,
                          .prepare = prepare,
                          .forward = forward,
                          .backward = backward,

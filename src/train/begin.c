@@ -171,6 +171,9 @@ static ssm2d_status apply_changes(const char *folder, const train_changes *c, tr
         o->workers = c->workers;
         how->changed = 1;
     }
+    const int memory = o->memory;
+    if (c->memory && !status) status = train_options_set(o, "memory", c->memory, error);
+    how->changed |= o->memory != memory;
     return status;
 }
 

@@ -86,7 +86,8 @@ typedef struct train_changes {
     /* epochs of the whole run; 0: unchanged. The learning rate continues as if this number had been
      * given from the beginning. */
     long epochs;
-    int workers; /* of the loader; 0: unchanged */
+    int workers;        /* of the loader; 0: unchanged */
+    const char *memory; /* normal or low; NULL: unchanged */
 } train_changes;
 
 /* Continues the run in folder from its last checkpoint, with these changes. */

@@ -20,6 +20,7 @@ typedef struct train_options {
 } train_options;
 
 typedef enum train_bad_images { TRAIN_BAD_STOP, TRAIN_BAD_SKIP } train_bad_images;
+typedef enum train_memory { TRAIN_MEMORY_NORMAL, TRAIN_MEMORY_LOW } train_memory;
 enum { TRAIN_SCHEDULE_FROM_WARMUP, TRAIN_SCHEDULE_FROM_RUN };
 enum { TRAIN_LR_SCALED_PEAK, TRAIN_LR_SCALED_ALL };
 enum { TRAIN_LR_EVERY_STEP, TRAIN_LR_EVERY_EPOCH };

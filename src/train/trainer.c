@@ -99,6 +99,7 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     if (status) return status;
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
+    g->saves_memory = t->settings.options.memory == TRAIN_MEMORY_LOW;
     t->logits = model_build(g, m, batch);
     t->targets = graph_input(g, "targets", 2, shape);
     t->loss = t->settings.options.loss == TRAIN_LOSS_BCE ? bce(g, t->logits, t->targets)

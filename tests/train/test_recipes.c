@@ -193,8 +193,8 @@ static void test_rates_of_lra(void **state)
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* Stopped in the middle of an epoch and resumed with another number of workers: the same weights,
- * moments and averages to the bit. */
+/* Stopped in the middle of an epoch and resumed with another number of workers and with low
+ * memory: the same weights, moments and averages to the bit. */
 static void test_resumes_to_the_bit(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void test_resumes_to_the_bit(void **state)
         if (train_begin(context, path_of(parts), &s, &hooks, &result, &error))
             fail_msg("%s", error.line);
         assert_int_equal(result.stopped, 1);
-        const train_changes changes = {.workers = 3};
+        const train_changes changes = {.workers = 3, .memory = "low"};
         if (train_resume_changed(context, path_of(parts), &changes, NULL, &result, &error))
             fail_msg("%s", error.line);
         assert_int_equal(result.step, e.state.step);
