@@ -1,7 +1,7 @@
 # The tests of the command-line tool, which they run as a user would, and of src/draw.
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
 foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool_train tool_extreme
-    tool_hazards tool_data tool_data_sets tool_reproduce draw)
+    tool_hazards tool_data tool_data_sets tool_reproduce tool_report draw)
   add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
@@ -12,6 +12,7 @@ foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool
   set_tests_properties(${name} PROPERTIES LABELS tool TIMEOUT 900
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
+target_link_libraries(test_tool_report PRIVATE ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)
 # It knows what a run's folder holds.
 target_link_libraries(test_tool_filter_run PRIVATE ssm2d_train ssm2d_nn ssm2d_data)
 

@@ -110,13 +110,15 @@ static void make_label(const report *r, int group)
     char *label = r->groups[group].label;
     int count = 0;
     *label = 0;
-    if (!run->known) {
+    if (!run->known || r->groups[group].count == 1) { /* a name says more than many settings */
         append(label, run->name);
-        return;
+        if (run->known) append(label, " · ");
     }
+    if (!run->known) return;
     append(label, run->settings.model.model->name);
     append(label, " · ");
     append(label, run->settings.model.mixer.kind->name);
+    if (r->groups[group].count == 1) return;
     for (int i = 0; i < r->key_count; i++) {
         const char *key = r->keys[i], *value = report_run_value(run, key);
         if (!value || !tells_apart(r, group, key)) continue;
@@ -129,6 +131,23 @@ static void make_label(const report *r, int group)
         append(label, dot ? dot + 1 : key);
         append(label, " ");
         append(label, strcmp(key, "data") ? value : last_part(value));
+    }
+}
+
+/* Names the first run of groups whose labels are the same, as they differ in settings that a label
+ * has no space for. */
+static void tell_apart(report *r)
+{
+    for (int g = 0; g < r->group_count; g++) {
+        int clash = 0;
+        for (int k = 0; k < r->group_count; k++)
+            clash |= k != g && !strcmp(r->groups[k].label, r->groups[g].label);
+        r->groups[g].unclear = clash;
+    }
+    for (int g = 0; g < r->group_count; g++) {
+        if (!r->groups[g].unclear) continue;
+        append(r->groups[g].label, " · ");
+        append(r->groups[g].label, first_of(r, g)->name);
     }
 }
 
@@ -158,6 +177,7 @@ ssm2d_status report_groups_make(report *r, ssm2d_error *error)
         if (shows_more(run, first_of(r, g))) r->groups[g].first = i;
     }
     for (int g = 0; g < r->group_count; g++) make_label(r, g);
+    tell_apart(r);
     return SSM2D_OK;
 }
 

@@ -7,10 +7,13 @@
 enum { GROUP_LABEL = 256 };
 
 typedef struct report_group {
-    int first;               /* run; that with weights, where one has them */
-    int count;               /* of runs */
-    int finished;            /* of them, which means are over */
-    char label[GROUP_LABEL]; /* model, mixer, and in what it differs from other groups */
+    int first;    /* run; that with weights, where one has them */
+    int count;    /* of runs */
+    int finished; /* of them, which means are over */
+    /* Model, mixer, and in what it differs from other groups; of a single run its name, model and
+     * mixer. */
+    char label[GROUP_LABEL];
+    int unclear; /* another group would have the same label */
 } report_group;
 
 typedef struct report {
