@@ -41,6 +41,12 @@ if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
     $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_io>)
   set_tests_properties(campaign_failing_io PROPERTIES LABELS tool TIMEOUT 1800)
 endif()
+# Once is enough: with a sanitizer it is the same page.
+if(NOT SSM2D_SANITIZE)
+  add_test(NAME report_page COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tool/report_page.sh
+    $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)
+  set_tests_properties(report_page PROPERTIES LABELS tool TIMEOUT 900 SKIP_RETURN_CODE 77)
+endif()
 add_test(NAME real_data COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tool/real_data.sh
   $<TARGET_FILE:ssm2d_tool>)
 set_tests_properties(real_data PROPERTIES LABELS tool TIMEOUT 1800 SKIP_RETURN_CODE 77)
