@@ -12,6 +12,7 @@ foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool
   set_tests_properties(${name} PROPERTIES LABELS tool TIMEOUT 900
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
+target_link_libraries(test_tool_filter PRIVATE ZLIB::ZLIB)
 target_link_libraries(test_tool_report PRIVATE ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)
 # It knows what a run's folder holds.
 target_link_libraries(test_tool_filter_run PRIVATE ssm2d_train ssm2d_nn ssm2d_data)

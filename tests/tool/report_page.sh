@@ -49,7 +49,8 @@ settings=(--data data --batch 8 --epochs 3 --log-every 2 --set dim=16 --set dept
 "$tool" train "${settings[@]}" --mixer ema --out '<img src=x onerror=hacked=1>' > /dev/null
 cat > '<img src=x onerror=hacked=1>/data.json' << 'END'
 {"classes": ["</script><script>hacked=1</script>", "\"><svg onload=hacked=1>",
-"a_class_whose_name_is_a_single_word_that_is_far_too_long_for_the_width_of_a_telephone", "'-alert(1)-'"],
+"a_class_whose_name_is_a_single_word_that_is_far_too_long_for_the_width_of_a_telephone",
+"'-alert(1)-'"],
 "channels": 1, "images": 48, "mean": [0.3, 0.3, 0.3], "std": [0.3, 0.3, 0.3]}
 END
 "$tool" report a-0 a-1 'a name'* '<img'* -o report.html --threads 1

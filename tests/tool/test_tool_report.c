@@ -354,6 +354,30 @@ static void test_refused(void **state)
     free(text);
 }
 
+/* Every command that draws takes .png, .svg and .pdf by the name's ending. */
+static void test_figures(void **state)
+{
+    (void)state;
+    static const char *const endings[] = {"png", "svg", "pdf"};
+    static const char *const starts[] = {"\x89PNG", "<?xml", "%PDF-"};
+    static const char *const commands[] = {
+        "kernels one -o", "kernels --figure2 --draws 2 -o", "kernels one --receptive-field test -o",
+        "curves one -o",  "data show data --count 4 -o",    "eval one --confusion"};
+    char script[256];
+    size_t size;
+    train(in_folder("one"), "ssm2d", "0");
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
+        for (int k = 0; k < 3; k++) {
+            snprintf(script, sizeof script, "cd \"$FOLDER\" && exec \"$SSM2D\" %s x%zu.%s",
+                     commands[c], c, endings[k]);
+            shell_run(script);
+            assert_done();
+            char *bytes = get_file(in_folder("x%zu.%s", c, endings[k]), &size);
+            assert_memory_equal(bytes, starts[k], strlen(starts[k]));
+            free(bytes);
+        }
+}
+
 /* A run of an earlier version. */
 static void test_old_run(void **state)
 {
@@ -372,6 +396,6 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_one_run), TEST(test_seeds),   TEST(test_hostile_names), TEST(test_escapes),
-        TEST(test_missing), TEST(test_refused), TEST(test_old_run)};
+        TEST(test_missing), TEST(test_refused), TEST(test_old_run),       TEST(test_figures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
