@@ -100,8 +100,9 @@ static const char about[] =
     "settings, with the differences between runs marked; and the environment.\n"
     "\n"
     "  ssm2d report runs/demo -o report.html\n"
-    "  ssm2d report DIR/runs/* -o table1.html      (DIR as ssm2d reproduce has made it)\n"
+    "  ssm2d report DIR/runs/* -o table1.html\n"
     "\n"
+    "The second is for the runs of ssm2d reproduce --out DIR. "
     "Runs may be unfinished, interrupted or failed, and are shown as such. What cannot be made, "
     "because the data are gone or there are no weights yet, is named in the page, and the rest is "
     "there.";
