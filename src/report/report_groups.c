@@ -77,7 +77,8 @@ static const report_run *first_of(const report *r, int group)
 }
 
 /* Whether a setting belongs into a group's label: another group has another value. Settings of a
- * model or of a mixer are compared within the same kind, since others do not have them. */
+ * model or of a mixer are compared within the same kind, since others do not have them. Groups of
+ * one run go by its name, so that nothing has to tell them apart. */
 static int tells_apart(const report *r, int group, const char *key)
 {
     const report_run *one = first_of(r, group);
@@ -85,17 +86,20 @@ static int tells_apart(const report *r, int group, const char *key)
     if (!report_key_counts(key) || !strcmp(key, "model") || !strcmp(key, "mixer.kind")) return 0;
     for (int i = 0; i < r->group_count; i++) {
         const report_run *other = first_of(r, i);
-        if (!other->known || same_value(one, other, key)) continue;
+        if (r->groups[i].count == 1 || same_value(one, other, key)) continue;
         if (common || (same_value(one, other, "model") && same_value(one, other, "mixer.kind")))
             return 1;
     }
     return 0;
 }
 
-static const char *last_part(const char *path)
+/* The name of data that have one, as cifar10:FOLDER, or the end of their folder. */
+static const char *short_data(const char *data, char text[GROUP_LABEL])
 {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
+    const char *colon = strchr(data, ':'), *slash = strrchr(data, '/');
+    snprintf(text, GROUP_LABEL, "%s", slash && slash[1] && !colon ? slash + 1 : data);
+    if (colon) text[strcspn(text, ":")] = 0;
+    return text;
 }
 
 static void append(char label[GROUP_LABEL], const char *text)
@@ -108,6 +112,7 @@ static void make_label(const report *r, int group)
 {
     const report_run *run = first_of(r, group);
     char *label = r->groups[group].label;
+    char data[GROUP_LABEL];
     int count = 0;
     *label = 0;
     if (!run->known || r->groups[group].count == 1) { /* a name says more than many settings */
@@ -119,9 +124,12 @@ static void make_label(const report *r, int group)
     append(label, " · ");
     append(label, run->settings.model.mixer.kind->name);
     if (r->groups[group].count == 1) return;
-    for (int i = 0; i < r->key_count; i++) {
-        const char *key = r->keys[i], *value = report_run_value(run, key);
-        if (!value || !tells_apart(r, group, key)) continue;
+    /* what the model is comes before how it is trained */
+    for (int i = 0; i < 2 * r->key_count && count <= LABEL_KEYS; i++) {
+        const char *key = r->keys[i % r->key_count], *value = report_run_value(run, key);
+        if (!value || (i < r->key_count) == train_settings_is_common(key)
+            || !tells_apart(r, group, key))
+            continue;
         if (count++ == LABEL_KEYS) {
             append(label, ", …");
             break;
@@ -130,7 +138,7 @@ static void make_label(const report *r, int group)
         append(label, count == 1 ? " · " : ", ");
         append(label, dot ? dot + 1 : key);
         append(label, " ");
-        append(label, strcmp(key, "data") ? value : last_part(value));
+        append(label, strcmp(key, "data") ? value : short_data(value, data));
     }
 }
 

@@ -58,7 +58,7 @@ static void put_cards(html *h, const report *r, int best)
     html_printf(h, "</div><div class=\"card-note\">%d finished, in %d setup%s", finished,
                 r->group_count, r->group_count == 1 ? "" : "s");
     card_end(h);
-    if (known) {
+    if (known && !report_key_differs(r, "data")) {
         card_begin(h, known->data.labels == LABEL_BINARY ? "Attributes" : "Classes");
         html_printf(h, "%d</div><div class=\"card-note\">", known->data.classes);
         html_count(h, (double)known->data.images);
