@@ -56,7 +56,8 @@ static void put_classes(html *h, const report *r, int first)
 {
     const report_run *shown = shown_run(r, first);
     html_put(h, "<div class=\"scroll tall\"><table class=\"classes sortable\"><caption>Images of "
-                "each class that are right, % (recall); point at a heading to sort</caption><thead>"
+                "each class that are right, % (recall)<span class=\"screen\">; press a heading to "
+                "sort</span></caption><thead>"
                 "<tr><th scope=\"col\">class</th><th scope=\"col\">images</th>");
     for (int g = first; g < r->group_count; g++) {
         if (!shown_run(r, g) || !same_classes(shown, shown_run(r, g))) continue;
