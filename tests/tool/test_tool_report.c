@@ -7,8 +7,9 @@
 #include "report/html.h"
 
 #include <cjson/cJSON.h>
-#include <ctype.h>
+#include <fcntl.h>
 #include <math.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -313,6 +314,15 @@ static void test_missing(void **state)
     assert_has(text, "</strong> damaged: ");
     assert_has(text, "bare: it has no metrics yet");
     assert_cell(text, "id=\"runs\"", "data-run=\"3\"", 2, "2/7");
+    free(text);
+    /* a run that another process trains: it holds the lock */
+    const int lock = open(in_folder("open"), O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+    TOOL("report", in_folder("open"), "-o", in_folder("t.html"), "--no-data", "--no-measure");
+    assert_done();
+    close(lock);
+    text = page("t.html");
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 0, "training now");
     free(text);
     /* data that are gone */
     assert_int_equal(rename(in_folder("data"), in_folder("elsewhere")), 0);
