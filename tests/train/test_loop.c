@@ -33,7 +33,7 @@ static void test_learns(void **state)
     ssm2d_context *context = make(2);
     train_settings s = tiny();
     train_result result;
-    s.options.epochs = 25;
+    s.options.epochs = 50;
     s.options.ema = 0;
     s.options.lr = 5e-3;
     s.augment = augment_options_default();
