@@ -30,7 +30,7 @@ PLAIN = {part: ways[0] for part, ways in PARTS.items()}
 MIXER = dict(directions=4, n_ssm=2)  # as in the models' own configuration
 
 
-# ---- operators of com.microsoft --------------------------------------------------------------------
+# ---- operators of com.microsoft ------------------------------------------------------------------
 
 def fused_operators(torch):
     """Returns functions of tensors that are exported as one node each. Their values while tracing
@@ -251,8 +251,8 @@ def write_safetensors(path: str, weights: dict) -> None:
 
 def tool_config(numbers: dict, mixer: bool) -> dict:
     """Returns the configuration by which `ssm2d run` builds the same model."""
-    own = {"kind": "ssm2d", "place": "attn", "assign": "distinct", "d_state": numbers.get("d_state"),
-           **MIXER}
+    own = {"kind": "ssm2d", "place": "attn", "assign": "distinct",
+           "d_state": numbers.get("d_state"), **MIXER}
     return {"model": "deit" if numbers["qkv_bias"] else "vit", "image": [numbers["image"]] * 2,
             "channels": 3, "patch": numbers["patch"], "classes": numbers["classes"],
             "dim": numbers["dim"], "depth": numbers["depth"], "heads": numbers["heads"],

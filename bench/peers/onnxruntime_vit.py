@@ -40,7 +40,7 @@ D_STATE = {"vit": 16, "deit-t": 4}  # of the models' own mixers
 TOLERANCE = 1e-4
 
 
-# ---- processes with PyTorch and with ONNX Runtime --------------------------------------------------
+# ---- processes with PyTorch and with ONNX Runtime ------------------------------------------------
 
 def form_name(form: dict) -> str:
     return "-".join(form[part] for part in onnx_export.PARTS)
@@ -272,7 +272,8 @@ def find_library(a) -> str:
     """Returns the path of libonnxruntime, which --install fetches if it is not there."""
     kind = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
     path = os.path.join(a.onnxruntime, LIBRARY.format(kind))
-    command = ["npm", "install", "--ignore-scripts", "--no-save", "--prefix", a.onnxruntime, PACKAGE]
+    command = ["npm", "install", "--ignore-scripts", "--no-save", "--prefix", a.onnxruntime,
+               PACKAGE]
     if not os.path.exists(path) and a.install:
         os.makedirs(a.onnxruntime, exist_ok=True)
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
