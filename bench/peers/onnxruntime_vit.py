@@ -11,8 +11,9 @@ that of npm's package onnxruntime-node, which --install puts into a folder of th
 ONNX Runtime is used at its best: shapes are fixed, graphs are optimised at level `all`, input and
 output are bound once, and a session has as many threads as ours. Each part of the model is tried
 in every form that onnx_export.py knows (plain operators, and those of com.microsoft), and threads
-with and without spinning; a form stays if it is faster. Before anything is timed, the logits of
-every form, and those of `ssm2d run` with the same weights, are compared with PyTorch's.
+with and without spinning; what is faster stays, by times taken in alternation, whose ratios go to
+standard error. Before it is timed, the logits of each form are compared with PyTorch's, and so are
+those of `ssm2d run` with the same weights.
 
 Each round times ONNX Runtime, then `ssm2d bench infer --json`. The ratio of images per second is
 taken within a round, and the median over all rounds is printed. There are two such ratios: against
@@ -150,11 +151,12 @@ class Peer:
 # ---- the fastest form ----------------------------------------------------------------------------
 
 class Search:
-    """Tries forms of one case, each in a process of its own that ends after it."""
+    """Looks for the fastest form of one case. Forms are timed in alternation, as the machine's
+    speed changes from minute to minute."""
 
     def __init__(self, a, folder: str, model: str, batch: int):
         self.a, self.folder, self.case = a, folder, (model, batch)
-        self.times, self.version = {}, None
+        self.version = None
         self.write(all_forms())
 
     def write(self, forms: list) -> None:
@@ -164,30 +166,31 @@ class Search:
                         str(batch), "1" if self.a.mixer != "none" else "0", *names], check=True,
                        stderr=subprocess.DEVNULL if not self.a.verbose else None)
 
-    def time(self, form: dict, spinning: bool) -> float:
-        """Milliseconds, the best of two tries."""
-        key = form_name(form), spinning
-        if key in self.times:
-            return self.times[key]
-        if not os.path.exists(os.path.join(self.folder, form_name(form) + ".onnx")):
-            self.write([form])
-        peer = Peer(self.a, self.folder, form, spinning)
-        self.version = peer.version
-        seconds = 0.2 if self.a.quick else 0.6
-        self.times[key] = min(peer.run_for(seconds)["step_ms"] for _ in range(2))
-        peer.close()
-        print(f"  {self.times[key]:9.2f} ms  {peer.name}", file=sys.stderr, flush=True)
-        return self.times[key]
+    def faster(self, candidates: list) -> tuple:
+        """Returns that of (form, spinning) which takes the shortest time."""
+        missing = [form for form, _ in candidates if not os.path.exists(
+            os.path.join(self.folder, form_name(form) + ".onnx"))]
+        if missing:
+            self.write(missing)
+        peers = [Peer(self.a, self.folder, *candidate) for candidate in candidates]
+        self.version = peers[0].version
+        seconds, rounds = (0.15, 3) if self.a.quick else (0.4, 5)
+        times = [[peer.run_for(seconds)["step_ms"] for peer in peers] for _ in range(rounds)]
+        scores = [statistics.median(row[i] / row[0] for row in times) for i in range(len(peers))]
+        for peer, score in zip(peers, scores):
+            peer.close()
+            print(f"  {score:6.3f}  {peer.name}", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
+        return candidates[scores.index(min(scores))]
 
     def fastest(self, last: str) -> tuple:
         """Returns the form with this last block, and whether threads spin: one part after the
         other is set to what is fastest."""
-        form, spinning = dict(onnx_export.PLAIN, last=last), True
+        best = dict(onnx_export.PLAIN, last=last), True
         for part, ways in onnx_export.PARTS.items():
             if part != "last":
-                form[part] = min(ways, key=lambda way: self.time({**form, part: way}, spinning))
-        spinning = min((True, False), key=lambda spin: self.time(form, spin))
-        return form, spinning
+                best = self.faster([({**best[0], part: way}, True) for way in ways])
+        return self.faster([(best[0], True), (best[0], False)])
 
 
 # ---- rounds --------------------------------------------------------------------------------------
