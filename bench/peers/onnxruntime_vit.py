@@ -101,13 +101,14 @@ def serve(library: str, folder: str, form: str, threads: int, spinning: bool) ->
     logits = numpy.zeros_like(expected)
     session = Session(library, os.path.join(folder, form + ".onnx"), images, logits, threads,
                       spinning)
-    for _ in range(3):  # to warm up memory and caches
+    for _ in range(2):  # to warm up memory and caches
         session.run()
     print(json.dumps({"version": session.version,
                       "difference": difference(numpy, logits, expected)}), flush=True)
     for line in sys.stdin:
         times, start = [], time.perf_counter()
-        while len(times) < 3 or time.perf_counter() - start < float(line):
+        least = 3 if float(line) >= 1 else 1  # while searching, large batches take long enough
+        while len(times) < least or time.perf_counter() - start < float(line):
             before = time.perf_counter()
             session.run()
             times.append(time.perf_counter() - before)
