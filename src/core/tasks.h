@@ -13,13 +13,13 @@
  * can be, so that all threads end together. */
 enum { TASKS_THREADS = 64 };
 
-/* Into how many tasks to cut `count` things of which `piece` are a good task; a quarter of that is
+/* Into how many tasks to cut `count` things of which `piece` are a good task; an eighth of that is
  * still worth its overhead where there would be few tasks otherwise. */
 static inline size_t task_count(size_t count, size_t piece)
 {
     const size_t tasks = div_up_size(count, piece),
                  rounded = div_up_size(tasks, TASKS_THREADS) * TASKS_THREADS;
-    return min_size(rounded, div_up_size(count, div_up_size(piece, 4)));
+    return min_size(rounded, div_up_size(count, div_up_size(piece, 8)));
 }
 
 /* Where task i of `tasks` begins in `count` things, in whole units of so many. */

@@ -84,6 +84,16 @@ void map_back(const graph *g, const node *n, const tensor *given,
     run(g, &(job){.node = n, .given = given, .body_back = body});
 }
 
+void map_rows(const node *n, size_t rows, const real *const *in, real *out,
+              void (*body)(real *y, const real *x, size_t n))
+{
+    const size_t width = last_axis(n->out), stride = n->in[0]->row_stride;
+    if (stride == width)
+        body(out, in[0], rows * width);
+    else
+        for (size_t r = 0; r < rows; r++) body(out + r * width, in[0] + r * stride, width);
+}
+
 int columns_overlap(const tensor *a, const tensor *b)
 {
     if ((a->base ? a->base : a) != (b->base ? b->base : b) || !a->needs_grad) return 0;
