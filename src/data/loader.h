@@ -31,6 +31,12 @@ typedef struct loader_options {
     int repeats;
     repeat_kind repeat_kind;
     int skip_bad; /* an image that cannot be read does not end the work */
+    /* Several processes may share the images, each with a loader of its own, of which this is
+     * number `share` from 0, of `shares`; 0 shares: it has all. In training each has that part of
+     * every batch, which divides: the loader reads these images and those that are mixed into them,
+     * and leaves the places of the others as they are. In evaluation it has whole batches: share,
+     * share + shares, and so on; one that has none must not be asked for any. */
+    size_t share, shares;
 } loader_options;
 
 typedef struct loader_batch {

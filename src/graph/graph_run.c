@@ -63,6 +63,7 @@ static void run(graph *g, int first, int end)
         make_visit(g, v);
         if (p->times)
             p->times[2 * v->node->index + (v->kind != VISIT_FORWARD)] += clock_seconds() - start;
+        if (g->after_visit && g->after_visit(g->after_visit_user, i)) return;
     }
 }
 
@@ -77,6 +78,21 @@ void graph_backward(graph *g)
 {
     const memory_plan *p = g->plan;
     run(g, p->backward, p->visits);
+}
+
+int graph_last_gradient(const graph *g, size_t first, size_t count)
+{
+    const memory_plan *p = g->plan;
+    for (int i = p->visits - 1; i >= p->backward; i--) {
+        const node *n = p->visit[i].node;
+        for (int k = 0; p->visit[i].kind == VISIT_BACKWARD && k < n->inputs; k++) {
+            const tensor *t = storage_of(n->in[k]);
+            if (t && t->role == ROLE_PARAM && t->offset < first + count
+                && first < t->offset + t->count)
+                return i;
+        }
+    }
+    return -1;
 }
 
 void graph_time(graph *g, double *times)

@@ -13,6 +13,7 @@ static const drop_path_attributes *attributes_of(const node *n) { return n->attr
 typedef struct job {
     const node *n;
     uint64_t key;
+    size_t first; /* of the run's images, in the whole batch */
     int back;
 } job;
 
@@ -23,7 +24,7 @@ static void run_image(void *arg, size_t b, int worker)
     const node *n = j->n;
     const double rate = attributes_of(n)->rate;
     const size_t count = n->out->count / n->out->shape[0];
-    const real factor = random_at(j->key, b) < rate ? 0 : (real)(1 / (1 - rate));
+    const real factor = random_at(j->key, j->first + b) < rate ? 0 : (real)(1 / (1 - rate));
     const real *from = (j->back ? n->out->grad : n->in[0]->data) + b * count;
     real *to = (j->back ? n->in[0]->grad : n->out->data) + b * count;
     const int adds = j->back && n->adds[0];
@@ -32,7 +33,7 @@ static void run_image(void *arg, size_t b, int worker)
 
 static void run(const graph *g, const node *n, int back)
 {
-    job j = {n, random_key(g, n), back};
+    job j = {n, random_key(g, n), g->slice * n->out->shape[0], back};
     pool_run(g->context->pool, n->out->shape[0], run_image, &j);
 }
 
