@@ -2,8 +2,8 @@
  * have to know, and that none is waited for in vain.
  *
  * Every function below cluster_join is called by all processes in the same order. A process that
- * has failed takes part nevertheless, and says so in the next cluster_agree: then all of them return
- * the same error, which names the process, and none hangs.
+ * has failed takes part nevertheless, and says so in the next cluster_agree: then all of them
+ * return the same error, which names the process, and none hangs.
  *
  * Whoever waits looks after the others: a process on the same machine that has ended is noticed at
  * once; one that does not answer for `timeout` seconds (the environment's SSM2D_MPI_TIMEOUT, else

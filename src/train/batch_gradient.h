@@ -1,12 +1,12 @@
-/* batch_gradient - the gradient of a batch as the sum over its slices, which one process computes or
- * several share.
+/* batch_gradient - the gradient of a batch as the sum over its slices, which one process computes
+ * or several share.
  *
  * A batch is cut into a fixed number of slices of equal size; process r of R computes those from
- * r*slices/R on, one after the other. Their gradients are added as a tree says that is a function of
- * the number of slices alone: halves are added, and so on within each half while its slices divide
- * by two; what is left is added one by one. A process's slices are a subtree when R is a power of
- * two, and reduction.h adds those of the processes: the sum is the same to the bit for every such R.
- * With `unordered`, every process has one slice, and MPI adds as it likes.
+ * r*slices/R on, one after the other. Their gradients are added as a tree says that is a function
+ * of the number of slices alone: halves are added, and so on within each half while its slices
+ * divide by two; what is left is added one by one. A process's slices are a subtree when R is a
+ * power of two, and reduction.h adds those of the processes: the sum is the same to the bit for
+ * every such R. With `unordered`, every process has one slice, and MPI adds as it likes.
  *
  * The gradients of a bucket are sent as soon as backward has made them, while it goes on.
  *
@@ -51,8 +51,8 @@ int batch_gradient_own(const batch_gradient *b); /* slices of this process */
 /* Computes the gradient of the mean loss over the batch, in all processes, and moves state. *loss
  * is the part of this process: the sum of its slices' losses in the order of the tree, which
  * slice_tree_sum goes on with. *abandoned: a hook asked to stop; the gradient means nothing, and
- * state is as before. hooks NULL: this process has nothing to compute and takes part for the others'
- * sake. Fails when another process is lost. */
+ * state is as before. hooks NULL: this process has nothing to compute and takes part for the
+ * others' sake. Fails when another process is lost. */
 ssm2d_status batch_gradient_run(batch_gradient *b, const slice_hooks *hooks, double *loss,
                                 int *abandoned, ssm2d_error *error);
 /* Returns the sum of values[count], of as many slices or subtrees, in the order of the tree. */

@@ -61,7 +61,8 @@ ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
 /* ---- a step (step.c) ------------------------------------------------------------------------- */
 
-/* Asked in each step; each function may be NULL. Of several processes one that wants it suffices. */
+/* Asked in each step; each function may be NULL. Of several processes one that wants it
+ * suffices. */
 typedef struct step_hooks {
     void *user;
     /* Whether to stop. Several processes abandon the step that they are in, as their launcher does
