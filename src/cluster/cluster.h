@@ -74,7 +74,7 @@ ssm2d_status cluster_sum(cluster *c, double *values, double *scratch, size_t cou
 /* ---- for reduction.c ------------------------------------------------------------------------- */
 
 /* Tags of messages; those of a reduction begin with TAG_REDUCTION. */
-enum { TAG_GATHER, TAG_BROADCAST, TAG_SUM, TAG_NOTE, TAG_REDUCTION = 16 };
+enum { TAG_GATHER, TAG_BROADCAST, TAG_SUM, TAG_NOTE, TAG_LOST, TAG_REDUCTION = 16 };
 
 ssm2d_status cluster_send(cluster *c, const void *data, size_t bytes, int to, int tag,
                           transport_request *r, ssm2d_error *error);

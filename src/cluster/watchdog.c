@@ -45,11 +45,17 @@ static int find_ended(const cluster *c)
     return -1;
 }
 
-/* One of those that live reports it. */
+/* One of those that live reports it. It says so to the others, who might see it end before them and
+ * take it for the cause. */
 static ssm2d_status lose(cluster *c, int who, const char *why, ssm2d_error *error)
 {
+    static const char over = 1;
     c->is_lost = 1;
     c->speaks = c->rank == (who == 0 ? 1 : 0);
+    for (int i = 0; i < c->size && c->speaks; i++) {
+        transport_request r = {0}; /* so short that it is sent at once */
+        if (i != who && i != c->rank) c->transport.send(&over, sizeof over, i, TAG_LOST, &r);
+    }
     return fail(error, SSM2D_ERROR_SYSTEM, "rank %d (%s, process %ld) %s: the job ends", who,
                 c->peers[who].host, c->peers[who].process, why);
 }
@@ -113,6 +119,12 @@ ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, ssm2d_error *error)
     if (now - w->looked < look_every || !c->peers) return SSM2D_OK;
     w->looked = now;
     const int ended = find_ended(c);
+    int from, told = 0;
+    if (!c->transport.probe(TAG_LOST, &from, &told) && told) {
+        c->is_lost = 1;
+        c->speaks = 0;
+        return fail(error, SSM2D_ERROR_SYSTEM, "rank %d has given up", from);
+    }
     if (ended >= 0) return lose(c, ended, "has ended unexpectedly", error);
     const double waited = now - w->began;
     if (waited <= c->timeout * (c->rank ? 1.25 : 1)) return keep_notes(c, w, waited, error);

@@ -241,11 +241,19 @@ static ssm2d_status create(trainer *t, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* Processes must have the same settings, and data that look alike. */
+/* Processes must have the same settings, and data that look alike; where these are may differ from
+ * machine to machine. */
 static ssm2d_status check_others(trainer *t, ssm2d_error *error)
 {
+    train_settings s = t->settings;
+    memset(s.options.data, 0, sizeof s.options.data);
+    memset(s.options.start, 0, sizeof s.options.start);
+    char *text = run_settings_text(&s);
     ssm2d_status status =
-        cluster_same(t->cluster, "settings", t->settings_text, strlen(t->settings_text), error);
+        text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    status = cluster_agree(t->cluster, status, error);
+    if (!status) status = cluster_same(t->cluster, "settings", text, strlen(text), error);
+    cJSON_free(text);
     if (!status)
         status = cluster_same(t->cluster, "data", t->data_text, strlen(t->data_text), error);
     return status;
