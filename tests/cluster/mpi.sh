@@ -181,7 +181,7 @@ killed() {
     end_of_job
     [ $code != 0 ] || give_up "succeeded"
     if [ $mpi = openmpi ]; then says "process $victim) has ended unexpectedly"; fi
-    grep -q "$victim\|rank" err || give_up "nobody names the process"
+    grep -q "$victim" out err || give_up "nobody names the process" # of MPICH, the launcher does
     [ -z "$(processes_of 'out killed')" ] || give_up "processes are left"
     must_work 2 eval killed --data data
 }
