@@ -5,7 +5,8 @@
 #include "command.h"
 
 /* parts of `ssm2d bench` */
-extern const command command_bench_train, command_bench_infer, command_bench_data;
+extern const command command_bench_linear, command_bench_train, command_bench_infer,
+    command_bench_data;
 
 typedef void (*bench_work)(void *arg);
 

@@ -47,6 +47,7 @@ static const ssm2d_field fields[] = {
     FLAG(qkv_bias, "a bias on q, k and v"),
     REAL(norm_eps, 1e-12, 1, "eps of every LayerNorm but the mixer's"),
     FLAG(pos_embed, "a learned position embedding"),
+    REAL(pos_scale, 0, 10, "deviation of the position embedding's initial values"),
     REAL(drop_path, 0, 0.99,
          "stochastic depth: the rate at which a branch is left out in training"),
     {"init",
@@ -133,11 +134,12 @@ static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
     const vit_config *v = own_of(b->c);
     const int trunc = v->init == VIT_TRUNC_NORMAL;
     const initial_values tokens = {trunc ? PARAM_TRUNC_NORMAL : PARAM_NORMAL, trunc ? 0.02 : 1};
+    const initial_values positional = {tokens.init, v->pos_scale};
     const token_grid grid = {1, b->c->image[0] / v->patch, b->c->image[1] / v->patch};
     const param_spec token = {
         .rank = 3, .shape = {1, 1, (size_t)v->dim}, .init = tokens.init, .scale = tokens.scale};
     tensor *cls = block_param(b, token, "cls_token", "");
-    tensor *pos = v->pos_embed ? positions(b, grid, v->dim, tokens, "pos_embed") : NULL;
+    tensor *pos = v->pos_embed ? positions(b, grid, v->dim, positional, "pos_embed") : NULL;
     tensor *x = embed(b->g, embed_patches(b, images, v->patch, v->dim), cls, pos);
     for (int i = 0; i < blocks; i++) {
         builder_enter(b, "blocks.%d", i);
@@ -182,13 +184,14 @@ static const mixer_preset deit_mixers[] = {
     &(const vit_config)                                                                            \
     {                                                                                              \
         .patch = patches, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 2,       \
-        .norm_eps = 1e-5, .pos_embed = 1, .init = VIT_XAVIER                                       \
+        .norm_eps = 1e-5, .pos_embed = 1, .pos_scale = 1, .init = VIT_XAVIER                       \
     }
 #define DEIT(dims, depths, head_count)                                                             \
     &(const vit_config)                                                                            \
     {                                                                                              \
         .patch = 16, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 4,            \
-        .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, .init = VIT_TRUNC_NORMAL                  \
+        .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, .pos_scale = 0.02,                        \
+        .init = VIT_TRUNC_NORMAL                                                                   \
     }
 
 static const char vit_note[] =

@@ -13,6 +13,7 @@ typedef struct vit_config {
     int qkv_bias;
     double norm_eps;
     int pos_embed;
+    double pos_scale; /* deviation of its initial values */
     double drop_path;
     int init; /* a vit_init */
 } vit_config;

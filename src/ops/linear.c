@@ -1,25 +1,28 @@
 /* linear - y = x W^T + b.  x: [m][k], W: [n][k], b: [n], y: [m][n].
  *
  * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; for dW = dy^T x
- * it is x that is packed, a chunk of rows at a time (simd/gemm_tn.h). Tasks are blocks of rows (of
- * dW: blocks of its rows over a chunk), a function of the shape alone, so that the result does not
- * depend on the number of threads. */
+ * each task packs its part of x (simd/gemm_tn.h). Tasks are blocks of rows of y and dx, and parts
+ * of dW. How many there are depends on the number of threads, but not how a number is summed. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-/* A task has at most BLOCK_ROWS rows: so many that reading the packed weights for them costs little
- * in comparison, and few enough for them to stay in the second-level cache. Fewer than FEW_ROWS
+/* A task has at least MIN_ROWS and at most MAX_ROWS rows, whole blocks of 12. Fewer than FEW_ROWS
  * rows, as of one image, are not cut at all; tasks get some of the columns then. */
-enum { BLOCK_ROWS = 256, FEW_ROWS = 256, TASKS_WANTED = 8, BLOCK_COLS = 48 };
-/* So many rows of x are packed at a time for dW. */
-enum { TN_CHUNK = 2048 };
+enum { MIN_ROWS = 48, MAX_ROWS = 192, BLOCK = 12, FEW_ROWS = 256, BLOCK_COLS = 48 };
+enum { TASKS_PER_THREAD = 4 };
+/* Columns of x that are packed at once for dW stay in the second cache. */
+enum { MAX_PART_COLS = 256 };
 
-static size_t block_rows(size_t m)
+static size_t threads_of(const graph *g) { return (size_t)pool_threads(g->context->pool); }
+
+static size_t block_rows(const graph *g, size_t m)
 {
-    return m < FEW_ROWS ? m : min_size(div_up_size(m, TASKS_WANTED), BLOCK_ROWS);
+    if (m < FEW_ROWS) return m;
+    const size_t wanted = div_up_size(m, threads_of(g) * TASKS_PER_THREAD * BLOCK) * BLOCK;
+    return min_size(max_size(wanted, MIN_ROWS), MAX_ROWS);
 }
 
 /* ---- packed products ------------------------------------------------------------------------- */
@@ -59,7 +62,7 @@ static void product_block(void *arg, size_t task, int worker)
 static void multiply(const graph *g, job *j, int is_packed)
 {
     const size_t m = j->product.m, n = j->product.n, panel = j->simd->panel;
-    j->rows = block_rows(m);
+    j->rows = block_rows(g, m);
     j->cols = BLOCK_COLS > panel ? BLOCK_COLS / panel * panel : panel;
     j->across = div_up_size(n, j->cols);
     if (j->rows < m) { /* every block of rows needs all of the weights */
@@ -98,17 +101,48 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
 
 static void destroy(graph *g, node *nd) { mem_free(g->context, nd->object); }
 
-/* For one worker, in whole cache lines. */
-static size_t tn_scratch_size(const graph *g)
+/* The parts of dW: rows x cols each, across of them side by side. */
+typedef struct part_grid {
+    size_t rows, cols, across, count;
+} part_grid;
+
+static part_grid cut_in(const simd_ops *simd, size_t n, size_t k, size_t down, size_t across)
 {
-    return div_up_size(simd_of(g)->gemm_tn_scratch_size(BLOCK_COLS), 16) * 16;
+    part_grid p = {.rows = div_up_size(div_up_size(n, down), simd->tn_rows) * simd->tn_rows,
+                   .cols = div_up_size(div_up_size(k, across), simd->panel) * simd->panel};
+    p.across = div_up_size(k, p.cols);
+    p.count = div_up_size(n, p.rows) * p.across;
+    return p;
 }
 
-/* Of a chunk of x. */
-static size_t tn_packed_size(const graph *g, const node *nd)
+/* The parts that take all threads the shortest time. Threads do not begin together: in the mean the
+ * last one is done a fraction of a part later. */
+static part_grid parts_of(const graph *g, size_t n, size_t k)
 {
-    const size_t rows = min_size(rows_of(nd->in[0]), TN_CHUNK);
-    return div_up_size(simd_of(g)->gemm_tn_packed_size(rows, last_axis(nd->in[0])), 16) * 16;
+    const simd_ops *simd = simd_of(g);
+    const size_t threads = threads_of(g), least = div_up_size(k, MAX_PART_COLS),
+                 most = max_size(threads * TASKS_PER_THREAD, least);
+    const double late = threads > 1 ? 0.1 : 0;
+    size_t x, dy;
+    part_grid best = {0};
+    double shortest = 0;
+    simd->gemm_tn_costs(&x, &dy);
+    for (size_t across = least; across <= most; across++)
+        for (size_t down = 1; down == 1 || down * across <= most; down++) {
+            const part_grid p = cut_in(simd, n, k, down, across);
+            const double time = ((double)div_up_size(p.count, threads) + late)
+                                * (double)((p.rows + x) * (p.cols + dy) - x * dy);
+            if (best.count && time >= shortest) continue;
+            best = p;
+            shortest = time;
+        }
+    return best;
+}
+
+/* For one worker, in whole cache lines. */
+static size_t tn_scratch_size(const graph *g, part_grid p)
+{
+    return div_up_size(simd_of(g)->gemm_tn_scratch_size(p.cols), 16) * 16;
 }
 
 static size_t scratch(const graph *g, const node *nd, int back)
@@ -116,8 +150,7 @@ static size_t scratch(const graph *g, const node *nd, int back)
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (back) {
         const size_t packed = nd->in[0]->needs_grad ? simd_of(g)->gemm_packed_size(k, n) : 0;
-        const size_t tn =
-            tn_packed_size(g, nd) + tn_scratch_size(g) * (size_t)pool_threads(g->context->pool);
+        const size_t tn = tn_scratch_size(g, parts_of(g, n, k)) * threads_of(g);
         return max_size(packed, tn); /* one after the other */
     }
     return keeps(g, nd) ? 0 : simd_of(g)->gemm_packed_size(n, k);
@@ -149,23 +182,19 @@ static void forward(const graph *g, const node *nd)
 typedef struct weights_job {
     const simd_ops *simd;
     gemm_tn_args product;
+    part_grid parts;
     real *scratch;
     size_t scratch_size; /* of a worker */
 } weights_job;
 
-static void pack_slab(void *arg, size_t slab, int worker)
-{
-    (void)worker;
-    const weights_job *j = arg;
-    j->simd->gemm_tn_pack(&j->product, slab);
-}
-
-static void weight_block(void *arg, size_t task, int worker)
+static void weights_part(void *arg, size_t task, int worker)
 {
     const weights_job *j = arg;
-    const size_t first = task * BLOCK_COLS, end = first + BLOCK_COLS, n = j->product.n;
-    j->simd->gemm_tn(&j->product, first, min_size(end, n),
-                     j->scratch + (size_t)worker * j->scratch_size);
+    const part_grid *p = &j->parts;
+    const size_t first = task / p->across * p->rows, left = task % p->across * p->cols;
+    const gemm_tn_part part = {first, min_size(first + p->rows, j->product.n), left,
+                               min_size(left + p->cols, j->product.k)};
+    j->simd->gemm_tn(&j->product, &part, j->scratch + (size_t)worker * j->scratch_size);
 }
 
 static void backward(const graph *g, const node *nd)
@@ -187,23 +216,19 @@ static void backward(const graph *g, const node *nd)
     }
     weights_job j = {
         .simd = simd_of(g),
-        .product = {.n = n,
+        .product = {.m = m,
+                    .n = n,
                     .k = k,
+                    .x = nd->in[0]->data,
                     .x_row = nd->in[0]->row_stride,
+                    .dy = nd->out->grad,
                     .dw = nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
-                    .db = nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL,
-                    .packed = nd->scratch},
-        .scratch = nd->scratch + tn_packed_size(g, nd),
-        .scratch_size = tn_scratch_size(g)};
+                    .db = nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL},
+        .parts = parts_of(g, n, k),
+        .scratch = nd->scratch};
     if (!j.product.dw && !j.product.db) return;
-    for (size_t i = 0; i < m; i += TN_CHUNK) {
-        j.product.m = min_size(m - i, TN_CHUNK);
-        j.product.x = nd->in[0]->data + i * j.product.x_row;
-        j.product.dy = nd->out->grad + i * n;
-        if (j.product.dw)
-            pool_run(g->context->pool, j.simd->gemm_tn_slabs(j.product.m), pack_slab, &j);
-        pool_run(g->context->pool, div_up_size(n, BLOCK_COLS), weight_block, &j);
-    }
+    j.scratch_size = tn_scratch_size(g, j.parts);
+    pool_run(g->context->pool, j.parts.count, weights_part, &j);
 }
 
 static double products(const node *nd, int back)

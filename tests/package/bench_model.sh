@@ -55,5 +55,15 @@ usage train --mixer none --directions 2 | grep -q 'directions'
 usage train --set depht=2 | grep -q 'did you mean "depth"'
 usage train --set depth | grep -q 'key=value'
 usage infer --rows 3 | grep -q 'unknown option --rows'
-usage --json | grep -q 'layer, train, infer'
+usage --json | grep -q 'layer, linear, train, infer'
 "$ssm2d" bench --help | grep -q '  infer '
+
+# The products of Linear layers: a shape of one's own, and those of a model.
+json=$("$ssm2d" bench linear --quick --json --rows 70 --out 33 --in 17)
+for key in rows out in y_gflops dx_gflops dw_gflops onednn_y_gflops onednn_dx_gflops \
+    onednn_dw_gflops peak_gflops share onednn_share; do
+    echo "$json" | grep -q "\"$key\":[0-9]" || { echo "bench linear: no $key"; exit 1; }
+done
+"$ssm2d" bench linear --quick --model vit-mini --batch 1 | grep -q '^65 x 288 x 96 .* vit-mini$'
+usage linear --rows 3 | grep -q 'needs all of --rows, --out and --in'
+usage linear --rows 3 --out 3 --in 3 --batch 2 | grep -q 'leave out --model'

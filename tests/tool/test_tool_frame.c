@@ -91,7 +91,7 @@ static void test_help_as_a_command(void **state)
     TOOL("help", "trian");
     assert_refused(2, "", "unknown command trian; did you mean train?");
     TOOL("help", "bench", "leyar");
-    assert_refused(2, "bench", "unknown part leyar: use one of layer, train, infer");
+    assert_refused(2, "bench", "unknown part leyar: use one of layer, linear, train, infer");
     TOOL("help", "train", "layer");
     assert_refused(2, "help", "unexpected argument layer");
     TOOL("hepl");

@@ -1,77 +1,85 @@
 /* gemm_packed - y (+)= x W + b, with W packed once for all blocks of rows of x.
  *
- * A panel is two vectors of columns of W, padded with 0: [panels][k][2*LANES]. Every number of y is
- * summed in the same order, however many rows there are.
+ * A panel is two vectors of columns of W, padded with 0: [panels][k][PANEL]. Rows of x, as many as
+ * a block has, stay in the first cache while the panels pass by, as many of them as the second
+ * cache holds. Every number of y is summed in the same order, however many rows there are.
  *
- * Libraries pack anew in every call, which counts where k is as short as a transformer's. Measured
- * on one core (Zen 3, AVX2) in gigaflops, oneDNN 2.6 reaching 92 to 95 on large square matrices:
- *
- *     rows x n x k       oneDNN  this
- *     256 x 576 x 192        83    96
- *     256 x 192 x 192        87    97
- *     256 x 192 x 768        84    92
- *     197 x 192 x 192        85    97
- *      65 x 576 x 192        77    90 */
+ * Libraries pack anew in every call, which counts where k is as short as a transformer's:
+ * `ssm2d bench linear` compares with oneDNN's, docs/RESULTS.md has what it said. */
 
-/* PANEL_DEPTH: so many rows of a panel stay in the first-level cache. */
-enum { PANEL = 2 * LANES, PANEL_DEPTH = 384 };
+enum { PANELS_BYTES = 256 * 1024 }; /* of W, in the second cache at once */
 
 static size_t gemm_packed_size(size_t n, size_t k) { return (n + PANEL - 1) / PANEL * PANEL * k; }
 
-static void gemm_pack(const gemm_pack_args *p, size_t first, size_t end)
+/* A panel of W whose rows are contiguous. */
+INLINE void pack_rows(real *to, const real *from, size_t row, size_t k)
 {
-    real *to = p->packed + first * p->k;
-    for (size_t c = first; c < end; c += PANEL) {
-        const real *from = p->weights + c * p->column;
-        const size_t cols = p->n - c < PANEL ? p->n - c : PANEL;
-        for (size_t l = 0; l < p->k; l++, to += PANEL, from += p->row)
-            if (p->column == 1 && cols == PANEL) {
-                store(to, load(from));
-                store(to + LANES, load(from + LANES));
-            } else {
-                for (size_t j = 0; j < PANEL; j++) to[j] = j < cols ? from[j * p->column] : 0;
-            }
+    for (size_t l = 0; l < k; l++, to += PANEL, from += row) {
+        store(to, load(from));
+        store(to + LANES, load(from + LANES));
     }
 }
 
-/* m rows of y for a whole panel. */
-INLINE void panel_product(real *y, size_t y_row, const real *x, size_t x_row, const real *panel,
-                          size_t m, size_t k, int adds)
+/* A panel of any W, a few of its rows at a time, which then are in the cache for all columns. */
+static void pack_columns(real *to, const real *from, size_t row, size_t column, size_t k,
+                         size_t cols)
 {
-    for (size_t l = 0; l < k; l += PANEL_DEPTH)
-        product_2(y, y_row, x + l, x_row, 1, panel + l * PANEL, PANEL, m,
-                  k - l < PANEL_DEPTH ? k - l : PANEL_DEPTH, adds || l > 0);
+    enum { ROWS = LINE };
+    for (size_t l = 0; l < k; l += ROWS, to += ROWS * PANEL) {
+        const size_t rows = k - l < ROWS ? k - l : ROWS;
+        for (size_t j = 0; j < PANEL; j++) {
+            const real *at = from + l * row + j * column;
+            if (j < cols && row == 1 && rows == ROWS)
+                for (size_t r = 0; r < ROWS; r++) to[r * PANEL + j] = at[r];
+            else
+                for (size_t r = 0; r < rows; r++) to[r * PANEL + j] = j < cols ? at[r * row] : 0;
+        }
+    }
 }
 
-/* The last panel when y has fewer columns left: computed beside y, a few rows at a time. */
-static void panel_product_part(const gemm_packed_args *p, size_t column)
+static void gemm_pack(const gemm_pack_args *p, size_t first, size_t end)
 {
-    enum { ROWS = 12 };
-    _Alignas(64) real here[ROWS * PANEL];
-    const size_t cols = p->n - column;
-    for (size_t i = 0; i < p->m; i += ROWS) {
-        const size_t rows = p->m - i < ROWS ? p->m - i : ROWS;
-        real *y = p->y + i * p->y_row + column;
-        for (size_t r = 0; p->adds && r < rows; r++)
-            for (size_t j = 0; j < PANEL; j++)
-                here[r * PANEL + j] = j < cols ? y[r * p->y_row + j] : 0;
-        panel_product(here, PANEL, p->x + i * p->x_row, p->x_row, p->packed + column * p->k, rows,
-                      p->k, p->adds);
-        for (size_t r = 0; r < rows; r++)
-            for (size_t j = 0; j < cols; j++) y[r * p->y_row + j] = here[r * PANEL + j];
+    for (size_t c = first; c < end; c += PANEL) {
+        const real *from = p->weights + c * p->column;
+        const size_t cols = p->n - c < PANEL ? p->n - c : PANEL;
+        if (p->column == 1 && cols == PANEL)
+            pack_rows(p->packed + c * p->k, from, p->row, p->k);
+        else
+            pack_columns(p->packed + c * p->k, from, p->row, p->column, p->k, cols);
+    }
+}
+
+/* Columns [first, end) of y, for all of whose panels there is room in the cache. */
+static void packed_columns(const gemm_packed_args *p, size_t first, size_t end)
+{
+    for (size_t i = 0, rows; i < p->m; i += rows) {
+        rows = block_rows(p->m - i);
+        const real *x = p->x + i * p->x_row;
+        const size_t later = p->m - i - rows, next = later < rows ? later : rows;
+        block_args b = {.a = x,
+                        .a_row = p->x_row,
+                        .c_row = p->y_row,
+                        .k = p->k,
+                        .adds = p->adds,
+                        .read = fetch_rows(x + rows * p->x_row, p->x_row, next, p->k)};
+        for (size_t c = first; c < end; c += PANEL) {
+            const size_t after = end - c > PANEL ? PANEL : 0;
+            b.c = p->y + i * p->y_row + c;
+            b.columns = p->n - c < PANEL ? p->n - c : PANEL;
+            b.panel = p->packed + c * p->k;
+            b.bias = p->bias ? p->bias + c : NULL;
+            b.written =
+                after ? fetch_rows(b.c + PANEL, p->y_row, rows, PANEL)
+                      : fetch_rows(p->y + (i + rows) * p->y_row + first, p->y_row, next, PANEL);
+            run_columns(rows, &b, 1);
+        }
     }
 }
 
 static void gemm_packed(const gemm_packed_args *p, size_t first, size_t end)
 {
-    for (size_t c = first; c < end; c += PANEL) {
-        const size_t cols = p->n - c < PANEL ? p->n - c : PANEL;
-        if (cols == PANEL)
-            panel_product(p->y + c, p->y_row, p->x, p->x_row, p->packed + c * p->k, p->m, p->k,
-                          p->adds);
-        else
-            panel_product_part(p, c);
-        for (size_t i = 0; p->bias && i < p->m; i++)
-            for (size_t j = 0; j < cols; j++) p->y[i * p->y_row + c + j] += p->bias[c + j];
-    }
+    const size_t fit = PANELS_BYTES / sizeof(real) / PANEL / (p->k ? p->k : 1),
+                 width = (fit ? fit : 1) * PANEL;
+    for (size_t c = first; c < end; c += width)
+        packed_columns(p, c, end - c < width ? end : c + width);
 }

@@ -1,100 +1,127 @@
-/* gemm_tn - dW += dy^T x and db += the sum of the rows of dy, for some rows of dW: sums over very
- * many rows of x and dy.
+/* gemm_tn - dW += dy^T x and db += the sum of the rows of dy, for a part of dW: sums over very many
+ * rows of x and dy.
  *
- * Done for TN_DEPTH rows of x and dy at a time. All tasks read the same x, which is packed for them
- * first, [slabs][panels][TN_DEPTH][PANEL], a panel being padded with 0; of dy each copies its own
- * columns, TN_ROWS at a time. So what a block of dW needs is together and stays in the first-level
- * cache; in place it would fall on a few of its sets. */
+ * Done for TN_DEPTH rows of x and dy at a time, whose part of x is packed first: [panels][TN_DEPTH]
+ * [PANEL], padded with 0. dy is read where it is; or, where blocks have few rows, copied TN_COPY
+ * columns at a time, so that what a block reads of it is together. */
 
-enum { TN_DEPTH = 128, TN_ROWS = 12, TN_QUAD = 4 };
+enum { TN_DEPTH = 256 };
+/* A panel's distance from the next: not a power of two, so that they fall on different sets. */
+enum { TN_PANEL = TN_DEPTH * PANEL + LINE };
 
-typedef real quad
-    __attribute__((vector_size(TN_QUAD * sizeof(real)), aligned(sizeof(real)), may_alias));
+#ifdef MANY_REGISTERS
+enum { TN_COPIES = 0, TN_COPY = BLOCK_MOST };
+/* What preparing a column of x or of dy costs, in columns of products: from times of dW cut in
+ * different ways. */
+enum { TN_COST_X = 12, TN_COST_DY = 20 };
+#else
+enum { TN_COPIES = 1, TN_COPY = 2 * BLOCK_MOST };
+enum { TN_COST_X = 6, TN_COST_DY = 29 };
+#endif
 
-static size_t tn_blocks(size_t cols) { return (cols + TN_ROWS - 1) / TN_ROWS; }
 static size_t tn_panels(size_t k) { return (k + PANEL - 1) / PANEL; }
 
 static size_t gemm_tn_scratch_size(size_t cols)
 {
-    return TN_DEPTH * tn_blocks(cols) * TN_ROWS + TN_ROWS * PANEL;
+    return tn_panels(cols) * TN_PANEL + (TN_COPIES ? TN_DEPTH * TN_COPY : 0);
 }
 
-static size_t gemm_tn_slabs(size_t m) { return (m + TN_DEPTH - 1) / TN_DEPTH; }
-
-static size_t gemm_tn_packed_size(size_t m, size_t k)
+static void gemm_tn_costs(size_t *x, size_t *dy)
 {
-    return gemm_tn_slabs(m) * tn_panels(k) * TN_DEPTH * PANEL;
+    *x = TN_COST_X;
+    *dy = TN_COST_DY;
 }
 
-static void gemm_tn_pack(const gemm_tn_args *p, size_t slab)
+static void tn_pack(real *to, const real *x, size_t x_row, size_t rows, size_t cols)
 {
-    const size_t first = slab * TN_DEPTH, rows = p->m - first < TN_DEPTH ? p->m - first : TN_DEPTH;
-    real *slab_at = p->packed + slab * tn_panels(p->k) * TN_DEPTH * PANEL;
-    for (size_t r = 0; r < rows; r++) {
-        const real *x = p->x + (first + r) * p->x_row;
-        real *to = slab_at + r * PANEL;
-        size_t j = 0;
-        for (; j + PANEL <= p->k; j += PANEL, to += TN_DEPTH * PANEL) {
-            store(to, load(x + j));
-            store(to + LANES, load(x + j + LANES));
-        }
-        for (size_t d = 0; j < p->k && d < PANEL; d++) to[d] = j + d < p->k ? x[j + d] : 0;
+    for (size_t j = 0; j < cols; j += PANEL, to += TN_PANEL) {
+        const real *from = x + j;
+        const size_t width = cols - j < PANEL ? cols - j : PANEL;
+        for (size_t r = 0; r < rows; r++, from += x_row)
+            if (width == PANEL) {
+                store(to + r * PANEL, load(from));
+                store(to + r * PANEL + LANES, load(from + LANES));
+            } else {
+                for (size_t d = 0; d < PANEL; d++) to[r * PANEL + d] = d < width ? from[d] : 0;
+            }
     }
 }
 
-/* to[blocks][TN_DEPTH][TN_ROWS] = columns of dy; db += their sums. */
-INLINE void copy_columns(real *to, real *db, const real *dy, size_t dy_row, size_t rows,
-                         size_t cols)
+/* db += the sum of the rows of dy, two vectors of columns at a time */
+static void tn_bias(real *db, const real *dy, size_t dy_row, size_t rows, size_t cols)
 {
-    for (size_t c = 0; c < cols; c += TN_ROWS, to += TN_DEPTH * TN_ROWS) {
-        const size_t width = cols - c < TN_ROWS ? cols - c : TN_ROWS;
-        quad sum[TN_ROWS / TN_QUAD] = {{0}};
-        real rest[TN_ROWS] = {0};
+    size_t c = 0;
+    for (; c + PANEL <= cols; c += PANEL) {
+        vec one = {0}, two = {0};
         for (size_t r = 0; r < rows; r++) {
-            const real *from = dy + r * dy_row + c;
-            real *row = to + r * TN_ROWS;
-            __builtin_prefetch(from + TN_DEPTH * dy_row, 0, 2);
-            if (width == TN_ROWS)
-                for (size_t k = 0; k < TN_ROWS / TN_QUAD; k++) {
-                    const quad four = *(const quad *)(const void *)(from + k * TN_QUAD);
-                    *(quad *)(void *)(row + k * TN_QUAD) = four;
-                    sum[k] += four;
-                }
-            else
-                for (size_t k = 0; k < width; k++) rest[k] += row[k] = from[k];
+            one += load(dy + r * dy_row + c);
+            two += load(dy + r * dy_row + c + LANES);
         }
-        for (size_t k = 0; db && k < width; k++)
-            db[c + k] += width == TN_ROWS ? sum[k / TN_QUAD][k % TN_QUAD] : rest[k];
+        store(db + c, load(db + c) + one);
+        store(db + c + LANES, load(db + c + LANES) + two);
+    }
+    for (; c < cols; c++) {
+        real sum = 0;
+        for (size_t r = 0; r < rows; r++) sum += dy[r * dy_row + c];
+        db[c] += sum;
     }
 }
 
-/* Rows of dW, `width` columns of them: dW += dy^T panel. */
-INLINE void tn_panel(real *dw, size_t dw_row, const real *dy, const real *panel, size_t cols,
-                     size_t rows, size_t width, real *sums)
+/* to[rows][TN_COPY] = `cols` columns of dy */
+INLINE void tn_copy(real *to, const real *dy, size_t dy_row, size_t rows, size_t cols)
 {
-    for (size_t c = 0; c < cols; c += TN_ROWS, dy += TN_DEPTH * TN_ROWS, dw += TN_ROWS * dw_row) {
-        const size_t m = cols - c < TN_ROWS ? cols - c : TN_ROWS;
-        if (width == PANEL) {
-            product_2(dw, dw_row, dy, 1, TN_ROWS, panel, PANEL, m, rows, 1);
-            continue;
-        }
-        product_2(sums, PANEL, dy, 1, TN_ROWS, panel, PANEL, m, rows, 0);
-        for (size_t i = 0; i < m; i++)
-            for (size_t d = 0; d < width; d++) dw[i * dw_row + d] += sums[i * PANEL + d];
+    enum { QUAD = 4 };
+    typedef real quad
+        __attribute__((vector_size(QUAD * sizeof(real)), aligned(sizeof(real)), may_alias));
+    for (size_t r = 0; r < rows; r++, to += TN_COPY, dy += dy_row)
+        if (cols == TN_COPY)
+            for (size_t d = 0; d < TN_COPY; d += QUAD)
+                *(quad *)(void *)(to + d) = *(const quad *)(const void *)(dy + d);
+        else
+            for (size_t d = 0; d < cols; d++) to[d] = dy[d];
+}
+
+/* Some rows of dW, for the rows of x that are packed. */
+static void tn_rows(const gemm_tn_args *p, const gemm_tn_part *part, size_t row, size_t count,
+                    block_args *b, const real *packed)
+{
+    for (size_t j = part->left; j < part->right; j += PANEL, packed += TN_PANEL) {
+        b->c = p->dw + row * p->k + j;
+        b->columns = part->right - j < PANEL ? part->right - j : PANEL;
+        b->panel = packed;
+        run_columns(count, b, 0);
     }
 }
 
-static void gemm_tn(const gemm_tn_args *p, size_t first, size_t end, real *scratch)
+static void gemm_tn(const gemm_tn_args *p, const gemm_tn_part *part, real *scratch)
 {
-    const size_t cols = end - first;
-    real *dy = scratch, *sums = dy + TN_DEPTH * tn_blocks(cols) * TN_ROWS;
-    const real *panel = p->packed;
+    const size_t wide = part->right - part->left;
+    real *packed = scratch, *copy = scratch + tn_panels(wide) * TN_PANEL;
     for (size_t i = 0; i < p->m; i += TN_DEPTH) {
-        const size_t rows = p->m - i < TN_DEPTH ? p->m - i : TN_DEPTH;
-        copy_columns(dy, p->db ? p->db + first : NULL, p->dy + i * p->n + first, p->n, rows, cols);
-        for (size_t j = 0; p->dw && j < p->k; j += PANEL, panel += TN_DEPTH * PANEL) {
-            const size_t width = p->k - j < PANEL ? p->k - j : PANEL;
-            tn_panel(p->dw + first * p->k + j, p->k, dy, panel, cols, rows, width, sums);
+        const size_t rows = p->m - i < TN_DEPTH ? p->m - i : TN_DEPTH, later = p->m - i - rows,
+                     next = later < TN_DEPTH ? later : TN_DEPTH;
+        const real *x = p->x + i * p->x_row + part->left, *dy = p->dy + i * p->n;
+        if (p->db && part->left == 0)
+            tn_bias(p->db + part->first, dy + part->first, p->n, rows, part->end - part->first);
+        if (!p->dw) continue;
+        block_args b = {.c_row = p->k,
+                        .k = rows,
+                        .adds = 1,
+                        .read = fetch_rows(x + rows * p->x_row, p->x_row, next, wide),
+                        .written = fetch_rows(dy + rows * p->n + part->first, p->n, next,
+                                              part->end - part->first)};
+        tn_pack(packed, x, p->x_row, rows, wide);
+        for (size_t c = part->first, count; c < part->end; c += count) {
+            count = block_rows(part->end - c);
+            b.a = dy + c;
+            b.a_step = p->n;
+            if (TN_COPIES) {
+                const size_t at = (c - part->first) % TN_COPY, left = part->end - c;
+                if (at == 0) tn_copy(copy, dy + c, p->n, rows, left < TN_COPY ? left : TN_COPY);
+                b.a = copy + at;
+                b.a_step = TN_COPY;
+            }
+            tn_rows(p, part, c, count, &b, packed);
         }
     }
 }

@@ -12,6 +12,7 @@
 #include "ops/simd/attend.h"
 #include "ops/simd/attend_window.h"
 #include "ops/simd/norm.h"
+#include "ops/simd/gemm_block.h"
 #include "ops/simd/gemm_packed.h"
 #include "ops/simd/gemm_tn.h"
 
@@ -43,9 +44,8 @@ const simd_ops TABLE = {
     .gemm_packed_size = gemm_packed_size,
     .gemm_pack = gemm_pack,
     .gemm_packed = gemm_packed,
-    .gemm_tn_packed_size = gemm_tn_packed_size,
-    .gemm_tn_slabs = gemm_tn_slabs,
-    .gemm_tn_pack = gemm_tn_pack,
+    .tn_rows = BLOCK_MOST,
+    .gemm_tn_costs = gemm_tn_costs,
     .gemm_tn_scratch_size = gemm_tn_scratch_size,
     .gemm_tn = gemm_tn,
 };

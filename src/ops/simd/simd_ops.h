@@ -87,8 +87,12 @@ typedef struct gemm_tn_args {
     size_t m, n, k, x_row;
     const real *x, *dy;
     real *dw, *db;
-    real *packed; /* x, gemm_tn_packed_size(m, k) numbers; not needed without dW */
 } gemm_tn_args;
+
+/* Rows [first, end) and columns [left, right) of dW. The parts with left = 0 sum up db. */
+typedef struct gemm_tn_part {
+    size_t first, end, left, right;
+} gemm_tn_part;
 
 /* Backward of y = a * silu(b); da and db may be NULL. */
 typedef struct silu_gate_args {
@@ -135,13 +139,12 @@ typedef struct simd_ops {
     /* For columns [first, end) of y; first is a multiple of panel, end too unless it is n. */
     void (*gemm_pack)(const gemm_pack_args *p, size_t first, size_t end);
     void (*gemm_packed)(const gemm_packed_args *p, size_t first, size_t end);
-    /* x is packed first, slab by slab; a task then has scratch for so many rows of dW. */
-    size_t (*gemm_tn_packed_size)(size_t m, size_t k);
-    size_t (*gemm_tn_slabs)(size_t m);
-    void (*gemm_tn_pack)(const gemm_tn_args *p, size_t slab);
-    size_t (*gemm_tn_scratch_size)(size_t rows);
-    /* For rows [first, end) of dW. */
-    void (*gemm_tn)(const gemm_tn_args *p, size_t first, size_t end, real *scratch);
+    /* Parts of dW begin at multiples of tn_rows and panel. A part takes time in proportion to
+     * (rows + x) * (columns + dy) - x * dy, x and dy being what gemm_tn_costs gives. */
+    size_t tn_rows;
+    void (*gemm_tn_costs)(size_t *x, size_t *dy);
+    size_t (*gemm_tn_scratch_size)(size_t columns);
+    void (*gemm_tn)(const gemm_tn_args *p, const gemm_tn_part *part, real *scratch);
 } simd_ops;
 
 const simd_ops *simd_ops_for(cpu_level level);
