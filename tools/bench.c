@@ -323,9 +323,13 @@ static const command command_layer_part = {
     0,
     NULL};
 
-static const command *const parts[] = {&command_layer_part,  &command_bench_linear,
-                                       &command_bench_train, &command_bench_infer,
-                                       &command_bench_data,  NULL};
+static const command *const parts[] = {&command_layer_part,
+                                       &command_bench_linear,
+                                       &command_bench_train,
+                                       &command_bench_infer,
+                                       &command_bench_data,
+                                       &command_bench_scale,
+                                       NULL};
 
 const command command_bench = {
     "bench",

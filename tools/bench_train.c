@@ -1,5 +1,7 @@
 /* bench train - the training step of a model: forward, backward, AdamW. */
 #include "bench_model.h"
+#include "bench_together.h"
+#include "processes.h"
 #include "setting_hint.h"
 
 #include <stdio.h>
@@ -11,6 +13,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     bench_outcome r;
     const size_t batch = o->batch == OPTION_UNSET ? 128 : (size_t)o->batch;
     ssm2d_status status = bench_model_config(o, &config, error);
+    if (!status && processes()->size > 1)
+        return bench_together(context, &config, batch, o->quick ? 4 : 30, o->json, error);
     if (!status) status = bench_compare(context, &config, batch, 1, o->quick ? 2 : 30, &r, error);
     if (status) return status;
     if (o->json) {
@@ -35,8 +39,13 @@ const command command_bench_train = {
     "shapes (a Linear layer: forward, dx and dW; attention: 2 products forward, 5 backward), "
     "over the time of the whole step. Peak memory is that of the process with this model "
     "alone.\n"
+    "In several processes (mpirun -np N) it times the step that they make together, of which each "
+    "has a part of the batch, with the sum in a fixed order and without (docs/scaling.md): the "
+    "bytes that a process sends, the part of the time in communication, and the part in which "
+    "nothing is computed for it.\n"
     "bench/peers/torch_vit.py and torch_swin.py time the same with PyTorch.",
     bench_model_options,
     bench_model_check,
     run,
-    .setting = setting_of_model};
+    .setting = setting_of_model,
+    .several = 1};

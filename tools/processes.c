@@ -14,7 +14,7 @@ static int joined; /* `together` means something */
 
 cluster *processes(void) { return &together; }
 
-int processes_speak(void) { return !joined || together.speaks; }
+int processes_speak(void) { return joined ? together.speaks : !launcher_find(getenv).rank; }
 
 /* What others than the first print would be there twice. */
 static void silence(void)
@@ -38,8 +38,8 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error)
         together.speaks = l.rank == 0;
         leave_the_word();
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "works in one process, and %s has started %d: train, eval and bench train use "
-                    "several",
+                    "works in one process, and %s has started %d: train, eval, bench train and "
+                    "bench scale use several",
                     l.name, l.size);
     }
     const ssm2d_status status = c->several ? cluster_join(&together, error) : SSM2D_OK;

@@ -229,6 +229,15 @@ ssm2d_status batch_gradient_run(batch_gradient *b, const slice_hooks *hooks, dou
 }
 
 int batch_gradient_own(const batch_gradient *b) { return b->own; }
+
+int batch_gradient_bucket(const batch_gradient *b, int i, size_t *count, int *ready)
+{
+    if (i < 0 || i >= b->bucket_count) return 0;
+    *count = b->buckets[i].range.count;
+    *ready = b->buckets[i].ready;
+    return 1;
+}
+
 reduction_times batch_gradient_spent(const batch_gradient *b)
 {
     return reduction_spent(b->reduction);

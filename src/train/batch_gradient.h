@@ -58,6 +58,9 @@ ssm2d_status batch_gradient_run(batch_gradient *b, const slice_hooks *hooks, dou
 /* Returns the sum of values[count], of as many slices or subtrees, in the order of the tree. */
 double slice_tree_sum(const double *values, int count);
 
+/* The buckets, in the order in which they are sent: how many gradients each has, and the visit of
+ * the graph after which they are complete. Returns 0 past the last. */
+int batch_gradient_bucket(const batch_gradient *b, int i, size_t *count, int *ready);
 /* Seconds of communication since creation; 0 in one process. */
 reduction_times batch_gradient_spent(const batch_gradient *b);
 
