@@ -1,7 +1,7 @@
 #!/bin/bash
-# mpi.sh TOOL MAKE_SMALL_DATA MPI [CASE..] - the tool under mpirun, with 1, 2 and 4 processes on this
-# machine. MPI is openmpi or mpich; exit code 77 says that its launcher, or our module for it, is not
-# here. Without CASE all of them are run; each is a function below.
+# mpi.sh TOOL MAKE_SMALL_DATA MPI [CASE..] - the tool under mpirun, with 1, 2 and 4 processes on
+# this machine. MPI is openmpi or mpich; exit code 77 says that its launcher, or our module for it,
+# is not here. Without CASE all of them are run; each is a function below.
 set -eu
 tool=$1 make_data=$2 mpi=$3
 shift 3
@@ -66,9 +66,9 @@ same() {
         cmp -s "$1/$f.safetensors" "$2/$f.safetensors" || give_up "$1 and $2: other weights"
     done
     for f in "$1" "$2"; do
-        sed 's/"\(images_per_s\|wait\|seconds\)":[^,}]*//g' "$f/metrics.jsonl" > "$(basename "$f").m"
+        sed 's/"\(images_per_s\|wait\|seconds\)":[^,}]*//g' "$f/metrics.jsonl" > "$f.m"
     done
-    cmp -s "$(basename "$1").m" "$(basename "$2").m" || give_up "$1 and $2: other metrics"
+    cmp -s "$1.m" "$2.m" || give_up "$1 and $2: other metrics"
 }
 
 # Processes of the tool in the folder of a run, the last word of whose command line is WORD.
@@ -224,7 +224,7 @@ one_process() {
     if ! grep -q 'SSM2D_CPU=avx2' err; then says "computes with avx2, and rank 0 with baseline"; fi
 }
 
-# A disk that is full where the first process writes: a limit on the size of its files, once it runs.
+# A disk that is full where the first process writes: a limit on the size of its files.
 full_disk() {
     begin 2 train "${settings[@]}" --epochs 100000 --out full
     wait_step full 20
@@ -292,10 +292,30 @@ refused() {
     says "MPI cannot be used"
 }
 
+# What is measured in several processes; not how fast they are.
+benches() {
+    must_work 2 bench train --quick --json --batch 16 --image 8 --set dim=16 --set depth=1 \
+        --set heads=2 --threads 1
+    # each sends its half of the gradients, and half of the sums, and a little more
+    local bytes gradients
+    bytes=$(sed -n 's/^"ordered".*"bytes_per_step":\([0-9]*\).*/\1/p' out)
+    must_work 2 bench scale --quick --json --batch 8 --image 8 --set dim=16 --set depth=1 \
+        --set heads=2 --threads 1 --ranks 16
+    gradients=$(sed -n 's/.*"gradient_bytes":\([0-9]*\).*/\1/p' out)
+    [ "$bytes" -ge "$gradients" ] && [ "$bytes" -le $((gradients + 2000)) ] \
+        || give_up "$bytes bytes are sent for $gradients of gradients"
+    [ "$(grep -c '^{"ranks":' out)" = 5 ] || give_up "not 1, 2, 4, 8, 16 processes"
+    must_work 1 bench scale --quick --batch 8 --image 8 --set dim=16 --set depth=1 --set heads=2 \
+        --latency 2us --bandwidth 12.5GB/s --plot scale.svg
+    grep -q '</svg>' scale.svg || give_up "no plot"
+    together 1 bench scale --quick
+    says "one process has no network to measure"
+}
+
 mkdir data
 "$make_data" data 64 20
-[ $# != 0 ] || set -- bits other_slices one_slice resume killed silent one_process full_disk vanishing \
-    evaluation unordered refused
+[ $# != 0 ] || set -- bits other_slices one_slice resume killed silent one_process full_disk \
+    vanishing evaluation unordered refused benches
 for case; do # each in a folder of its own
     start=$(date +%s)
     mkdir "$work/$case"
