@@ -1,8 +1,9 @@
 /* linear - y = x W^T + b.  x: [m][k], W: [n][k], b: [n], y: [m][n].
  *
  * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; for dW = dy^T x
- * each task packs its part of x (simd/gemm_tn.h). Tasks are blocks of rows of y and dx, and parts
- * of dW. How many there are depends on the number of threads, but not how a number is summed. */
+ * a task packs its part of x (simd/gemm_tn.h). Tasks are blocks of rows of y; for few threads,
+ * ranges of rows of dx and dW together; for many, blocks of rows of dx, and then parts of ranges of
+ * dW. How tasks are cut depends on the number of threads, but not how a number is summed. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "ops/elementwise.h"
@@ -13,8 +14,6 @@
  * rows, as of one image, are not cut at all; tasks get some of the columns then. */
 enum { MIN_ROWS = 48, MAX_ROWS = 192, BLOCK = 12, FEW_ROWS = 256, BLOCK_COLS = 48 };
 enum { TASKS_PER_THREAD = 4 };
-/* Columns of x that are packed at once for dW stay in the second cache. */
-enum { MAX_PART_COLS = 256 };
 
 static size_t threads_of(const graph *g) { return (size_t)pool_threads(g->context->pool); }
 
@@ -58,20 +57,26 @@ static void product_block(void *arg, size_t task, int worker)
     j->simd->gemm_packed(&p, first, min_size(end, p.n));
 }
 
+static void pack_all(const graph *g, job *j)
+{
+    const size_t panel = j->simd->panel;
+    j->cols = BLOCK_COLS > panel ? BLOCK_COLS / panel * panel : panel;
+    pool_run(g->context->pool, div_up_size(j->packing.n, j->cols), pack_block, j);
+}
+
 /* is_packed: the weights have been packed before. */
 static void multiply(const graph *g, job *j, int is_packed)
 {
     const size_t m = j->product.m, n = j->product.n, panel = j->simd->panel;
     j->rows = block_rows(g, m);
-    j->cols = BLOCK_COLS > panel ? BLOCK_COLS / panel * panel : panel;
-    j->across = div_up_size(n, j->cols);
     if (j->rows < m) { /* every block of rows needs all of the weights */
-        if (!is_packed) pool_run(g->context->pool, j->across, pack_block, j);
+        if (!is_packed) pack_all(g, j);
         j->cols = n;
-        j->across = 1;
     } else {
+        j->cols = BLOCK_COLS > panel ? BLOCK_COLS / panel * panel : panel;
         j->pack = !is_packed;
     }
+    j->across = div_up_size(n, j->cols);
     pool_run(g->context->pool, div_up_size(m, j->rows) * j->across, product_block, j);
 }
 
@@ -101,57 +106,102 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
 
 static void destroy(graph *g, node *nd) { mem_free(g->context, nd->object); }
 
-/* The parts of dW: rows x cols each, across of them side by side. */
-typedef struct part_grid {
-    size_t rows, cols, across, count;
-} part_grid;
+/* ---- how dW is cut --------------------------------------------------------------------------- */
 
-static part_grid cut_in(const simd_ops *simd, size_t n, size_t k, size_t down, size_t across)
+/* Columns of x that are packed at once stay in the second cache, and so do rows of x and dy, which
+ * are read twice; sums of ranges take some memory. */
+enum { PART_COLS = 256, SLAB_NUMBERS = 131072, SLAB_MIN = 64, RANGE_ROWS = 512, RANGES = 4 };
+enum { RANGE_NUMBERS = 3 << 19 };
+
+/* The rows of x and dy are cut into ranges, each of which has sums of its own (the first one dW
+ * itself), and a range into slabs of `depth` rows: both by the shape, since the last bits depend on
+ * them. dW is cut into parts of rows x cols, `across` of them side by side. */
+typedef struct weights_grid {
+    size_t ranges, depth;
+    size_t rows, cols, across, parts;
+} weights_grid;
+
+static void cut_in_parts(weights_grid *w, const simd_ops *simd, size_t n, size_t k, size_t down,
+                         size_t across)
 {
-    part_grid p = {.rows = div_up_size(div_up_size(n, down), simd->tn_rows) * simd->tn_rows,
-                   .cols = div_up_size(div_up_size(k, across), simd->panel) * simd->panel};
-    p.across = div_up_size(k, p.cols);
-    p.count = div_up_size(n, p.rows) * p.across;
-    return p;
+    w->rows = div_up_size(div_up_size(n, down), simd->tn_rows) * simd->tn_rows;
+    w->cols = div_up_size(div_up_size(k, across), simd->panel) * simd->panel;
+    w->across = div_up_size(k, w->cols);
+    w->parts = div_up_size(n, w->rows) * w->across;
 }
 
 /* The parts that take all threads the shortest time. Threads do not begin together: in the mean the
  * last one is done a fraction of a part later. */
-static part_grid parts_of(const graph *g, size_t n, size_t k)
+static void choose_parts(weights_grid *w, const graph *g, size_t n, size_t k)
 {
     const simd_ops *simd = simd_of(g);
-    const size_t threads = threads_of(g), least = div_up_size(k, MAX_PART_COLS),
+    const size_t threads = threads_of(g), least = div_up_size(k, PART_COLS),
                  most = max_size(threads * TASKS_PER_THREAD, least);
     const double late = threads > 1 ? 0.1 : 0;
     size_t x, dy;
-    part_grid best = {0};
+    weights_grid try = *w;
     double shortest = 0;
     simd->gemm_tn_costs(&x, &dy);
     for (size_t across = least; across <= most; across++)
         for (size_t down = 1; down == 1 || down * across <= most; down++) {
-            const part_grid p = cut_in(simd, n, k, down, across);
-            const double time = ((double)div_up_size(p.count, threads) + late)
-                                * (double)((p.rows + x) * (p.cols + dy) - x * dy);
-            if (best.count && time >= shortest) continue;
-            best = p;
+            cut_in_parts(&try, simd, n, k, down, across);
+            const double time = ((double)div_up_size(w->ranges * try.parts, threads) + late)
+                                * (double)((try.rows + x) * (try.cols + dy) - x * dy);
+            if (w->parts && time >= shortest) continue;
+            *w = try;
             shortest = time;
         }
-    return best;
 }
 
-/* For one worker, in whole cache lines. */
-static size_t tn_scratch_size(const graph *g, part_grid p)
+static weights_grid cut_weights(const graph *g, const node *nd)
 {
-    return div_up_size(simd_of(g)->gemm_tn_scratch_size(p.cols), 16) * 16;
+    const simd_ops *simd = simd_of(g);
+    const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out),
+                 slab = SLAB_NUMBERS / (n + k) / 8 * 8;
+    weights_grid w = {
+        .ranges = max_size(min_size(min_size(m / RANGE_ROWS, RANGE_NUMBERS / (n * k)), RANGES), 1),
+        .depth = min_size(max_size(slab, SLAB_MIN), simd->tn_depth)};
+    choose_parts(&w, g, n, k);
+    return w;
+}
+
+/* Whether a task computes dx and dW of a range, so that dy is read from memory once. */
+static int is_fused(const graph *g, const node *nd, const weights_grid *w)
+{
+    const size_t threads = threads_of(g);
+    return nd->in[0]->needs_grad && nd->in[1]->needs_grad
+           && (w->ranges >= 2 * threads || w->ranges == threads);
+}
+
+/* ---- scratch --------------------------------------------------------------------------------- */
+
+/* Of backward: W packed for dx; what each worker packs of x; the sums of ranges but the first,
+ * [ranges - 1][n*k + n]. All in whole cache lines. */
+typedef struct back_scratch {
+    size_t packed, worker, range, total;
+} back_scratch;
+
+static size_t whole_lines(size_t numbers) { return div_up_size(numbers, 16) * 16; }
+
+static back_scratch lay_out(const graph *g, const node *nd, const weights_grid *w)
+{
+    const simd_ops *simd = simd_of(g);
+    const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    const size_t cols = is_fused(g, nd, w) ? min_size(k, PART_COLS) : w->cols;
+    back_scratch s = {.packed =
+                          nd->in[0]->needs_grad ? whole_lines(simd->gemm_packed_size(k, n)) : 0,
+                      .worker = whole_lines(simd->gemm_tn_scratch_size(cols)),
+                      .range = whole_lines(n * k + n)};
+    s.total = s.packed + s.worker * threads_of(g) + s.range * (w->ranges - 1);
+    return s;
 }
 
 static size_t scratch(const graph *g, const node *nd, int back)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (back) {
-        const size_t packed = nd->in[0]->needs_grad ? simd_of(g)->gemm_packed_size(k, n) : 0;
-        const size_t tn = tn_scratch_size(g, parts_of(g, n, k)) * threads_of(g);
-        return max_size(packed, tn); /* one after the other */
+        const weights_grid w = cut_weights(g, nd);
+        return lay_out(g, nd, &w).total;
     }
     return keeps(g, nd) ? 0 : simd_of(g)->gemm_packed_size(n, k);
 }
@@ -179,56 +229,121 @@ static void forward(const graph *g, const node *nd)
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-typedef struct weights_job {
+typedef struct back_job {
+    const graph *g;
+    const node *nd;
     const simd_ops *simd;
-    gemm_tn_args product;
-    part_grid parts;
-    real *scratch;
-    size_t scratch_size; /* of a worker */
-} weights_job;
+    weights_grid grid;
+    back_scratch sizes;
+    gemm_packed_args dx; /* of all rows */
+    gemm_tn_args dw;     /* of all rows, into dW itself */
+    real *workers, *sums;
+} back_job;
 
-static void weights_part(void *arg, size_t task, int worker)
+/* dW of rows [first, end) of x and dy, which are in a range. */
+static gemm_tn_args weights_of(const back_job *j, size_t range, size_t first, size_t end)
 {
-    const weights_job *j = arg;
-    const part_grid *p = &j->parts;
-    const size_t first = task / p->across * p->rows, left = task % p->across * p->cols;
-    const gemm_tn_part part = {first, min_size(first + p->rows, j->product.n), left,
-                               min_size(left + p->cols, j->product.k)};
-    j->simd->gemm_tn(&j->product, &part, j->scratch + (size_t)worker * j->scratch_size);
+    gemm_tn_args a = j->dw;
+    const size_t start = j->dw.m * range / j->grid.ranges;
+    a.m = end - first;
+    a.after = min_size(j->dw.m - end, a.depth);
+    a.x += first * a.x_row;
+    a.dy += first * a.n;
+    if (!range) return a;
+    real *sums = j->sums + (range - 1) * j->sizes.range;
+    if (a.dw) a.dw = sums;
+    if (a.db) a.db = sums + a.n * a.k;
+    a.adds = first > start;
+    return a;
+}
+
+static void weights_task(void *arg, size_t task, int worker)
+{
+    const back_job *j = arg;
+    const weights_grid *w = &j->grid;
+    const size_t range = task / w->parts, p = task % w->parts, m = j->dw.m,
+                 row = p / w->across * w->rows, left = p % w->across * w->cols;
+    const gemm_tn_part part = {row, min_size(row + w->rows, j->dw.n), left,
+                               min_size(left + w->cols, j->dw.k)};
+    const gemm_tn_args a = weights_of(j, range, m * range / w->ranges, m * (range + 1) / w->ranges);
+    j->simd->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
+}
+
+/* dx and dW of a range, slab by slab. */
+static void range_task(void *arg, size_t range, int worker)
+{
+    const back_job *j = arg;
+    const size_t m = j->dw.m, end = m * (range + 1) / j->grid.ranges;
+    for (size_t i = m * range / j->grid.ranges, rows; i < end; i += rows) {
+        rows = min_size(end - i, j->grid.depth);
+        gemm_packed_args dx = j->dx;
+        dx.m = rows;
+        dx.x += i * dx.x_row;
+        dx.y += i * dx.y_row;
+        j->simd->gemm_packed(&dx, 0, dx.n);
+        const gemm_tn_args a = weights_of(j, range, i, i + rows);
+        for (size_t left = 0; left < a.k; left += PART_COLS) {
+            const gemm_tn_part part = {0, a.n, left, min_size(left + PART_COLS, a.k)};
+            j->simd->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
+        }
+    }
+}
+
+/* A row of dW gets the sums of all ranges, in order. */
+static void add_ranges(void *arg, size_t row, int worker)
+{
+    (void)worker;
+    const back_job *j = arg;
+    const size_t k = j->dw.k, n = j->dw.n;
+    for (size_t range = 1; range < j->grid.ranges; range++) {
+        const real *sums = j->sums + (range - 1) * j->sizes.range;
+        for (size_t i = 0; j->dw.dw && i < k; i++) j->dw.dw[row * k + i] += sums[row * k + i];
+        if (j->dw.db) j->dw.db[row] += sums[n * k + row];
+    }
 }
 
 static void backward(const graph *g, const node *nd)
 {
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
-    if (nd->in[0]->needs_grad) {
-        job j = {.simd = simd_of(g),
-                 .product = {.m = m,
-                             .n = k,
-                             .k = n,
-                             .x = nd->out->grad,
-                             .x_row = n,
-                             .packed = nd->scratch,
-                             .y = nd->in[0]->grad,
-                             .y_row = nd->in[0]->row_stride,
-                             .adds = nd->adds[0]},
-                 .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
-        multiply(g, &j, 0);
+    back_job j = {.g = g,
+                  .nd = nd,
+                  .simd = simd_of(g),
+                  .grid = cut_weights(g, nd),
+                  .dx = {.m = m,
+                         .n = k,
+                         .k = n,
+                         .x = nd->out->grad,
+                         .x_row = n,
+                         .packed = nd->scratch,
+                         .y = nd->in[0]->grad,
+                         .y_row = nd->in[0]->row_stride,
+                         .adds = nd->adds[0]},
+                  .dw = {.m = m,
+                         .n = n,
+                         .k = k,
+                         .x = nd->in[0]->data,
+                         .x_row = nd->in[0]->row_stride,
+                         .dy = nd->out->grad,
+                         .dw = nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
+                         .db = nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL,
+                         .adds = 1}};
+    pool *threads = g->context->pool;
+    const int fused = is_fused(g, nd, &j.grid);
+    j.dw.depth = j.grid.depth;
+    j.sizes = lay_out(g, nd, &j.grid);
+    j.workers = nd->scratch + j.sizes.packed;
+    j.sums = j.workers + j.sizes.worker * threads_of(g);
+    job packing = {
+        .simd = j.simd, .product = j.dx, .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
+    if (fused) {
+        pack_all(g, &packing);
+        pool_run(threads, j.grid.ranges, range_task, &j);
+    } else {
+        if (nd->in[0]->needs_grad) multiply(g, &packing, 0);
+        if (!j.dw.dw && !j.dw.db) return;
+        pool_run(threads, j.grid.ranges * j.grid.parts, weights_task, &j);
     }
-    weights_job j = {
-        .simd = simd_of(g),
-        .product = {.m = m,
-                    .n = n,
-                    .k = k,
-                    .x = nd->in[0]->data,
-                    .x_row = nd->in[0]->row_stride,
-                    .dy = nd->out->grad,
-                    .dw = nd->in[1]->needs_grad ? nd->in[1]->grad : NULL,
-                    .db = nd->inputs == 3 && nd->in[2]->needs_grad ? nd->in[2]->grad : NULL},
-        .parts = parts_of(g, n, k),
-        .scratch = nd->scratch};
-    if (!j.product.dw && !j.product.db) return;
-    j.scratch_size = tn_scratch_size(g, j.parts);
-    pool_run(g->context->pool, j.parts.count, weights_part, &j);
+    if (j.grid.ranges > 1) pool_run(threads, n, add_ranges, &j);
 }
 
 static double products(const node *nd, int back)

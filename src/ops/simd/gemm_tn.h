@@ -1,9 +1,9 @@
-/* gemm_tn - dW += dy^T x and db += the sum of the rows of dy, for a part of dW: sums over very many
- * rows of x and dy.
+/* gemm_tn - dW (+)= dy^T x and db (+)= the sum of the rows of dy, for a part of dW: sums over very
+ * many rows of x and dy.
  *
- * Done for TN_DEPTH rows of x and dy at a time, whose part of x is packed first: [panels][TN_DEPTH]
- * [PANEL], padded with 0. dy is read where it is; or, where blocks have few rows, copied TN_COPY
- * columns at a time, so that what a block reads of it is together. */
+ * Done for at most TN_DEPTH rows of x and dy at a time, whose part of x is packed first: [panels]
+ * [TN_DEPTH][PANEL], padded with 0. dy is read where it is; or, where blocks have few rows, copied
+ * TN_COPY columns at a time, so that what a block reads of it is together. */
 
 enum { TN_DEPTH = 256 };
 /* A panel's distance from the next: not a power of two, so that they fall on different sets. */
@@ -47,8 +47,8 @@ static void tn_pack(real *to, const real *x, size_t x_row, size_t rows, size_t c
     }
 }
 
-/* db += the sum of the rows of dy, two vectors of columns at a time */
-static void tn_bias(real *db, const real *dy, size_t dy_row, size_t rows, size_t cols)
+/* db (+)= the sum of the rows of dy, two vectors of columns at a time */
+static void tn_bias(real *db, const real *dy, size_t dy_row, size_t rows, size_t cols, int adds)
 {
     size_t c = 0;
     for (; c + PANEL <= cols; c += PANEL) {
@@ -57,13 +57,13 @@ static void tn_bias(real *db, const real *dy, size_t dy_row, size_t rows, size_t
             one += load(dy + r * dy_row + c);
             two += load(dy + r * dy_row + c + LANES);
         }
-        store(db + c, load(db + c) + one);
-        store(db + c + LANES, load(db + c + LANES) + two);
+        store(db + c, adds ? load(db + c) + one : one);
+        store(db + c + LANES, adds ? load(db + c + LANES) + two : two);
     }
     for (; c < cols; c++) {
         real sum = 0;
         for (size_t r = 0; r < rows; r++) sum += dy[r * dy_row + c];
-        db[c] += sum;
+        db[c] = adds ? db[c] + sum : sum;
     }
 }
 
@@ -97,16 +97,18 @@ static void gemm_tn(const gemm_tn_args *p, const gemm_tn_part *part, real *scrat
 {
     const size_t wide = part->right - part->left;
     real *packed = scratch, *copy = scratch + tn_panels(wide) * TN_PANEL;
-    for (size_t i = 0; i < p->m; i += TN_DEPTH) {
-        const size_t rows = p->m - i < TN_DEPTH ? p->m - i : TN_DEPTH, later = p->m - i - rows,
-                     next = later < TN_DEPTH ? later : TN_DEPTH;
+    for (size_t i = 0, rows; i < p->m; i += rows) {
+        rows = p->m - i < p->depth ? p->m - i : p->depth;
+        const size_t later = p->m + p->after - i - rows, next = later < p->depth ? later : p->depth;
+        const int adds = p->adds || i > 0;
         const real *x = p->x + i * p->x_row + part->left, *dy = p->dy + i * p->n;
         if (p->db && part->left == 0)
-            tn_bias(p->db + part->first, dy + part->first, p->n, rows, part->end - part->first);
+            tn_bias(p->db + part->first, dy + part->first, p->n, rows, part->end - part->first,
+                    adds);
         if (!p->dw) continue;
         block_args b = {.c_row = p->k,
                         .k = rows,
-                        .adds = 1,
+                        .adds = adds,
                         .read = fetch_rows(x + rows * p->x_row, p->x_row, next, wide),
                         .written = fetch_rows(dy + rows * p->n + part->first, p->n, next,
                                               part->end - part->first)};

@@ -45,6 +45,7 @@ const simd_ops TABLE = {
     .gemm_pack = gemm_pack,
     .gemm_packed = gemm_packed,
     .tn_rows = BLOCK_MOST,
+    .tn_depth = TN_DEPTH,
     .gemm_tn_costs = gemm_tn_costs,
     .gemm_tn_scratch_size = gemm_tn_scratch_size,
     .gemm_tn = gemm_tn,

@@ -81,12 +81,15 @@ typedef struct gemm_pack_args {
     real *packed; /* gemm_packed_size(n, k) numbers */
 } gemm_pack_args;
 
-/* dW += dy^T x, db += the sum of the rows of dy. x: [m][k] with x_row numbers from row to row, dy:
- * [m][n], dW: [n][k]; dW and db may be NULL. */
+/* dW (+)= dy^T x, db (+)= the sum of the rows of dy. x: [m][k] with x_row numbers from row to row,
+ * dy: [m][n], dW: [n][k]; dW and db may be NULL. Done for `depth` rows at a time, on which the last
+ * bits depend. */
 typedef struct gemm_tn_args {
-    size_t m, n, k, x_row;
+    size_t m, n, k, x_row, depth;
+    size_t after; /* rows of x and dy that follow, and are fetched for the next call */
     const real *x, *dy;
     real *dw, *db;
+    int adds;
 } gemm_tn_args;
 
 /* Rows [first, end) and columns [left, right) of dW. The parts with left = 0 sum up db. */
@@ -141,7 +144,7 @@ typedef struct simd_ops {
     void (*gemm_packed)(const gemm_packed_args *p, size_t first, size_t end);
     /* Parts of dW begin at multiples of tn_rows and panel. A part takes time in proportion to
      * (rows + x) * (columns + dy) - x * dy, x and dy being what gemm_tn_costs gives. */
-    size_t tn_rows;
+    size_t tn_rows, tn_depth; /* tn_depth: the largest that depth may be */
     void (*gemm_tn_costs)(size_t *x, size_t *dy);
     size_t (*gemm_tn_scratch_size)(size_t columns);
     void (*gemm_tn)(const gemm_tn_args *p, const gemm_tn_part *part, real *scratch);
