@@ -30,7 +30,8 @@ packages_of() {
     gcc11) echo gcc-11 ;;
     python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
         python3-onnx python3-pip python3-venv python3-setuptools python3-wheel ;;
-    release | library | clang | asan | tsan | fuzz | dev) ;;
+    release | dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
+    library | clang | asan | tsan | fuzz) ;;
     *)
         say "install-deps.sh: there is no stage '$1'"
         exit 2
@@ -68,7 +69,7 @@ install() {
 }
 
 stages=$*
-[ "$stages" != all ] || stages="checks aarch64 musl gcc11"
+[ "$stages" != all ] || stages="checks release aarch64 musl gcc11"
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 

@@ -318,7 +318,10 @@ static int run_command(const command *c, int argc, char **argv)
         }
     }
     fflush(stdout);
-    if (status) complain(c->name, &error, code);
+    if (status) {
+        processes_failed(&error);
+        complain(c->name, &error, code);
+    }
     processes_leave(code);
     ssm2d_context_destroy(context);
     return code;

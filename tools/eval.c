@@ -12,6 +12,7 @@
 #include "run_weights.h"
 #include "train/evaluate.h"
 #include "train/run_folder.h"
+#include "train/skipped_total.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -206,7 +207,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                       &r.result, error);
     progress_end(&p);
     ssm2d_error first;
-    const size_t skipped = loader_skipped(w.images, &first);
+    size_t skipped = loader_skipped(w.images, &first);
+    if (!status) status = skipped_total(context, processes(), w.images, &skipped, &first, error);
     if (processes_speak()) report_skipped("eval", skipped, &first);
     if (!status)
         status = cluster_agree(processes(),

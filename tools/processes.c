@@ -77,6 +77,18 @@ int processes_threads(long given)
     return cluster_threads(&together, processors_available());
 }
 
+void processes_failed(ssm2d_error *error)
+{
+    cluster *c = &together;
+    if (c->size == 1 || c->agreed || c->is_lost) return;
+    c->is_lost = 1;
+    if (!c->rank) return;
+    nanosleep(&(struct timespec){.tv_sec = 1}, NULL); /* in which a launcher ends it */
+    const ssm2d_error own = *error;
+    c->speaks = 1;
+    fail(error, SSM2D_ERROR_SYSTEM, "rank %d: %s", c->rank, own.line);
+}
+
 void processes_leave(int code)
 {
     if (together.is_lost) {

@@ -18,6 +18,10 @@ ssm2d_status processes_meet(const ssm2d_context *context, int argc, char **argv,
                             ssm2d_status status, ssm2d_error *error);
 /* The threads for this process when the command line does not say. */
 int processes_threads(long given);
+/* After a failure, before it is reported. One that the processes have not agreed on is of this one
+ * alone, unless the first ends as well: it is reported here, and the others see this process
+ * end. */
+void processes_failed(ssm2d_error *error);
 /* At the end; does not return when another process is lost, as MPI would wait for it. */
 void processes_leave(int code);
 

@@ -229,6 +229,7 @@ ssm2d_status cluster_agree(cluster *c, ssm2d_status status, ssm2d_error *error)
     ssm2d_status result = cluster_gather(c, &r, sizeof r, all, error);
     int first = 0;
     while (!result && first < c->size - 1 && !all[first].status) first++;
+    c->agreed = !result;
     if (!result)
         result = fail(error, (ssm2d_status)all[first].status, "rank %d (%s): %s", first,
                       c->peers ? c->peers[first].host : "?", all[first].line);

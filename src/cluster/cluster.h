@@ -32,6 +32,7 @@ typedef struct cluster {
     int rank, size;
     double timeout;
     int is_lost;  /* a process did not answer */
+    int agreed;   /* all return the same error */
     int speaks;   /* this one is to report an error that it returns */
     double bytes; /* sent by this process so far */
     const ssm2d_context *context;

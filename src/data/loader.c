@@ -464,6 +464,12 @@ double loader_waited(const loader *l) { return l->waited; }
 
 size_t loader_skipped(loader *l, ssm2d_error *first) { return skipped_count(&l->skipped, first); }
 
+const uint8_t *loader_bad_images(const loader *l, size_t *images)
+{
+    *images = dataset_about(l->data)->count;
+    return l->skipped.is_bad;
+}
+
 /* Whether the batch to be taken next is complete. */
 static int is_ready(const loader *l)
 {

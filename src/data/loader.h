@@ -72,5 +72,7 @@ double loader_waited(const loader *l);
 /* With skip_bad: how many images could not be read so far; *first says why the one among them that
  * comes first in the data set could not. */
 size_t loader_skipped(loader *l, ssm2d_error *first);
+/* Which of the data set's images these are, is_bad[*images]; while no batch is being made. */
+const uint8_t *loader_bad_images(const loader *l, size_t *images);
 
 #endif

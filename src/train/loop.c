@@ -8,6 +8,7 @@
 #include "io/text.h"
 #include "train/metrics.h"
 #include "train/mixer_log.h"
+#include "train/skipped_total.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -346,13 +347,17 @@ static void report_start(const training *s, const start_info *how)
 }
 
 /* Images that could not be read, of both loaders. */
-static void count_skipped(trainer *t, train_result *result)
+static ssm2d_status count_skipped(trainer *t, train_result *result, ssm2d_error *error)
 {
     ssm2d_error other;
-    result->skipped = loader_skipped(t->train_loader, &result->first_skipped);
-    const size_t more = loader_skipped(t->choose_loader, &other);
+    size_t more = 0;
+    ssm2d_status status = skipped_total(t->context, t->cluster, t->train_loader, &result->skipped,
+                                        &result->first_skipped, error);
+    if (!status)
+        status = skipped_total(t->context, t->cluster, t->choose_loader, &more, &other, error);
     if (more && !result->skipped) result->first_skipped = other;
     result->skipped += more;
+    return status;
 }
 
 /* Opens and writes the files of the run that are there from the beginning. */
@@ -408,7 +413,7 @@ ssm2d_status run_training(trainer *t, const char *folder, int lock, const start_
     result->seconds = t->state.seconds;
     result->images_per_s = per_second((double)s.images, s.train_seconds);
     result->choice = t->choice;
-    count_skipped(t, result);
+    if (!status) status = count_skipped(t, result, error);
     metrics_close(s.metrics);
     mixer_log_destroy(&s.mixers);
     return status;
