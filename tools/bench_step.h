@@ -36,8 +36,8 @@ ssm2d_status bench_step_measure(bench_step *b, double seconds, bench_step_cost *
                                 ssm2d_error *error);
 
 /* The computing of a step alone, in milliseconds: the visits of one slice's forward and backward in
- * their order, visits[bench_step_visits], and the update; means over `seconds`. All processes
- * compute at the same time, as they do in a step. */
+ * their order, visits[bench_step_visits], and the update; means over `seconds`, of the slowest
+ * process. All compute at the same time, as they do in a step. */
 int bench_step_visits(bench_step *b);
 ssm2d_status bench_step_timeline(bench_step *b, double seconds, double *visits, double *update,
                                  ssm2d_error *error);
