@@ -4,7 +4,8 @@
 #
 # A STAGE of tests/run-all.sh adds what that stage needs besides; `all` means every stage but python
 # (the environment's PYTHON=1 adds it). What a stage needs may be impossible to get, on an old or
-# foreign distribution: this is said in a line, and the stage will say that it is skipped. Without
+# foreign distribution: this is said in a line, and the stage, or the test that needs it, will say
+# that it is skipped. Without
 # the other packages nothing can be built, so that this script fails.
 set -eu
 
@@ -30,8 +31,13 @@ packages_of() {
     gcc11) echo gcc-11 ;;
     python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
         python3-onnx python3-pip python3-venv python3-setuptools python3-wheel ;;
+<<<<<<< HEAD
     release | dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
     library | clang | asan | tsan | fuzz) ;;
+=======
+    release) echo chromium ;; # looks into the page of ssm2d report
+    library | clang | asan | tsan | fuzz | dev) ;;
+>>>>>>> main
     *)
         say "install-deps.sh: there is no stage '$1'"
         exit 2
@@ -105,6 +111,7 @@ for stage in $stages; do
     [ -n "$needed" ] || continue
     say "Installing for the stage $stage: $needed"
     if [ -z "$as_root" ] || ! install $needed; then
-        say "These packages cannot be had, so that the stage $stage is skipped: $needed"
+        say "These packages cannot be had, so that the stage $stage, or a test of it, is skipped:" \
+            "$needed"
     fi
 done

@@ -206,10 +206,10 @@ typedef struct attention_case {
     int bias, groups, views, same, laplace, windows, packed;
 } attention_case;
 
-enum { LONGEST = 260, GROUPS = 3, LONGEST_MASKED = 72 };
+enum { LONGEST = 260, GROUPS = 3, LONGEST_MASKED = 108 };
 
 static const attention_case long_cases[] = {
-    {1, 0, 65, 16, 16, 2, .packed = 1},
+    {1, 0, 97, 16, 16, 2, .packed = 1},
     {1, 0, 197, 64, 64, 1, .packed = 1},
     {1, 0, 450, 2, 2, 1, .packed = 1},
     {2, 0, 17, 5, 9, 1, 0.05, .bias = 1, .views = 1, .laplace = 1},
@@ -217,11 +217,11 @@ static const attention_case long_cases[] = {
     {2, 20, 13, 1, 2, 1, .bias = 1},
     {3, 3, 4, 2, 5, 1, 0.1, .bias = 1, .groups = 3, .laplace = 1},
     {2, 20, 13, 2, 1, 2, 0.1, .bias = 1, .laplace = 1},
-    {2, 0, 70, 3, 4, 2},
-    {2, 0, 81, 4, 17, 1, 0.3, .views = 1},
-    {2, 0, 66, 3, 3, 2, .same = 1},
-    {4, 8, 9, 3, 2, 1, .bias = 1, .groups = 2},
-    {2, 8, 9, 2, 3, 2, .bias = 1, .groups = 2, .windows = 2},
+    {2, 0, 101, 3, 4, 2},
+    {2, 0, 113, 4, 17, 1, 0.3, .views = 1},
+    {2, 0, 98, 3, 3, 2, .same = 1},
+    {4, 12, 9, 3, 2, 1, .bias = 1, .groups = 2},
+    {2, 12, 9, 2, 3, 2, .bias = 1, .groups = 2, .windows = 2},
     {2, 3, 4, 2, 5, 1, 0.1, .bias = 1, .groups = 3, .laplace = 1, .windows = 3},
     {2, 0, 5, 2, 2, 2, 0.1, .laplace = 1, .windows = 2, .same = 1},
 };
@@ -233,6 +233,9 @@ static const attention_case window_cases[] = {
     {1, 0, 33, 20, 20, 1, .packed = 1},
     {3, 0, 8, 1, 1, 4, .packed = 1},
     {2, 0, 64, 3, 3, 1, .packed = 1},
+    {1, 0, 65, 16, 16, 2, .packed = 1},
+    {2, 0, 96, 3, 18, 1},
+    {4, 8, 9, 3, 2, 1, .bias = 1, .groups = 2},
     {2, 0, 5, 3, 4, 2},
     {2, 0, 33, 4, 17, 1, 0.3, .views = 1},
     {5, 3, 4, 3, 2, 2, .bias = 1},

@@ -1,7 +1,7 @@
 # The tests of the command-line tool, which they run as a user would, and of src/draw.
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
 foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool_train tool_extreme
-    tool_hazards tool_data tool_data_sets tool_reproduce draw)
+    tool_hazards tool_data tool_data_sets tool_reproduce tool_report draw)
   add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
@@ -12,6 +12,8 @@ foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool
   set_tests_properties(${name} PROPERTIES LABELS tool TIMEOUT 900
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
+target_link_libraries(test_tool_filter PRIVATE ZLIB::ZLIB)
+target_link_libraries(test_tool_report PRIVATE ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)
 # It knows what a run's folder holds.
 target_link_libraries(test_tool_filter_run PRIVATE ssm2d_train ssm2d_nn ssm2d_data)
 
@@ -39,6 +41,12 @@ if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
   add_test(NAME campaign_failing_io COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/failing_io.sh
     $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_io>)
   set_tests_properties(campaign_failing_io PROPERTIES LABELS tool TIMEOUT 1800)
+endif()
+# Once is enough: with a sanitizer it is the same page.
+if(NOT SSM2D_SANITIZE)
+  add_test(NAME report_page COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tool/report_page.sh
+    $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)
+  set_tests_properties(report_page PROPERTIES LABELS tool TIMEOUT 900 SKIP_RETURN_CODE 77)
 endif()
 add_test(NAME real_data COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tool/real_data.sh
   $<TARGET_FILE:ssm2d_tool>)

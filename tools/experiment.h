@@ -71,6 +71,9 @@ const char *experiment_name_at(int i);
 const experiment *experiment_find(const char *name);
 const char *experiment_scale_name(int i); /* NULL past the last */
 
+/* The position embedding of the authors' ViT begins as N(0, 1); ours is smaller. */
+#define PAPER_POS "pos_scale=1"
+
 /* The models of the form `tiny`, as settings. */
 #define TINY_VIT  "dim=32 depth=2 heads=2"
 #define TINY_MEGA "dim=32 depth=2 z=16 v=32 ffn=32"

@@ -13,7 +13,7 @@
         .label = "ViT w/ SSM-c", .model = of, .mixer = "ssm2d", .settings = own space POLAR        \
     }
 
-static const experiment_row full_rows[] = {ROWS("vit", "", ""), {0}};
+static const experiment_row full_rows[] = {ROWS("vit", PAPER_POS, " "), {0}};
 static const experiment_row small_rows[] = {ROWS("vit-mini", "", ""), {0}};
 static const experiment_row tiny_rows[] = {ROWS("vit-mini", TINY_VIT, " "), {0}};
 

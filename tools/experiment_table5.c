@@ -30,7 +30,7 @@ static const char relative_bias[] =
 static const experiment_column full_columns[] = {
     {.label = "Tiny-INet (Swin)", .data = "tiny-imagenet", .model = "swin"},
     {.label = "Tiny-INet w/o PE", .data = "tiny-imagenet", .model = "swin", .settings = NO_POS},
-    {.label = "CIFAR100 (ViT)", .data = "cifar100", .model = "vit"},
+    {.label = "CIFAR100 (ViT)", .data = "cifar100", .model = "vit", .settings = PAPER_POS},
     {.label = "CIFAR100 w/o PE", .data = "cifar100", .model = "vit", .settings = NO_POS},
     {.label = "CelebA (DeiT-T)", .data = "celeba", .model = "deit-t", .recipe = "celeba"},
     {.label = "CelebA w/o PE",

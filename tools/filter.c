@@ -29,8 +29,8 @@ static const option options[] = {
      "picture to read: PNG, JPEG or another kind of image; - reads standard input",
      .positional = 1},
     {"output", OPTION_STRING, offsetof(values, output),
-     "picture to write: .png, .jpg or .jpeg; - writes a PNG to standard output", .value = "FILE",
-     .letter = 'o', .required = 1},
+     "picture to write: .png, .jpg, .jpeg or .pdf; - writes a PNG to standard output",
+     .value = "FILE", .letter = 'o', .required = 1},
     {"angle", OPTION_DOUBLE, offsetof(values, angle),
      "direction of the trail in degrees: 0 right, 90 down, 180 left, 270 up (45 when not given); "
      "above 180 with --in-memory",
@@ -79,6 +79,8 @@ static int is_jpeg(const char *path)
     return has_extension(path, ".jpg") || has_extension(path, ".jpeg");
 }
 
+static int is_pdf(const char *path) { return has_extension(path, ".pdf"); }
+
 /* Refuses an option of one kind of layer that is given for another; its names may be NULL. */
 static ssm2d_status refuse_others(const values *o, ssm2d_error *error)
 {
@@ -106,9 +108,11 @@ static ssm2d_status refuse_others(const values *o, ssm2d_error *error)
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    if (!is_stream(o->output) && !is_jpeg(o->output) && !has_extension(o->output, ".png"))
+    if (!is_stream(o->output) && !is_jpeg(o->output) && !is_pdf(o->output)
+        && !has_extension(o->output, ".png"))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--output=%s: the name must end in .png, .jpg or .jpeg", text_path(o->output));
+                    "--output=%s: the name must end in .png, .jpg, .jpeg or .pdf",
+                    text_path(o->output));
     if (is_stream(o->output) && isatty(STDOUT_FILENO))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--output=-: standard output is a terminal, which shows no pictures");
@@ -191,6 +195,7 @@ static ssm2d_status create_output(job *j, ssm2d_error *error)
 {
     const values *o = j->options;
     const image_write_options to = {.jpeg = is_jpeg(o->output),
+                                    .pdf = is_pdf(o->output),
                                     .quality = o->quality == OPTION_UNSET ? 90 : (int)o->quality,
                                     .stream = is_stream(o->output) ? stdout : NULL};
     return image_create_with(j->context, j->output, &j->picture.info, &to, &j->picture.writer,
@@ -311,9 +316,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 {
     const values *o = v;
     job j = {.context = context, .options = o};
-    /* a JPEG has neither alpha nor 16 bits */
+    /* JPEG and PDF have neither alpha nor 16 bits */
     const image_read_options from = {.max_pixels = (size_t)o->max_pixels,
-                                     .exact = !is_jpeg(o->output),
+                                     .exact = !is_jpeg(o->output) && !is_pdf(o->output),
                                      .stream = is_stream(o->image) ? stdin : NULL};
     int below;
     j.image = from.stream ? "standard input" : text_path(o->image);
@@ -345,7 +350,7 @@ static const char about[] =
     "the height of a PNG or JPEG that is stored upright. Each colour of the picture, scaled to "
     "0..1, is a channel of the "
     "layer; the output is clamped to 0..1. A PNG keeps the 16 bits and the alpha of the "
-    "picture; in a JPEG samples have 8 bits, and what is transparent is laid over white.\n"
+    "picture; in a JPEG or PDF samples have 8 bits, and what is transparent is laid over white.\n"
     "\n"
     "Without --config and --run the layer is a soft motion blur: every pixel leaves a trail "
     "that fades and widens in one direction. Its weights are positive, and those inside the "

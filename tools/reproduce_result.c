@@ -7,6 +7,7 @@
 #include "io/text.h"
 #include "train/evaluate.h"
 #include "train/metrics.h"
+#include "train/run_images.h"
 
 #include <errno.h>
 #include <math.h>
@@ -183,35 +184,23 @@ static ssm2d_status evaluate_run(ssm2d_context *context, const planned_run *run,
                                  int (*stop)(void *), evaluation *out, ssm2d_error *error)
 {
     run_model m;
-    dataset *data = NULL;
-    loader *images = NULL;
+    run_images images;
     evaluator *e = NULL;
     ssm2d_status status = run_model_open(context, run->folder, which, NULL, &m, error);
     if (status) return status;
-    const split_options parts = train_options_split(&m.settings.options);
-    status = split_open(context, run->data->spec, &parts, DATASET_TEST, &data, error);
-    if (!status) status = run_data_matches(&m.data, dataset_about(data), error);
-    if (!status) {
-        loader_options lo = loader_options_default(data);
-        dataset_limit_pixels(data, (size_t)m.settings.options.max_pixels);
-        lo.rows = (size_t)m.settings.model.image[0];
-        lo.cols = (size_t)m.settings.model.image[1];
-        lo.channels = m.settings.model.channels;
-        lo.norm = m.data.norm;
-        lo.augment = m.settings.augment;
-        lo.workers = m.settings.options.workers;
-        lo.skip_bad = m.settings.options.bad_images == TRAIN_BAD_SKIP;
-        status = loader_create(context, data, &lo, &images, error);
-        if (!status) status = evaluator_create(context, &m.settings.model, lo.batch, &e, error);
-    }
+    status = run_images_open(context, run->folder, &m, run->data->spec, &images, error);
+    if (!status && images.split != DATASET_TEST)
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no test images", text_path(run->data->spec));
+    if (!status) status = evaluator_create(context, &m.settings.model, images.batch, &e, error);
     if (!status) {
         const evaluation_hooks hooks = {.stop = stop};
         evaluator_weights(e, m.params);
-        status = evaluate(e, images, (train_loss)m.settings.options.loss, &hooks, out, error);
+        status =
+            evaluate(e, images.loader, (train_loss)m.settings.options.loss, &hooks, out, error);
     }
     evaluator_destroy(e);
-    loader_destroy(images);
-    dataset_close(data);
+    run_images_close(&images);
     run_model_close(context, &m);
     return status;
 }

@@ -62,6 +62,7 @@ typedef struct image_writer image_writer;
 
 typedef struct image_write_options {
     int jpeg;     /* a JPEG instead of a PNG: 1 or 3 channels of 8 bits */
+    int pdf;      /* a PDF of one page instead, likewise */
     int quality;  /* of a JPEG, from 1 to 100 */
     FILE *stream; /* write to it instead of the file at path, and leave it open; or NULL */
 } image_write_options;

@@ -84,7 +84,7 @@ struct image_writer {
     ssm2d_error why;
 };
 
-extern const image_encoder encode_png, encode_jpeg;
+extern const image_encoder encode_png, encode_jpeg, encode_pdf;
 
 FILE *image_stream(image_writer *writer);
 

@@ -12,10 +12,10 @@ FILE *image_stream(image_writer *writer)
     return writer->options.stream ? writer->options.stream : writer->file.stream;
 }
 
-static ssm2d_status check_info(const char *path, const image_info *info, int jpeg,
-                               ssm2d_error *error)
+static ssm2d_status check_info(const char *path, const image_info *info,
+                               const image_write_options *options, ssm2d_error *error)
 {
-    const int side = jpeg ? 65500 : INT32_MAX; /* JPEG_MAX_DIMENSION */
+    const int side = options->jpeg ? 65500 : INT32_MAX; /* JPEG_MAX_DIMENSION */
     if (!info->rows || !info->cols || info->rows > (size_t)side || info->cols > (size_t)side
         || info->channels < 1 || info->channels > 4)
         return fail(
@@ -25,9 +25,10 @@ static ssm2d_status check_info(const char *path, const image_info *info, int jpe
     if (info->depth && info->depth != 8 && info->depth != 16)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: samples of %d bits: use 8 or 16",
                     text_path(path), info->depth);
-    if (jpeg && (info->depth == 16 || info->channels % 2 == 0))
+    if ((options->jpeg || options->pdf) && (info->depth == 16 || info->channels % 2 == 0))
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "%s: a JPEG has neither alpha nor 16 bits: write a PNG", text_path(path));
+                    "%s: a %s has neither alpha nor 16 bits: write a PNG", text_path(path),
+                    options->jpeg ? "JPEG" : "PDF");
     return SSM2D_OK;
 }
 
@@ -42,7 +43,7 @@ ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
                                image_writer **out, ssm2d_error *error)
 {
     *out = NULL;
-    ssm2d_status status = check_info(path, info, options->jpeg, error);
+    ssm2d_status status = check_info(path, info, options, error);
     if (status) return status;
     image_writer *writer = mem_alloc(context, sizeof *writer + strlen(path) + 1);
     if (!writer)
@@ -54,7 +55,7 @@ ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
     memcpy(writer->path, path, strlen(path));
     if (!options->stream) status = atomic_open(context, path, &writer->file, error);
     if (!status) {
-        writer->format = options->jpeg ? &encode_jpeg : &encode_png;
+        writer->format = options->jpeg ? &encode_jpeg : options->pdf ? &encode_pdf : &encode_png;
         status = writer->format->open(writer, error);
     }
     if (status)

@@ -25,8 +25,7 @@ const char *text_show(const char *text, size_t length, char *out, size_t size)
     return printable(out);
 }
 
-/* The number of bytes of the character in UTF-8 at text; 0: it is none. */
-static int utf8_length(const char *text)
+int text_utf8(const char *text)
 {
     const unsigned char *t = (const unsigned char *)text;
     const int n = t[0] < 0x80                    ? 1
@@ -47,7 +46,7 @@ const char *text_valid(const char *text, char *out, size_t size)
 {
     text_show(text, strlen(text), out, size);
     for (char *at = out; *at;) {
-        const int n = utf8_length(at);
+        const int n = text_utf8(at);
         if (!n) *at = '?';
         at += n ? n : 1;
     }

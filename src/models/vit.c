@@ -184,7 +184,7 @@ static const mixer_preset deit_mixers[] = {
     &(const vit_config)                                                                            \
     {                                                                                              \
         .patch = patches, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 2,       \
-        .norm_eps = 1e-5, .pos_embed = 1, .pos_scale = 1, .init = VIT_XAVIER                       \
+        .norm_eps = 1e-5, .pos_embed = 1, .pos_scale = 0.02, .init = VIT_XAVIER                    \
     }
 #define DEIT(dims, depths, head_count)                                                             \
     &(const vit_config)                                                                            \

@@ -203,7 +203,8 @@ tensor *attention_of(graph *g, tensor *q, tensor *k, tensor *v, const attention_
                         bytes_of(&sizes));
     if (!n) return NULL;
     fill_attributes(n, &sizes, tokens, o);
-    return n->out;
+    /* windows are for large maps, where memory counts more than what little they cost */
+    return kind == &op_window_attention && o->order ? graph_recompute(n->out) : n->out;
 }
 
 tensor *attention(graph *g, tensor *qkv, int heads)

@@ -10,7 +10,7 @@ enum { Q, K, V, BIAS }; /* inputs of both operators */
 
 /* Softmax among up to so many tokens is for window_attention.c: the scores of a head fit the first
  * cache. */
-enum { WINDOW_TOKENS = 64 };
+enum { WINDOW_TOKENS = 96 };
 
 /* Arrays stand behind the struct, in the node's memory. A group of tokens attends among itself; an
  * image has one or more of them. */

@@ -2,8 +2,8 @@
  * same as attention.c otherwise, and asked for by the same functions.
  *
  * A head of a group of tokens is one call of simd/attend_window.h, which gathers the tokens from
- * where they are in the image, and keeps nothing for backward. Each head's bias is laid out whole
- * for a run, [tokens][row], by key and then query.
+ * where they are in the image, and keeps [groups][heads][tokens] numbers for backward. Each head's
+ * bias is laid out whole for a run, [tokens][row], by key and then query.
  *
  * A task is a range of heads, group by group. Where the table needs its gradient, backward has
  * ranges of groups with sums of their own, which are added up in order in the end; each is done by
@@ -73,6 +73,12 @@ static size_t scratch(const graph *g, const node *n, int back)
     return lay_out(&j, back);
 }
 
+static size_t saved(const graph *g, const node *n)
+{
+    const attention_attributes *a = attention_of_node(n);
+    return a->groups * a->heads * simd_ops_for(g->context->cpu)->attend_window_row(a->tokens);
+}
+
 /* ---- bias ------------------------------------------------------------------------------------ */
 
 static void lay_out_bias(void *arg, size_t head, int worker)
@@ -115,22 +121,25 @@ static attend_window_args args_of(const job *j, size_t group, size_t head, int w
     const node *n = j->n;
     const attention_attributes *a = j->a;
     const size_t row = group_row(n, group);
-    return (attend_window_args){.tokens = a->tokens,
-                                .width = a->width,
-                                .v_width = a->v_width,
-                                .q_row = n->in[Q]->row_stride,
-                                .k_row = n->in[K]->row_stride,
-                                .v_row = n->in[V]->row_stride,
-                                .out_row = n->out->row_stride,
-                                .order = group_order(a, group),
-                                .scale = (real)a->scale,
-                                .q = row_data(n->in[Q], row) + head * a->width,
-                                .k = row_data(n->in[K], row) + head * a->width,
-                                .v = row_data(n->in[V], row) + head * a->v_width,
-                                .out = row_data(n->out, row) + head * a->v_width,
-                                .bias = a->entries ? j->bias + head * j->bias_size : NULL,
-                                .mask = group_mask(a, group),
-                                .scratch = j->worker_memory + (size_t)worker * j->worker_size};
+    return (attend_window_args){
+        .tokens = a->tokens,
+        .width = a->width,
+        .v_width = a->v_width,
+        .q_row = n->in[Q]->row_stride,
+        .k_row = n->in[K]->row_stride,
+        .v_row = n->in[V]->row_stride,
+        .out_row = n->out->row_stride,
+        .order = group_order(a, group),
+        .scale = (real)a->scale,
+        .q = row_data(n->in[Q], row) + head * a->width,
+        .k = row_data(n->in[K], row) + head * a->width,
+        .v = row_data(n->in[V], row) + head * a->v_width,
+        .out = row_data(n->out, row) + head * a->v_width,
+        .bias = a->entries ? j->bias + head * j->bias_size : NULL,
+        .mask = group_mask(a, group),
+        .lse = j->g->training ? n->saved + (group * a->heads + head) * (j->bias_size / a->tokens)
+                              : NULL,
+        .scratch = j->worker_memory + (size_t)worker * j->worker_size};
 }
 
 static void backward_head(const job *j, size_t group, size_t head, real *dbias, int worker)
@@ -226,8 +235,8 @@ static void backward(const graph *g, const node *n)
 
 const op op_window_attention = {.name = "window_attention",
                                 .reads_in = 15,
-                                .cheap = 1,
                                 .strided_in = 7,
+                                .saved = saved,
                                 .scratch = scratch,
                                 .forward = forward,
                                 .backward = backward,

@@ -45,14 +45,26 @@ ssm2d_status evaluation_detail_create(const ssm2d_context *context, label_kind l
                                       int confusion, evaluation_detail *detail, ssm2d_error *error);
 void evaluation_detail_destroy(const ssm2d_context *context, evaluation_detail *detail);
 
+/* One image as it was evaluated; all arrays are valid during the call. */
+typedef struct evaluated_image {
+    size_t number; /* of the images so far, from 0: the index in the data when none is skipped */
+    const float *pixels;          /* [channels][rows][cols], normalised */
+    const float *logits, *target; /* [classes] */
+    double loss;
+} evaluated_image;
+
 typedef struct evaluation_hooks {
     void *user;
     int (*stop)(void *user); /* asked before each batch; NULL: never */
     void (*progress)(void *user, size_t batch, size_t batches);
     evaluation_detail *detail; /* counts are added to it; NULL: none are kept */
+<<<<<<< HEAD
     /* The processes that share the loader's images, each with the loader of its share; all get the
      * same result, which is that of one process to the bit. NULL: there is one. */
     cluster *cluster;
+=======
+    void (*image)(void *user, const evaluated_image *image); /* NULL: nobody asks */
+>>>>>>> main
 } evaluation_hooks;
 
 /* Evaluates all images of a loader that was created for evaluation. hooks may be NULL. */

@@ -58,14 +58,42 @@ static int get_step(const cJSON *line, long *step)
     return 1;
 }
 
+/* Copies a list of numbers to out; what is no number, as null, becomes NaN. */
+static void copy_numbers(const cJSON *list, double *out)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) *out++ = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+/* Takes the numbers per block into memory of the line's own, which metrics_close frees. Lists of
+ * unequal length, or none, count as no blocks. */
+static ssm2d_status parse_blocks(const metrics *m, const cJSON *root, metric *line,
+                                 ssm2d_error *error)
+{
+    const cJSON *norms = cJSON_GetObjectItemCaseSensitive(root, "mixer_norms"),
+                *gains = cJSON_GetObjectItemCaseSensitive(root, "kernel_gains");
+    const int blocks = cJSON_IsArray(norms) ? cJSON_GetArraySize(norms) : 0;
+    if (!blocks || !cJSON_IsArray(gains) || cJSON_GetArraySize(gains) != blocks) return SSM2D_OK;
+    double *numbers = mem_alloc(m->context, 2 * (size_t)blocks * sizeof *numbers);
+    if (!numbers)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the numbers of %d blocks",
+                    text_path(m->path), blocks);
+    copy_numbers(norms, numbers);
+    copy_numbers(gains, numbers + blocks);
+    line->blocks = blocks;
+    line->mixer_norms = numbers;
+    line->kernel_gains = numbers + blocks;
+    return SSM2D_OK;
+}
+
 /* Parses one line. *known is 0 when it is not a line of metrics: a run that was killed may have
  * left half of one. Fails for want of memory alone. */
-static ssm2d_status parse(const metrics *m, const char *text, size_t size, metric *line, int *known,
-                          ssm2d_error *error)
+static ssm2d_status parse(const metrics *m, const char *text, size_t size, int with_blocks,
+                          metric *line, int *known, ssm2d_error *error)
 {
     cJSON *root = NULL;
     *known = 0;
-    const ssm2d_status status = json_parse(m->path, text, size, &root, error);
+    ssm2d_status status = json_parse(m->path, text, size, &root, error);
     if (status) return status == SSM2D_ERROR_MEMORY ? status : SSM2D_OK;
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(root, "kind");
     long step = 0;
@@ -86,8 +114,9 @@ static ssm2d_status parse(const metrics *m, const char *text, size_t size, metri
                      .test_accuracy = number(root, validation ? "val_accuracy" : "test_accuracy"),
                      .validation = validation,
                      .seconds = number(root, "seconds")};
+    if (*known && with_blocks) status = parse_blocks(m, root, line, error);
     cJSON_Delete(root);
-    return SSM2D_OK;
+    return status;
 }
 
 /* Keeps the lines up to the given step and epoch, and rewrites the file without the others. */
@@ -104,7 +133,7 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
         int known;
         length = strcspn(text + at, "\n");
         if (text[at + length] != '\n') continue;
-        status = parse(m, text + at, length, &line, &known, error);
+        status = parse(m, text + at, length, 0, &line, &known, error);
         if (status || !known) continue;
         if (line.step > step || (line.is_epoch && line.epoch > (double)epochs)) continue;
         status = keep(m, &line, error);
@@ -142,8 +171,9 @@ ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metric
         metric line;
         int known;
         length = strcspn(text + at, "\n");
-        status = parse(m, text + at, length, &line, &known, error);
-        if (!status && known) status = keep(m, &line, error);
+        status = parse(m, text + at, length, 1, &line, &known, error);
+        if (status || !known) continue;
+        if ((status = keep(m, &line, error))) mem_free(context, (void *)line.mixer_norms);
     }
     mem_free(context, text);
     if (status)
@@ -235,13 +265,14 @@ void metrics_close(metrics *m)
 {
     if (!m) return;
     if (m->stream) fclose(m->stream);
+    for (size_t i = 0; i < m->count; i++) mem_free(m->context, (void *)m->lines[i].mixer_norms);
     mem_free(m->context, m->lines);
     mem_free(m->context, m);
 }
 
 /* ---- picture --------------------------------------------------------------------------------- */
 
-enum { X_STEP, LOSS_STEP, X_EPOCH, ACCURACY, TEST_LOSS, TEST_ACCURACY, COLUMNS };
+enum { X_STEP, LOSS_STEP, X_EPOCH, LOSS_EPOCH, ACCURACY, TEST_LOSS, TEST_ACCURACY, COLUMNS };
 
 ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, long epochs,
                           ssm2d_error *error)
@@ -256,6 +287,7 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
         const metric *l = &m->lines[i];
         if (l->is_epoch) {
             column[X_EPOCH][ends] = l->epoch;
+            column[LOSS_EPOCH][ends] = l->loss;
             column[ACCURACY][ends] = 100 * l->accuracy;
             column[TEST_LOSS][ends] = l->test_loss;
             column[TEST_ACCURACY][ends++] = 100 * l->test_accuracy;
@@ -265,8 +297,12 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
         }
     }
     const char *other = m->count && m->lines[m->count - 1].validation ? "validation" : "test";
-    const curve losses[] = {{"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0},
-                            {other, column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
+    /* a run with fewer lines of steps than epochs shows the means of its epochs instead */
+    const int by_step = steps > 1 && steps >= ends;
+    const curve losses[] = {
+        by_step ? (curve){"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0}
+                : (curve){"training", column[X_EPOCH], column[LOSS_EPOCH], ends, blue, 1},
+        {other, column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
     const curve accuracies[] = {{"training", column[X_EPOCH], column[ACCURACY], ends, blue, 1},
                                 {other, column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1}};
     const curve_panel panels[] = {{"loss", losses, 2, 0}, {"accuracy, %", accuracies, 2, 1}};

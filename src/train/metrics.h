@@ -20,7 +20,8 @@ typedef struct metric {
     double loss, lr, images_per_s;
     double wait; /* part of the time that steps waited for images, from 0 to 1 */
     double norm; /* of the last step's gradient; steps only */
-    /* of the mixer in each block, borrowed for metrics_add and not kept; steps only */
+    /* of the mixer in each block; borrowed by metrics_add, which does not keep them, and there in
+     * lines of metrics_read; steps only */
     int blocks;
     const double *mixer_norms, *kernel_gains;
     double accuracy, test_loss, test_accuracy, seconds; /* epochs only */
@@ -36,7 +37,8 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
 /* Reads the file at path for drawing alone; the caller closes it. */
 ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metrics **out,
                           ssm2d_error *error);
-/* Returns the i-th line, NULL past the last; without the numbers per block. */
+/* Returns the i-th line, NULL past the last. Numbers per block are in what metrics_read has
+ * read. */
 const metric *metrics_line(const metrics *m, size_t i);
 ssm2d_status metrics_add(metrics *m, const metric *line, ssm2d_error *error);
 /* Writes all lines to the disk, which has to happen before a checkpoint counts them. */
@@ -44,7 +46,8 @@ ssm2d_status metrics_sync(metrics *m, ssm2d_error *error);
 void metrics_close(metrics *m);
 
 /* Draws loss and accuracy over epochs to path, .svg, .png or .pdf; the x axis ends at
- * `epochs`. title may be NULL. */
+ * `epochs`. title may be NULL. The training loss is that of the lines of steps, or, when there are
+ * fewer of them than epochs, of the epochs. */
 ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, long epochs,
                           ssm2d_error *error);
 

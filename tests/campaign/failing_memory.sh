@@ -28,6 +28,9 @@ fail_resume
 fail_printed eval whole --json --threads 1
 fail_printed eval whole --image-size 12 --threads 1
 fail_file d.png data show data -o results/d.png --count 4 --threads 1
+each=$every every=$((every > 1 ? 7 * every : 1)) # thousands of them are for settings
+fail_file r.html report whole longer -o results/r.html --no-measure --threads 1
+every=$each
 may_cope=0
 fail_printed data check data --threads 1
 fail_file d.png data augment picture.png -o results/d.png --op rotate --value 20 --threads 1
@@ -41,6 +44,7 @@ fail_file c.png curves whole -o results/c.png --threads 1
 fail_file f.png filter picture.png -o results/f.png --threads 1
 fail_file f.png filter picture.png -o results/f.png --in-memory --threads 1
 fail_file f.jpg filter picture.png -o results/f.jpg --run whole --threads 1
+fail_file f.pdf filter picture.png -o results/f.pdf --threads 1
 fail_printed train --recipe small --print-settings --threads 1
 run=(run --config "$model/config.json" --weights "$model/weights.safetensors"
     --input "$model/x.npy" --labels "$model/labels.npy" --threads 1)

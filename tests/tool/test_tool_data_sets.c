@@ -324,6 +324,21 @@ static void put_celeba(void)
     put_text(in_folder("celeba/list_eval_partition.txt"), parts);
 }
 
+/* The report has a table of attributes in the place of a confusion matrix. */
+static void report_of_attributes(void)
+{
+    size_t size;
+    TOOL("report", in_folder("run"), "-o", in_folder("r.html"), "--no-measure");
+    assert_done();
+    char *text = get_file(in_folder("r.html"), &size);
+    assert_null(strstr(text, "id=\"confusion\""));
+    assert_null(strstr(text, "class=\"classes"));
+    assert_non_null(strstr(text, "<th scope=\"row\">Attribute_0</th><td>50.00</td><td "
+                                 "class=\"bar\" style=\"--p:1.000\">100.00</td>"));
+    assert_non_null(strstr(text, "Accuracies of epochs are of validation images."));
+    free(text);
+}
+
 static void evaluates_attributes(void **state)
 {
     (void)state;
@@ -358,6 +373,7 @@ static void evaluates_attributes(void **state)
     cJSON_Delete(root);
     TOOL("eval", in_folder("run"), "--confusion", in_folder("c.png"));
     assert_refused(1, "eval", "--confusion: the run has binary labels");
+    report_of_attributes();
     TOOL("predict", in_folder("run"), in_folder("celeba/img_align_celeba/000002.jpg"));
     assert_done();
     assert_non_null(strstr(tool.out, " %  Attribute_0\n"));

@@ -1,11 +1,13 @@
 /* ssm2d filter: streamed and in memory give the same bytes, memory does not grow with the height,
  * and bad input. */
+#define _GNU_SOURCE /* memmem */
 #include "tool_run.h"
 
 #include "core/context.h"
 #include "io/image.h"
 
 #include <sys/stat.h>
+#include <zlib.h>
 
 /* The whole picture, to be freed. */
 static uint8_t *read_picture(const char *path, image_info *info)
@@ -385,11 +387,61 @@ static void test_onto_itself(void **state)
     assert_same_pictures(in_folder("in.png"), in_folder("a.png"));
 }
 
+/* The pixels of the only image in a PDF of ours, unpacked by zlib; to be freed. */
+static unsigned char *pdf_pixels(const char *pdf, size_t size, size_t bytes)
+{
+    static const char begin[] = "/Filter/FlateDecode/Length 6 0 R>>\nstream\n";
+    uLongf unpacked = bytes;
+    const char *at = memmem(pdf, size, begin, sizeof begin - 1);
+    unsigned char *pixels = malloc(bytes);
+    assert_non_null(at);
+    assert_non_null(pixels);
+    at += sizeof begin - 1;
+    assert_int_equal(
+        uncompress(pixels, &unpacked, (const Bytef *)at, (uLong)(size - (size_t)(at - pdf))), Z_OK);
+    assert_int_equal(unpacked, bytes);
+    return pixels;
+}
+
+/* A PDF has the pixels of the PNG; what stands in its table of objects is where they are. */
+static void test_pdf(void **state)
+{
+    (void)state;
+    image_info info;
+    size_t size;
+    put_picture(in_folder("in.png"), 30, 40, 3);
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"));
+    assert_done();
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.pdf"));
+    assert_done();
+    char *pdf = get_file(in_folder("a.pdf"), &size);
+    unsigned char *pixels = pdf_pixels(pdf, size, 30 * 40 * 3);
+    uint8_t *wanted = read_picture(in_folder("a.png"), &info);
+    assert_memory_equal(pixels, wanted, 30 * 40 * 3);
+    free(wanted);
+    free(pixels);
+    assert_memory_equal(pdf, "%PDF-", 5);
+    assert_memory_equal(pdf + size - 6, "%%EOF\n", 6);
+    const char *at = memmem(pdf, size, "startxref\n", 10);
+    assert_non_null(at);
+    const char *table = pdf + strtoul(at + 10, NULL, 10);
+    assert_memory_equal(table, "xref\n0 7\n", 9);
+    for (int i = 1; i < 7; i++) {
+        char head[16];
+        snprintf(head, sizeof head, "%d 0 obj\n", i);
+        assert_memory_equal(pdf + strtoul(table + 9 + 20 * i, NULL, 10), head, strlen(head));
+    }
+    free(pdf);
+    /* the --quality of a JPEG is not for it */
+    TOOL("filter", in_folder("in.png"), "-o", in_folder("a.pdf"), "--quality", "80");
+    assert_refused(2, "filter", "--quality is for JPEG");
+}
+
 static void test_usage(void **state)
 {
     (void)state;
     TOOL("filter", "x.png", "-o", "y.gif");
-    assert_refused(2, "filter", "--output=y.gif: the name must end in .png, .jpg or .jpeg");
+    assert_refused(2, "filter", "--output=y.gif: the name must end in .png, .jpg, .jpeg or .pdf");
     TOOL("filter", "x.png", "-o", "y.png", "--quality", "80");
     assert_refused(2, "filter", "--quality is for JPEG");
     TOOL("filter", "x.png", "-o", "y.png", "--angle", "270");
@@ -425,6 +477,7 @@ int main(void)
         TEST(test_output_beyond_numbers),
         TEST(test_unwritable),
         TEST(test_onto_itself),
+        TEST(test_pdf),
         TEST(test_usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

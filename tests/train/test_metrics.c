@@ -101,6 +101,65 @@ static void test_draw(void **state)
     assert_int_equal(metrics_read(context, io_path("none"), &m, &error), SSM2D_ERROR_SYSTEM);
 }
 
+/* The numbers per block come back; what is not finite as NaN, and lists that do not fit as none. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    static const double norms[2] = {0.25, INFINITY}, gains[2] = {3, 4.5};
+    metrics *m;
+    metric l = {.step = 1, .loss = 2, .blocks = 2, .mixer_norms = norms, .kernel_gains = gains};
+    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_add(m, &l, &error), SSM2D_OK);
+    assert_null(metrics_line(m, 0)->mixer_norms);
+    metrics_close(m);
+    FILE *f = fopen(io_path("m"), "a");
+    assert_non_null(f);
+    fputs("{\"kind\": \"step\", \"step\": 2, \"mixer_norms\": [1, 2], \"kernel_gains\": [1]}\n", f);
+    fclose(f);
+    assert_int_equal(metrics_read(context, io_path("m"), &m, &error), SSM2D_OK);
+    const metric *one = metrics_line(m, 0), *two = metrics_line(m, 1);
+    assert_int_equal(one->blocks, 2);
+    assert_true(one->mixer_norms[0] == 0.25 && isnan(one->mixer_norms[1]));
+    assert_true(one->kernel_gains[0] == 3 && one->kernel_gains[1] == 4.5);
+    assert_int_equal(two->blocks, 0);
+    assert_null(two->mixer_norms);
+    metrics_close(m);
+}
+
+/* How many strokes in blue, the colour of training, a picture has. */
+static int blue_strokes(const char *path)
+{
+    static const char blue[] = "42%"; /* of green, which no other colour has */
+    size_t size;
+    int count = 0;
+    char *text = (char *)io_get(path, &size);
+    text = realloc(text, size + 1);
+    assert_non_null(text);
+    text[size] = 0;
+    for (const char *at = text; (at = strstr(at, blue)); at += sizeof blue) count++;
+    free(text);
+    return count;
+}
+
+/* A run too short for a line of steps has a training loss all the same: in the legend and in the
+ * panel, as the accuracy has. */
+static void test_draw_short(void **state)
+{
+    (void)state;
+    metrics *m;
+    metric end = {.is_epoch = 1, .step = 7, .epoch = 1, .loss = 2, .accuracy = .5, .test_loss = 3};
+    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("none.svg"), NULL, 2, &error), SSM2D_OK);
+    const int legend = blue_strokes(io_path("none.svg"));
+    assert_int_equal(metrics_add(m, &end, &error), SSM2D_OK);
+    end.step = 14, end.epoch = 2, end.loss = 1;
+    assert_int_equal(metrics_add(m, &end, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("short.svg"), NULL, 2, &error), SSM2D_OK);
+    /* in both panels a line and two dots */
+    assert_int_equal(blue_strokes(io_path("short.svg")), legend + 2 * 3);
+    metrics_close(m);
+}
+
 static ssm2d_status attempt(void)
 {
     metrics *m;
@@ -174,9 +233,13 @@ static void test_mixers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_take_up, io_begin), cmocka_unit_test_setup(test_draw, io_begin),
-        cmocka_unit_test_setup(test_memory, io_begin),  cmocka_unit_test_setup(test_full, io_begin),
+        cmocka_unit_test_setup(test_take_up, io_begin),
+        cmocka_unit_test_setup(test_draw, io_begin),
+        cmocka_unit_test_setup(test_memory, io_begin),
+        cmocka_unit_test_setup(test_full, io_begin),
         cmocka_unit_test_setup(test_mixers, io_begin),
+        cmocka_unit_test_setup(test_blocks, io_begin),
+        cmocka_unit_test_setup(test_draw_short, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

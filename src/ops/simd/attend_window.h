@@ -1,14 +1,19 @@
-/* attend_window - one head of softmax attention among few tokens, forward and backward: all scores
- * at once, in the first cache.
+/* attend_window - one head of softmax attention among few tokens, forward and backward: a strip of
+ * queries at a time, whose scores stay in the first cache.
  *
  * Everything is the other way round than in attend.h: vectors go along the queries, so that the
- * softmax over keys takes no sums within vectors. With S' = scale * k q^T + bias' + mask':
- *     P'  = exp(S' - largest of each column) / its sum                       [keys][queries]
- *     out = P v
+ * softmax over keys takes no sums within vectors, and products with narrow heads still fill the
+ * vectors. With S' = scale * k q^T + bias' + mask' for the queries of a strip:
+ *     P'   = exp(S' - largest of each column) / its sum                      [keys][queries]
+ *     out' = v^T P'
  *     dP' = v dout^T, dS' = P' (dP' - columns' sums of P' dP'), dbias' = dS',
- *     dv = P' dout, dk = scale * dS' q, dq = scale * dS k.
- * Rows of tokens are gathered first, padded to whole vectors. Lanes past the last query hold
- * numbers that nobody reads. */
+ *     dq' = scale * k^T dS';  dv += P' dout, dk += scale * dS' q.
+ * Forward keeps lse, the log of the sum of exponentials of each query, for backward to begin with
+ * P' = exp(S' - lse). Rows of tokens are gathered first, padded to whole vectors. Lanes past the
+ * last query hold numbers that nobody reads. */
+
+/* Queries of a strip: two vectors. */
+enum { STRIP_VECTORS = 2, STRIP = STRIP_VECTORS * LANES };
 
 /* ---- transposing ----------------------------------------------------------------------------- */
 
@@ -51,19 +56,35 @@ INLINE void transpose_block(vec r[LANES])
     }
 }
 
-/* to[wide][across] = factor * from[tokens][wide]^T, padded with 0 */
-static void transpose_rows(real *to, size_t across, const real *from, size_t wide, size_t tokens,
-                           real factor)
+/* to[wide][STRIP] = factor * from[tokens][wide]^T for `vectors` vectors of tokens, padded with 0 */
+static void transpose_strip(real *to, size_t vectors, const real *from, size_t wide, size_t tokens,
+                            real factor)
 {
-    for (size_t t = 0; t < across; t += LANES)
+    for (size_t t = 0; t < vectors * LANES; t += LANES)
         for (size_t d = 0; d < wide; d += LANES) {
             vec r[LANES];
             for (int l = 0; l < LANES; l++)
                 r[l] = t + (size_t)l < tokens ? load(from + (t + (size_t)l) * wide + d) * factor
                                               : (vec){0};
             transpose_block(r);
-            for (int l = 0; l < LANES; l++) store(to + (d + (size_t)l) * across + t, r[l]);
+            for (int l = 0; l < LANES; l++) store(to + (d + (size_t)l) * STRIP + t, r[l]);
         }
+}
+
+/* to[tokens][wide] = from[wide][STRIP]^T * factor, a number for each token; wide tokens may be
+ * written past the last one */
+static void transpose_back(real *to, size_t vectors, const real *from, size_t wide,
+                           const real *factor)
+{
+    for (size_t t = 0; t < vectors * LANES; t += LANES) {
+        const vec f = load(factor + t);
+        for (size_t d = 0; d < wide; d += LANES) {
+            vec r[LANES];
+            for (int l = 0; l < LANES; l++) r[l] = load(from + (d + (size_t)l) * STRIP + t) * f;
+            transpose_block(r);
+            for (int l = 0; l < LANES; l++) store(to + (t + (size_t)l) * wide + d, r[l]);
+        }
+    }
 }
 
 /* ---- tokens of a window ---------------------------------------------------------------------- */
@@ -86,40 +107,45 @@ static void gather_tokens(const attend_window_args *a, real *to, size_t wide, co
     }
 }
 
-/* to[order[t]][width] (+)= factor * from[tokens][wide] */
+/* to[order[t]][width] (+)= factor * from[tokens][wide], for tokens [first, end) */
 static void scatter_tokens(const attend_window_args *a, real *to, size_t row, const real *from,
-                           size_t wide, size_t width, const real *factor, size_t factor_step,
+                           size_t wide, size_t width, size_t first, size_t end, real factor,
                            int adds)
 {
-    for (size_t t = 0; t < a->tokens; t++, from += wide, factor += factor_step)
+    for (size_t t = first; t < end; t++, from += wide)
         if (!a->order || a->order[t] >= 0)
-            put(to + (a->order ? (size_t)a->order[t] : t) * row, 0, from, 0, 1, width, *factor,
+            put(to + (a->order ? (size_t)a->order[t] : t) * row, 0, from, 0, 1, width, factor,
                 adds);
 }
 
 typedef struct window_pieces {
-    size_t across, wide, v_wide;
-    real *q, *k, *v, *qt, *p, *rows, *sums, *dout, *doutt, *ds;
+    size_t wide, v_wide;
+    real *q, *k, *v, *qt, *p, *turned, *rows, *sums;
+    real *dout, *doutt, *ds, *dk, *dv;
     size_t total;
 } window_pieces;
 
 static window_pieces cut_window(size_t tokens, size_t width, size_t v_width, int back,
                                 real *scratch)
 {
-    window_pieces s = {.across = padded(tokens), .wide = padded(width), .v_wide = padded(v_width)};
+    window_pieces s = {.wide = padded(width), .v_wide = padded(v_width)};
+    const size_t widest = s.wide > s.v_wide ? s.wide : s.v_wide;
     size_t at = 0;
 #define PIECE(name, numbers) (s.name = scratch + at, at += (numbers))
     PIECE(q, tokens * s.wide);
     PIECE(k, tokens * s.wide);
     PIECE(v, tokens * s.v_wide);
-    PIECE(qt, s.wide * s.across);
-    PIECE(p, tokens * s.across);
-    PIECE(rows, tokens * (s.wide > s.v_wide ? s.wide : s.v_wide));
-    PIECE(sums, s.across);
+    PIECE(qt, s.wide * STRIP);
+    PIECE(p, tokens * STRIP);
+    PIECE(turned, widest * STRIP);
+    PIECE(rows, STRIP * widest);
+    PIECE(sums, STRIP);
     if (back) {
         PIECE(dout, tokens * s.v_wide);
-        PIECE(doutt, s.v_wide * s.across);
-        PIECE(ds, tokens * s.across);
+        PIECE(doutt, s.v_wide * STRIP);
+        PIECE(ds, tokens * STRIP);
+        PIECE(dk, tokens * s.wide);
+        PIECE(dv, tokens * s.v_wide);
     }
 #undef PIECE
     s.total = at;
@@ -134,95 +160,161 @@ static size_t attend_window_scratch_size(size_t tokens, size_t width, size_t v_w
 
 static size_t attend_window_row(size_t tokens) { return padded(tokens); }
 
+/* A strip: queries from `first` on, `count` of them, in so many vectors. */
+typedef struct strip {
+    size_t first, count, vectors;
+} strip;
+
+static strip strip_at(const attend_window_args *a, size_t first)
+{
+    const size_t left = a->tokens - first;
+    return (strip){first, left < STRIP ? left : STRIP, left > LANES ? STRIP_VECTORS : 1};
+}
+
+/* C[m][strip] (+)= A B, B and C being of STRIP columns. */
+static void strip_product(real *c, const real *a, size_t a_row, size_t a_k, const real *b, size_t m,
+                          size_t k, size_t vectors, int adds)
+{
+    (vectors == 1 ? product_1 : product_2)(c, STRIP, a, a_row, a_k, b, STRIP, m, k, adds);
+}
+
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* S' of the whole window. */
-static void window_scores(const attend_window_args *a, const window_pieces *s)
+static void gather_qkv(const attend_window_args *a, const window_pieces *s)
 {
-    const size_t T = a->tokens, numbers = T * s->across;
     gather_tokens(a, s->q, s->wide, a->q, a->q_row, a->width);
     gather_tokens(a, s->k, s->wide, a->k, a->k_row, a->width);
     gather_tokens(a, s->v, s->v_wide, a->v, a->v_row, a->v_width);
-    transpose_rows(s->qt, s->across, s->q, s->wide, T, a->scale);
-    if (a->bias && a->mask)
-        for (size_t i = 0; i < numbers; i += LANES)
-            store(s->p + i, load(a->bias + i) + load(a->mask + i));
-    else if (a->bias || a->mask)
-        for (size_t i = 0; i < numbers; i += LANES)
-            store(s->p + i, load((a->bias ? a->bias : a->mask) + i));
-    product(s->p, s->across, s->k, s->wide, 1, s->qt, s->across, T, s->across, a->width,
-            a->bias || a->mask);
+}
+
+/* S' of a strip. */
+static void strip_scores(const attend_window_args *a, const window_pieces *s, strip q)
+{
+    const size_t T = a->tokens, row = attend_window_row(T);
+    const real *bias = a->bias ? a->bias : a->mask, *more = a->bias ? a->mask : NULL;
+    transpose_strip(s->qt, q.vectors, s->q + q.first * s->wide, s->wide, q.count, a->scale);
+    for (size_t t = 0; bias && t < T; t++)
+        for (size_t j = 0; j < q.vectors * LANES; j += LANES) {
+            const size_t at = t * row + q.first + j;
+            store(s->p + t * STRIP + j, more ? load(bias + at) + load(more + at) : load(bias + at));
+        }
+    strip_product(s->p, s->k, s->wide, 1, s->qt, T, a->width, q.vectors, bias != NULL);
 }
 
 /* Turns scores into exponentials relative to the largest of their query; sums gets one over their
- * sum for each query. */
-static void window_exponentials(const window_pieces *s, size_t tokens)
+ * sum for each query, lse its logarithm. */
+static void strip_exponentials(const attend_window_args *a, const window_pieces *s, strip q)
 {
-    for (size_t i = 0; i < s->across; i += LANES) {
-        real *p = s->p + i;
-        vec top = load(p), sum = {0};
-        for (size_t t = 1; t < tokens; t++) top = larger(load(p + t * s->across), top);
-        for (size_t t = 0; t < tokens; t++) {
-            vec e = vec_exp(not_below(load(p + t * s->across) - top, -FAR));
-            store(p + t * s->across, e);
+    for (size_t j = 0; j < q.vectors * LANES; j += LANES) {
+        real *p = s->p + j, logs[LANES];
+        vec top = load(p), more = top, sum = {0}, second = {0};
+        size_t t = 1;
+        for (; t + 2 <= a->tokens; t += 2) {
+            top = larger(load(p + t * STRIP), top);
+            more = larger(load(p + (t + 1) * STRIP), more);
+        }
+        if (t < a->tokens) top = larger(load(p + t * STRIP), top);
+        top = larger(top, more);
+        for (t = 0; t + 2 <= a->tokens; t += 2) {
+            vec e = vec_exp(not_below(load(p + t * STRIP) - top, -FAR));
+            vec f = vec_exp(not_below(load(p + (t + 1) * STRIP) - top, -FAR));
+            store(p + t * STRIP, e);
+            store(p + (t + 1) * STRIP, f);
+            sum += e;
+            second += f;
+        }
+        if (t < a->tokens) {
+            vec e = vec_exp(not_below(load(p + t * STRIP) - top, -FAR));
+            store(p + t * STRIP, e);
             sum += e;
         }
-        store(s->sums + i, 1 / sum);
+        sum += second;
+        store(s->sums + j, 1 / sum);
+        if (!a->lse) continue;
+        for (int l = 0; l < LANES; l++) logs[l] = real_log(sum[l]);
+        store(a->lse + q.first + j, top + load(logs));
     }
 }
 
 static void attend_window(const attend_window_args *a)
 {
     const window_pieces s = cut_window(a->tokens, a->width, a->v_width, 0, a->scratch);
-    const size_t T = a->tokens;
-    window_scores(a, &s);
-    window_exponentials(&s, T);
-    product(s.rows, s.v_wide, s.p, 1, s.across, s.v, s.v_wide, T, s.v_wide, T, 0);
-    scatter_tokens(a, a->out, a->out_row, s.rows, s.v_wide, a->v_width, s.sums, 1, 0);
+    gather_qkv(a, &s);
+    for (size_t first = 0; first < a->tokens; first += STRIP) {
+        const strip q = strip_at(a, first);
+        strip_scores(a, &s, q);
+        strip_exponentials(a, &s, q);
+        strip_product(s.turned, s.v, 1, s.v_wide, s.p, s.v_wide, a->tokens, q.vectors, 0);
+        transpose_back(s.rows, q.vectors, s.turned, s.v_wide, s.sums);
+        scatter_tokens(a, a->out, a->out_row, s.rows, s.v_wide, a->v_width, first, first + q.count,
+                       1, 0);
+    }
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* P' in the place of exponentials, dS' in that of dP'. */
-static void window_gradients(const window_pieces *s, size_t tokens)
+/* P' in the place of scores, dS' in that of dP'. */
+static void strip_gradients(const attend_window_args *a, const window_pieces *s, strip q)
 {
-    for (size_t i = 0; i < s->across; i += LANES) {
-        real *p = s->p + i, *ds = s->ds + i;
-        const vec share = load(s->sums + i);
-        vec along = {0};
-        for (size_t t = 0; t < tokens * s->across; t += s->across) {
-            vec e = load(p + t) * share;
+    for (size_t j = 0; j < q.vectors * LANES; j += LANES) {
+        real *p = s->p + j, *ds = s->ds + j;
+        const vec lse = load(a->lse + q.first + j);
+        vec along = {0}, more = {0};
+        size_t t = 0, end = a->tokens * STRIP;
+        for (; t + 2 * STRIP <= end; t += 2 * STRIP) {
+            vec e = vec_exp(not_below(load(p + t) - lse, -FAR));
+            vec f = vec_exp(not_below(load(p + t + STRIP) - lse, -FAR));
+            store(p + t, e);
+            store(p + t + STRIP, f);
+            along += e * load(ds + t);
+            more += f * load(ds + t + STRIP);
+        }
+        if (t < end) {
+            vec e = vec_exp(not_below(load(p + t) - lse, -FAR));
             store(p + t, e);
             along += e * load(ds + t);
         }
-        for (size_t t = 0; t < tokens * s->across; t += s->across)
-            store(ds + t, load(p + t) * (load(ds + t) - along));
+        along += more;
+        for (t = 0; t < end; t += STRIP) store(ds + t, load(p + t) * (load(ds + t) - along));
     }
+}
+
+static void add_bias_gradient(const attend_window_args *a, const window_pieces *s, strip q)
+{
+    const size_t row = attend_window_row(a->tokens);
+    for (size_t t = 0; t < a->tokens; t++)
+        for (size_t j = 0; j < q.vectors * LANES; j += LANES) {
+            real *at = a->dbias + t * row + q.first + j;
+            store(at, load(at) + load(s->ds + t * STRIP + j));
+        }
 }
 
 static void attend_window_back(const attend_window_args *a)
 {
     const window_pieces s = cut_window(a->tokens, a->width, a->v_width, 1, a->scratch);
-    const size_t T = a->tokens, across = s.across;
-    const real one = 1;
-    window_scores(a, &s);
+    const size_t T = a->tokens;
+    gather_qkv(a, &s);
     gather_tokens(a, s.dout, s.v_wide, a->dout, a->out_row, a->v_width);
-    transpose_rows(s.doutt, across, s.dout, s.v_wide, T, 1);
-    product(s.ds, across, s.v, s.v_wide, 1, s.doutt, across, T, across, a->v_width, 0);
-    window_exponentials(&s, T);
-    window_gradients(&s, T);
-    for (size_t i = 0; a->dbias && i < T * across; i += LANES)
-        store(a->dbias + i, load(a->dbias + i) + load(s.ds + i));
-    if (a->dq) {
-        product(s.rows, s.wide, s.ds, 1, across, s.k, s.wide, T, s.wide, T, 0);
-        scatter_tokens(a, a->dq, a->q_row, s.rows, s.wide, a->width, &a->scale, 0, a->dq_adds);
+    for (int l = 0; l < STRIP; l++) s.sums[l] = a->scale;
+    for (size_t first = 0; first < T; first += STRIP) {
+        const strip q = strip_at(a, first);
+        const real *dout = s.dout + first * s.v_wide, *rows = s.q + first * s.wide;
+        strip_scores(a, &s, q);
+        transpose_strip(s.doutt, q.vectors, dout, s.v_wide, q.count, 1);
+        strip_product(s.ds, s.v, s.v_wide, 1, s.doutt, T, a->v_width, q.vectors, 0);
+        strip_gradients(a, &s, q);
+        if (a->dbias) add_bias_gradient(a, &s, q);
+        if (a->dv)
+            product(s.dv, s.v_wide, s.p, STRIP, 1, dout, s.v_wide, T, s.v_wide, q.count, first > 0);
+        if (a->dk)
+            product(s.dk, s.wide, s.ds, STRIP, 1, rows, s.wide, T, s.wide, q.count, first > 0);
+        if (!a->dq) continue;
+        strip_product(s.turned, s.k, 1, s.wide, s.ds, s.wide, T, q.vectors, 0);
+        transpose_back(s.rows, q.vectors, s.turned, s.wide, s.sums);
+        scatter_tokens(a, a->dq, a->q_row, s.rows, s.wide, a->width, first, first + q.count, 1,
+                       a->dq_adds);
     }
-    if (a->dk) {
-        product(s.rows, s.wide, s.ds, across, 1, s.q, s.wide, T, s.wide, T, 0);
-        scatter_tokens(a, a->dk, a->k_row, s.rows, s.wide, a->width, &a->scale, 0, a->dk_adds);
-    }
-    if (a->dv) {
-        product(s.rows, s.v_wide, s.p, across, 1, s.dout, s.v_wide, T, s.v_wide, T, 0);
-        scatter_tokens(a, a->dv, a->v_row, s.rows, s.v_wide, a->v_width, &one, 0, a->dv_adds);
-    }
+    if (a->dk)
+        scatter_tokens(a, a->dk, a->k_row, s.dk, s.wide, a->width, 0, T, a->scale, a->dk_adds);
+    if (a->dv) scatter_tokens(a, a->dv, a->v_row, s.dv, s.v_wide, a->v_width, 0, T, 1, a->dv_adds);
 }

@@ -5,7 +5,7 @@
  * wide are there for odd widths. */
 
 #ifdef MANY_REGISTERS
-enum { ROWS_1 = 8, ROWS_2 = 12, ROWS_3 = 8 };
+enum { ROWS_1 = 12, ROWS_2 = 12, ROWS_3 = 8 };
 #else
 enum { ROWS_1 = 8, ROWS_2 = 6, ROWS_3 = 4 };
 #endif
@@ -16,11 +16,14 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
     vec acc[12][3];
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++) acc[i][j] = (vec){0};
+    const size_t three = 3 * a_row; /* three rows have their addresses in common */
     for (size_t l = 0; l < k; l++) {
         vec right[3];
         for (int j = 0; j < vectors; j++) right[j] = load(b + j * LANES);
-        for (int i = 0; i < rows; i++)
-            for (int j = 0; j < vectors; j++) acc[i][j] += a[(size_t)i * a_row] * right[j];
+        for (int i = 0; i < rows; i++) {
+            const real left = a[(size_t)(i / 3) * three + (size_t)(i % 3) * a_row];
+            for (int j = 0; j < vectors; j++) acc[i][j] += left * right[j];
+        }
         a += a_k;
         b += ldb;
     }
@@ -31,9 +34,9 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
         }
 }
 
-/* Blocks of the most rows there are registers for, then of 4, 2 and 1. */
+/* Blocks of the most rows there are registers for, then of 8, 4, 2 and 1; 16 rows are twice 8. */
 #define BLOCKS(rows, vectors)                                                                      \
-    for (; m >= rows; m -= rows, c += rows * ldc, a += rows * a_row)                               \
+    for (; m >= rows && (rows != 12 || m != 16); m -= rows, c += rows * ldc, a += rows * a_row)    \
         product_block(rows, vectors, c, ldc, a, a_row, a_k, b, ldb, k, adds);
 
 /* product_1, product_2, product_3: m rows of a C that is so many vectors wide. */
@@ -42,6 +45,7 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
                                   const real *b, size_t ldb, size_t m, size_t k, int adds)         \
     {                                                                                              \
         BLOCKS(most, vectors)                                                                      \
+        if (most > 8) BLOCKS(8, vectors)                                                           \
         BLOCKS(4, vectors)                                                                         \
         BLOCKS(2, vectors)                                                                         \
         BLOCKS(1, vectors)                                                                         \

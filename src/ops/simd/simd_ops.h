@@ -46,7 +46,7 @@ typedef struct attend_args {
 /* The same with softmax for few tokens, as many as fit the first cache with all their scores. Token
  * t is row order[t] of q, k, v and out, and none where that is negative: zeros are read and nothing
  * is written. bias, mask and dbias are [tokens][attend_window_row(tokens)], by key and then query.
- * Backward needs nothing from forward. */
+ */
 typedef struct attend_window_args {
     size_t tokens, width, v_width;
     size_t q_row, k_row, v_row, out_row;
@@ -55,6 +55,7 @@ typedef struct attend_window_args {
     const real *q, *k, *v;
     real *out;
     const real *bias, *mask; /* each may be NULL */
+    real *lse;               /* [attend_window_row(tokens)], as in attend_args */
 
     const real *dout;
     real *dq, *dk, *dv; /* each may be NULL */

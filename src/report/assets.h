@@ -1,0 +1,7 @@
+/* assets - page.css and page.js as text, which the build makes of the files (cmake/embed.cmake). */
+#ifndef SSM2D_REPORT_ASSETS_H
+#define SSM2D_REPORT_ASSETS_H
+
+extern const char asset_css[], asset_js[];
+
+#endif

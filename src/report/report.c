@@ -1,0 +1,160 @@
+/* The page: reads the runs, evaluates them, and writes section after section. */
+#include "report/report.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/text.h"
+#include "report/assets.h"
+#include "report/report_eval.h"
+#include "report/section.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* The end of a folder's name that has so many parts. */
+static const char *name_end(const char *folder, int parts)
+{
+    const char *at = folder + strlen(folder);
+    while (at > folder)
+        if (*--at == '/' && --parts == 0) return at[1] ? at + 1 : folder;
+    return folder;
+}
+
+/* Names the runs by the ends of their folders, as long as is needed to tell them apart. */
+static void name_runs(report *r)
+{
+    for (int i = 0; i < r->run_count; i++) {
+        int parts = 1, clash = 1;
+        for (; clash && parts < 8; parts++) {
+            clash = 0;
+            for (int k = 0; k < r->run_count && !clash; k++)
+                clash = k != i
+                        && !strcmp(name_end(r->runs[i].folder, parts),
+                                   name_end(r->runs[k].folder, parts));
+        }
+        r->runs[i].name = clash ? r->runs[i].folder : name_end(r->runs[i].folder, parts - 1);
+    }
+}
+
+/* Whether the run was read before, as of a folder and its NAME.failed. */
+static int is_known(const report *r, const char *folder)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
+    for (int i = 0; i < r->run_count; i++)
+        if (strlen(r->runs[i].folder) == length && !strncmp(r->runs[i].folder, folder, length))
+            return 1;
+    return 0;
+}
+
+static ssm2d_status read_runs(report *r, const char *const *folders, int count, ssm2d_error *error)
+{
+    char failed[RUN_PATH];
+    ssm2d_status status = SSM2D_OK;
+    r->runs = mem_alloc(r->context, (size_t)count * sizeof *r->runs);
+    if (!r->runs) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", count);
+    for (int i = 0; i < count && !status; i++) {
+        const char *folder = report_is_failure(folders[i], failed) ? failed : folders[i];
+        if (is_known(r, folder)) continue;
+        status = report_run_read(r->context, folder, &r->runs[r->run_count++], error);
+    }
+    if (!status) name_runs(r);
+    return status;
+}
+
+/* ---- page ------------------------------------------------------------------------------------ */
+
+static void put_head(html *h, const report *r)
+{
+    html_put(h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                "img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+                "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+    if (r->run_count == 1)
+        html_text(h, r->runs[0].name);
+    else
+        html_printf(h, "%d runs", r->run_count);
+    html_put(h, " – ssm2d report</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n");
+    html_put(h, asset_css);
+    html_put(h, "</style>\n</head>\n<body>\n");
+}
+
+static int is_shown(const section *s, const report *r) { return !s->has || s->has(r); }
+
+static void put_header(html *h, const report *r)
+{
+    const report_run *first = NULL;
+    const section *s;
+    for (int i = 0; i < r->run_count && !first; i++)
+        if (r->runs[i].known) first = &r->runs[i];
+    html_put(h, "<header class=\"top\">\n<div><p class=\"brand\">ssm2d report</p>\n<h1>");
+    if (r->run_count == 1)
+        html_text(h, r->runs[0].name);
+    else
+        html_printf(h, "%d runs", r->run_count);
+    html_put(h, "</h1>\n<p class=\"lead\">");
+    if (first && !report_key_differs(r, "data")) {
+        html_put(h, "on ");
+        html_text(h, first->settings.options.data);
+    }
+    html_put(h, "</p></div>\n<button id=\"theme\" type=\"button\" hidden>Dark</button>\n</header>\n"
+                "<nav aria-label=\"Sections\"><ul>\n");
+    for (int i = 0; (s = section_at(i)); i++)
+        if (is_shown(s, r)) html_printf(h, "<li><a href=\"#%s\">%s</a></li>\n", s->id, s->title);
+    html_put(h, "</ul></nav>\n<main>\n");
+}
+
+static ssm2d_status put_page(html *h, const report *r, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    const section *s;
+    put_head(h, r);
+    put_header(h, r);
+    for (int i = 0; (s = section_at(i)) && !status; i++) {
+        if (!is_shown(s, r)) continue;
+        html_printf(
+            h, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n",
+            s->id, s->id, s->id, s->title);
+        status = s->write(r, h, error);
+        html_put(h, "</section>\n");
+    }
+    html_printf(
+        h, "</main>\n<footer>Made by ssm2d %s. One file, without network.</footer>\n<script>\n",
+        ssm2d_version());
+    html_put(h, asset_js);
+    html_put(h, "</script>\n</body>\n</html>\n");
+    return status;
+}
+
+ssm2d_status report_write(ssm2d_context *context, const char *const *folders, int count,
+                          const char *output, const report_options *options, ssm2d_error *error)
+{
+    report r = {.context = context, .options = options};
+    html h;
+    if (count < 1) return fail(error, SSM2D_ERROR_ARGUMENT, "there is no run to report on");
+    ssm2d_status status = read_runs(&r, folders, count, error);
+    if (!status) status = report_groups_make(&r, error);
+    if (!status) {
+        /* before the work: a folder that is not there is said at once */
+        status = html_open(context, output, &h, error);
+        for (int i = 0; i < r.run_count && !status; i++) {
+            status = report_evaluate(&r, &r.runs[i], error);
+            if (status) html_abandon(&h);
+        }
+        if (!status) {
+            status = put_page(&h, &r, error);
+            if (status)
+                html_abandon(&h);
+            else
+                status = html_finish(&h, error);
+        }
+    }
+    for (int i = 0; i < r.run_count; i++) report_run_destroy(context, &r.runs[i]);
+    mem_free(context, r.runs);
+    mem_free(context, r.groups);
+    mem_free(context, r.keys);
+    return status;
+}

@@ -1,0 +1,243 @@
+#include "report/report_groups.h"
+
+#include "core/context.h"
+#include "core/status.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LABEL_KEYS = 5 }; /* that a label has at most */
+
+int report_key_counts(const char *key)
+{
+    static const char *const others[] = {"seed",       "workers",      "log_every",
+                                         "save_every", "save_minutes", "max_pixels"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(key, others[i])) return 0;
+    return 1;
+}
+
+/* Whether two runs have the same value of a key, or both none. */
+static int same_value(const report_run *a, const report_run *b, const char *key)
+{
+    const char *x = report_run_value(a, key), *y = report_run_value(b, key);
+    return x && y ? !strcmp(x, y) : x == y;
+}
+
+int report_key_differs(const report *r, const char *key)
+{
+    const report_run *first = NULL;
+    for (int i = 0; i < r->run_count; i++) {
+        if (!r->runs[i].known) continue;
+        if (!first) first = &r->runs[i];
+        if (!same_value(first, &r->runs[i], key)) return 1;
+    }
+    return 0;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static int has_key(const report *r, const char *key)
+{
+    for (int i = 0; i < r->key_count; i++)
+        if (!strcmp(r->keys[i], key)) return 1;
+    return 0;
+}
+
+/* All keys that any of the runs has. */
+static ssm2d_status list_keys(report *r, ssm2d_error *error)
+{
+    size_t all = 1;
+    const cJSON *value;
+    for (int i = 0; i < r->run_count; i++)
+        if (r->runs[i].known) all += (size_t)cJSON_GetArraySize(r->runs[i].values);
+    r->keys = mem_alloc(r->context, all * sizeof *r->keys);
+    if (!r->keys) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu settings", all);
+    for (int i = 0; i < r->run_count; i++) cJSON_ArrayForEach(value, r->runs[i].values)
+        {
+            if (!has_key(r, value->string)) r->keys[r->key_count++] = value->string;
+        }
+    return SSM2D_OK;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static int same_group(const report *r, const report_run *a, const report_run *b)
+{
+    if (!a->known || !b->known) return 0;
+    for (int i = 0; i < r->key_count; i++)
+        if (report_key_counts(r->keys[i]) && !same_value(a, b, r->keys[i])) return 0;
+    return 1;
+}
+
+static const report_run *first_of(const report *r, int group)
+{
+    return &r->runs[r->groups[group].first];
+}
+
+/* Whether a setting belongs into a group's label: another group has another value. Settings of a
+ * model or of a mixer are compared within the same kind, since others do not have them. Groups of
+ * one run go by its name, so that nothing has to tell them apart. */
+static int tells_apart(const report *r, int group, const char *key)
+{
+    const report_run *one = first_of(r, group);
+    const int common = train_settings_is_common(key);
+    if (!report_key_counts(key) || !strcmp(key, "model") || !strcmp(key, "mixer.kind")) return 0;
+    for (int i = 0; i < r->group_count; i++) {
+        const report_run *other = first_of(r, i);
+        if (r->groups[i].count == 1 || same_value(one, other, key)) continue;
+        if (common || (same_value(one, other, "model") && same_value(one, other, "mixer.kind")))
+            return 1;
+    }
+    return 0;
+}
+
+/* The name of data that have one, as cifar10:FOLDER, or the end of their folder. */
+static const char *short_data(const char *data, char text[GROUP_LABEL])
+{
+    const char *colon = strchr(data, ':'), *slash = strrchr(data, '/');
+    snprintf(text, GROUP_LABEL, "%s", slash && slash[1] && !colon ? slash + 1 : data);
+    if (colon) text[strcspn(text, ":")] = 0;
+    return text;
+}
+
+static void append(char label[GROUP_LABEL], const char *text)
+{
+    const size_t used = strlen(label);
+    snprintf(label + used, GROUP_LABEL - used, "%s", text);
+}
+
+static void make_label(const report *r, int group)
+{
+    const report_run *run = first_of(r, group);
+    char *label = r->groups[group].label;
+    char data[GROUP_LABEL];
+    int count = 0;
+    *label = 0;
+    if (!run->known || r->groups[group].count == 1) { /* a name says more than many settings */
+        append(label, run->name);
+        if (run->known) append(label, " · ");
+    }
+    if (!run->known) return;
+    append(label, run->settings.model.model->name);
+    append(label, " · ");
+    append(label, run->settings.model.mixer.kind->name);
+    if (r->groups[group].count == 1) return;
+    /* what the model is comes before how it is trained */
+    for (int i = 0; i < 2 * r->key_count && count <= LABEL_KEYS; i++) {
+        const char *key = r->keys[i % r->key_count], *value = report_run_value(run, key);
+        if (!value || (i < r->key_count) == train_settings_is_common(key)
+            || !tells_apart(r, group, key))
+            continue;
+        if (count++ == LABEL_KEYS) {
+            append(label, ", …");
+            break;
+        }
+        const char *dot = strrchr(key, '.');
+        append(label, count == 1 ? " · " : ", ");
+        append(label, dot ? dot + 1 : key);
+        append(label, " ");
+        append(label, strcmp(key, "data") ? value : short_data(value, data));
+    }
+}
+
+/* Names the first run of groups whose labels are the same, as they differ in settings that a label
+ * has no space for. */
+static void tell_apart(report *r)
+{
+    for (int g = 0; g < r->group_count; g++) {
+        int clash = 0;
+        for (int k = 0; k < r->group_count; k++)
+            clash |= k != g && !strcmp(r->groups[k].label, r->groups[g].label);
+        r->groups[g].unclear = clash;
+    }
+    for (int g = 0; g < r->group_count; g++) {
+        if (!r->groups[g].unclear) continue;
+        append(r->groups[g].label, " · ");
+        append(r->groups[g].label, first_of(r, g)->name);
+    }
+}
+
+/* A run that shows more of its group than `other`: what is known, and has more epochs. */
+static int shows_more(const report_run *run, const report_run *other)
+{
+    if (run->known != other->known) return run->known;
+    if ((run->state == REPORT_FINISHED) != (other->state == REPORT_FINISHED))
+        return run->state == REPORT_FINISHED;
+    return run->done > other->done;
+}
+
+ssm2d_status report_groups_make(report *r, ssm2d_error *error)
+{
+    ssm2d_status status = list_keys(r, error);
+    if (status) return status;
+    r->groups = mem_alloc(r->context, (size_t)r->run_count * sizeof *r->groups);
+    if (!r->groups) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", r->run_count);
+    for (int i = 0; i < r->run_count; i++) {
+        report_run *run = &r->runs[i];
+        int g = 0;
+        while (g < r->group_count && !same_group(r, run, first_of(r, g))) g++;
+        if (g == r->group_count) r->groups[r->group_count++] = (report_group){.first = i};
+        run->group = g;
+        r->groups[g].count++;
+        r->groups[g].finished += run->state == REPORT_FINISHED;
+        if (shows_more(run, first_of(r, g))) r->groups[g].first = i;
+    }
+    for (int g = 0; g < r->group_count; g++) make_label(r, g);
+    tell_apart(r);
+    return SSM2D_OK;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+spread report_spread(const report *r, int group, double (*get)(const report_run *run))
+{
+    spread s = {.mean = NAN, .deviation = NAN};
+    double sum = 0, squares = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass && s.n) s.mean = sum / s.n;
+        for (int i = 0; i < r->run_count; i++) {
+            const report_run *run = &r->runs[i];
+            const double x = get(run);
+            if ((group >= 0 && run->group != group) || run->state != REPORT_FINISHED || isnan(x))
+                continue;
+            if (pass)
+                squares += (x - s.mean) * (x - s.mean);
+            else
+                sum += x, s.n++;
+        }
+    }
+    if (s.n > 1) s.deviation = sqrt(squares / (s.n - 1));
+    return s;
+}
+
+double run_last_accuracy(const report_run *run)
+{
+    return run->last ? run->last->test_accuracy : NAN;
+}
+
+double run_best_accuracy(const report_run *run)
+{
+    return run->best ? run->best->test_accuracy : NAN;
+}
+
+double run_test_accuracy(const report_run *run)
+{
+    const report_evaluation *e = &run->evaluation;
+    return e->done && e->split == DATASET_TEST ? e->result.accuracy : NAN;
+}
+
+double run_top5(const report_run *run)
+{
+    const report_evaluation *e = &run->evaluation;
+    return e->done && e->detail.labels == LABEL_CLASS && e->detail.classes > 5 ? e->result.top5
+                                                                               : NAN;
+}
+
+double run_seconds(const report_run *run)
+{
+    return run->last && run->last->seconds > 0 ? run->last->seconds : NAN;
+}
+
+double run_speed(const report_run *run) { return run->images_per_s > 0 ? run->images_per_s : NAN; }

@@ -1,0 +1,55 @@
+/* report_groups - runs that differ by their seed alone, and in what the groups differ. */
+#ifndef SSM2D_REPORT_REPORT_GROUPS_H
+#define SSM2D_REPORT_REPORT_GROUPS_H
+
+#include "report/report_run.h"
+
+enum { GROUP_LABEL = 256 };
+
+typedef struct report_group {
+    int first;    /* run; that with weights, where one has them */
+    int count;    /* of runs */
+    int finished; /* of them, which means are over */
+    /* Model, mixer, and in what it differs from other groups; of a single run its name, model and
+     * mixer. */
+    char label[GROUP_LABEL];
+    int unclear; /* another group would have the same label */
+} report_group;
+
+typedef struct report {
+    ssm2d_context *context;
+    report_run *runs;
+    int run_count;
+    report_group *groups;
+    int group_count;
+    const char **keys; /* of settings, in the order of train.json; borrowed from the runs */
+    int key_count;
+    const struct report_options *options;
+} report;
+
+/* Sorts the runs into groups, and names them. */
+ssm2d_status report_groups_make(report *r, ssm2d_error *error);
+
+/* Whether a key of the settings tells groups apart: not the seed, nor what cannot change a
+ * result, such as the number of workers. */
+int report_key_counts(const char *key);
+/* Whether known runs have different values of a key. */
+int report_key_differs(const report *r, const char *key);
+
+/* Mean and standard deviation (n - 1) of a number over the finished runs of a group, or over all
+ * when group is -1. get returns NaN for a run that has no such number. */
+typedef struct spread {
+    int n;
+    double mean, deviation; /* deviation: NaN when n < 2 */
+} spread;
+spread report_spread(const report *r, int group, double (*get)(const report_run *run));
+
+/* Numbers of a run; NaN where there is none. Accuracies are from 0 to 1. */
+double run_last_accuracy(const report_run *run);
+double run_best_accuracy(const report_run *run);
+double run_test_accuracy(const report_run *run); /* evaluated for the report */
+double run_top5(const report_run *run);
+double run_seconds(const report_run *run);
+double run_speed(const report_run *run);
+
+#endif

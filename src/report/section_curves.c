@@ -1,0 +1,181 @@
+/* Curves: the metrics of all runs as JSON, which page.js draws, and as a table. */
+#include "report/section.h"
+
+#include <math.h>
+
+enum { MAX_POINTS = 2000 }; /* of a run's steps in the page */
+
+static int has_lines(const report_run *run)
+{
+    return run->metrics && metrics_line(run->metrics, 0);
+}
+
+static int has(const report *r)
+{
+    for (int i = 0; i < r->run_count; i++)
+        if (has_lines(&r->runs[i])) return 1;
+    return 0;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+typedef double number_of(const metric *m);
+static double get_epoch(const metric *m) { return m->epoch; }
+static double get_loss(const metric *m) { return m->loss; }
+static double get_lr(const metric *m) { return m->lr; }
+static double get_norm(const metric *m) { return m->norm > 0 ? m->norm : NAN; }
+static double get_accuracy(const metric *m) { return 100 * m->accuracy; }
+static double get_test_loss(const metric *m) { return m->test_loss; }
+static double get_test_accuracy(const metric *m) { return 100 * m->test_accuracy; }
+
+/* Each how manieth line of steps is in the page, so that there are at most MAX_POINTS. */
+static size_t stride_of(const report_run *run)
+{
+    size_t steps = 0;
+    const metric *m;
+    for (size_t i = 0; (m = metrics_line(run->metrics, i)); i++) steps += !m->is_epoch;
+    return steps / MAX_POINTS + 1;
+}
+
+/* Calls for each line of one kind: the next one that is in the page, or NULL. */
+typedef struct walk {
+    const report_run *run;
+    int epochs;
+    size_t at, seen, stride;
+} walk;
+
+static const metric *next_line(walk *w)
+{
+    const metric *m;
+    while ((m = metrics_line(w->run->metrics, w->at))) {
+        w->at++;
+        if (m->is_epoch != w->epochs) continue;
+        if (w->seen++ % w->stride == w->stride - 1) return m;
+    }
+    return NULL;
+}
+
+static void put_list(html *h, const report_run *run, const char *key, int epochs, size_t stride,
+                     number_of *get)
+{
+    walk w = {.run = run, .epochs = epochs, .stride = epochs ? 1 : stride};
+    const metric *m;
+    html_printf(h, ",\"%s\":[", key);
+    for (int i = 0; (m = next_line(&w)); i++) {
+        if (i) html_put(h, ",");
+        html_json_number(h, get(m), 6);
+    }
+    html_put(h, "]");
+}
+
+/* The numbers per block: a list for each line. */
+static void put_blocks(html *h, const report_run *run, const char *key, size_t stride, int gains)
+{
+    walk w = {.run = run, .stride = stride};
+    const metric *m;
+    html_printf(h, ",\"%s\":[", key);
+    for (int i = 0; (m = next_line(&w)); i++) {
+        html_put(h, i ? ",[" : "[");
+        for (int b = 0; b < m->blocks; b++) {
+            if (b) html_put(h, ",");
+            html_json_number(h, (gains ? m->kernel_gains : m->mixer_norms)[b], 4);
+        }
+        html_put(h, "]");
+    }
+    html_put(h, "]");
+}
+
+static int has_blocks(const report_run *run)
+{
+    const metric *m;
+    for (size_t i = 0; (m = metrics_line(run->metrics, i)); i++)
+        if (m->blocks) return 1;
+    return 0;
+}
+
+static void put_run(html *h, const report *r, int index)
+{
+    const report_run *run = &r->runs[index];
+    const size_t stride = stride_of(run);
+    int hue, dash;
+    run_style(r, index, &hue, &dash);
+    html_put(h, "{\"name\":");
+    html_json_text(h, run->name);
+    html_put(h, ",\"group\":");
+    html_json_text(h, r->groups[run->group].label);
+    html_printf(h, ",\"colour\":%d,\"dash\":%d,\"validation\":%s", hue, dash,
+                run->last && run->last->validation ? "true" : "false");
+    put_list(h, run, "x", 0, stride, get_epoch);
+    put_list(h, run, "loss", 0, stride, get_loss);
+    put_list(h, run, "lr", 0, stride, get_lr);
+    put_list(h, run, "norm", 0, stride, get_norm);
+    put_list(h, run, "epochs", 1, stride, get_epoch);
+    put_list(h, run, "epochLoss", 1, stride, get_loss);
+    put_list(h, run, "epochLr", 1, stride, get_lr);
+    put_list(h, run, "accuracy", 1, stride, get_accuracy);
+    put_list(h, run, "testLoss", 1, stride, get_test_loss);
+    put_list(h, run, "testAccuracy", 1, stride, get_test_accuracy);
+    if (has_blocks(run)) {
+        put_blocks(h, run, "mixerNorms", stride, 0);
+        put_blocks(h, run, "kernelGains", stride, 1);
+    }
+    html_put(h, "}");
+}
+
+/* ---- table ----------------------------------------------------------------------------------- */
+
+static void put_table(html *h, const report *r)
+{
+    html_put(h, "<details><summary>The numbers of the epochs</summary><div class=\"scroll tall\">"
+                "<table id=\"epochs\"><caption>Every epoch of every run</caption><thead><tr>"
+                "<th scope=\"col\">run</th><th scope=\"col\">epoch</th><th scope=\"col\">training "
+                "loss</th><th scope=\"col\">training, %</th><th scope=\"col\">loss</th>"
+                "<th scope=\"col\">accuracy, %</th><th scope=\"col\">learning rate</th></tr>"
+                "</thead><tbody>\n");
+    for (int i = 0; i < r->run_count; i++) {
+        walk w = {.run = &r->runs[i], .epochs = 1, .stride = 1};
+        const metric *m;
+        if (!has_lines(w.run)) continue;
+        while ((m = next_line(&w))) {
+            html_put(h, "<tr><th scope=\"row\">");
+            html_text(h, r->runs[i].name);
+            html_printf(h,
+                        "</th><td>%.0f</td><td>%.4f</td><td>%.2f</td><td>%.4f</td><td>%.2f</td>"
+                        "<td>%.3g</td></tr>\n",
+                        m->epoch, m->loss, 100 * m->accuracy, m->test_loss, 100 * m->test_accuracy,
+                        m->lr);
+        }
+    }
+    html_put(h, "</tbody></table></div></details>\n");
+}
+
+static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
+{
+    (void)error;
+    int first = 1, thinned = 0;
+    html_put(h, "<div id=\"legend\" class=\"legend\" role=\"group\" aria-label=\"Runs to show\">"
+                "</div>\n<div id=\"charts\" class=\"charts\"></div>\n<noscript><p "
+                "class=\"missing\">The curves are drawn by a script, which is off; the table has "
+                "their numbers.</p></noscript>\n");
+    put_table(h, r);
+    html_put(h, "<script type=\"application/json\" id=\"curve-data\">[");
+    for (int i = 0; i < r->run_count; i++) {
+        if (!has_lines(&r->runs[i])) continue;
+        if (!first) html_put(h, ",\n");
+        first = 0;
+        put_run(h, r, i);
+        thinned |= stride_of(&r->runs[i]) > 1;
+    }
+    html_put(h, "]</script>\n");
+    if (thinned)
+        html_printf(h,
+                    "<p class=\"note\">Of runs with more than %d lines of steps the page has "
+                    "some, at equal distances.</p>\n",
+                    MAX_POINTS);
+    for (int i = 0; i < r->run_count; i++)
+        if (r->runs[i].known && !has_lines(&r->runs[i]))
+            put_missing(h, r->runs[i].name, "it has no metrics yet");
+    return SSM2D_OK;
+}
+
+const section section_curves = {"curves", "Curves", has, write};

@@ -1,0 +1,286 @@
+/* Results: the best setup at a glance, setups with mean and standard deviation over seeds, and
+ * every run. */
+#include "report/section.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- at a glance ----------------------------------------------------------------------------- */
+
+/* The group with the highest mean accuracy of the last epoch; -1: none has finished runs. */
+static int best_group(const report *r)
+{
+    int best = -1;
+    double highest = -1;
+    for (int g = 0; g < r->group_count; g++) {
+        const spread s = report_spread(r, g, run_last_accuracy);
+        if (s.n && s.mean > highest) highest = s.mean, best = g;
+    }
+    return best;
+}
+
+static void card_begin(html *h, const char *title)
+{
+    html_printf(h,
+                "<div class=\"card\"><div class=\"card-title\">%s</div><div class=\"card-value\">",
+                title);
+}
+
+static void card_note(html *h, const char *note)
+{
+    html_put(h, "</div><div class=\"card-note\">");
+    html_text(h, note);
+}
+
+static void card_end(html *h) { html_put(h, "</div></div>\n"); }
+
+static void put_cards(html *h, const report *r, int best)
+{
+    double seconds = 0;
+    int finished = 0;
+    const report_run *known = NULL;
+    for (int i = 0; i < r->run_count; i++) {
+        const report_run *run = &r->runs[i];
+        if (!isnan(run_seconds(run))) seconds += run_seconds(run);
+        finished += run->state == REPORT_FINISHED;
+        if (!known && run->known && run->data.classes) known = run;
+    }
+    html_put(h, "<div class=\"cards\">\n");
+    if (best >= 0) {
+        card_begin(h, r->group_count > 1 ? "Best setup, last epoch" : "Accuracy, last epoch");
+        put_spread(h, report_spread(r, best, run_last_accuracy), 100, 2);
+        html_put(h, " %");
+        card_note(h, r->groups[best].label);
+        card_end(h);
+    }
+    card_begin(h, "Runs");
+    html_printf(h, "%d", r->run_count);
+    html_printf(h, "</div><div class=\"card-note\">%d finished, in %d setup%s", finished,
+                r->group_count, r->group_count == 1 ? "" : "s");
+    card_end(h);
+    if (known && !report_key_differs(r, "data")) {
+        card_begin(h, known->data.labels == LABEL_BINARY ? "Attributes" : "Classes");
+        html_printf(h, "%d</div><div class=\"card-note\">", known->data.classes);
+        html_count(h, (double)known->data.images);
+        html_printf(h, " training images of %d × %d", known->settings.model.image[0],
+                    known->settings.model.image[1]);
+        card_end(h);
+    }
+    card_begin(h, "Training time");
+    html_seconds(h, seconds);
+    html_put(h, "</div><div class=\"card-note\">all runs together, evaluation included");
+    card_end(h);
+    html_put(h, "</div>\n");
+}
+
+/* ---- a strip of dots ------------------------------------------------------------------------- */
+
+/* One line for each setup with a dot for each seed and a bar at their mean, on one scale. */
+static void put_strip(html *h, const report *r)
+{
+    double low = 1, high = 0;
+    for (int i = 0; i < r->run_count; i++) {
+        const double x = run_last_accuracy(&r->runs[i]);
+        if (r->runs[i].state != REPORT_FINISHED || isnan(x)) continue;
+        low = fmin(low, x);
+        high = fmax(high, x);
+    }
+    if (!(high > low)) return;
+    const double margin = 0.06 * (high - low);
+    low = fmax(0, low - margin);
+    high += margin;
+    html_put(h, "<figure class=\"strip\" aria-label=\"Accuracy of the last epoch, a dot for each "
+                "run\">\n");
+    for (int g = 0; g < r->group_count; g++) {
+        const spread s = report_spread(r, g, run_last_accuracy);
+        if (!s.n) continue;
+        html_put(h, "<div class=\"strip-name\">");
+        html_text(h, r->groups[g].label);
+        html_put(h, "</div><div class=\"strip-track\">");
+        html_printf(h, "<span class=\"strip-mean b%d\" style=\"left:%.2f%%\"></span>", g % 8,
+                    100 * (s.mean - low) / (high - low));
+        for (int i = 0; i < r->run_count; i++) {
+            const double x = run_last_accuracy(&r->runs[i]);
+            if (r->runs[i].group != g || r->runs[i].state != REPORT_FINISHED || isnan(x)) continue;
+            html_printf(h, "<span class=\"strip-dot b%d\" style=\"left:%.2f%%\" title=\"", g % 8,
+                        100 * (x - low) / (high - low));
+            html_text(h, r->runs[i].name);
+            html_printf(h, ": %.2f %%\"></span>", 100 * x);
+        }
+        html_put(h, "</div>\n");
+    }
+    html_printf(h,
+                "<div></div><div class=\"strip-scale\"><span>%.1f %%</span><span>%.1f %%</span>"
+                "</div>\n<figcaption>Accuracy of the last epoch: a dot for each run, a bar at "
+                "their mean.</figcaption></figure>\n",
+                100 * low, 100 * high);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static int any(const report *r, double (*get)(const report_run *run))
+{
+    for (int i = 0; i < r->run_count; i++)
+        if (!isnan(get(&r->runs[i]))) return 1;
+    return 0;
+}
+
+/* What the accuracies of epochs are of: "test", "validation", or both. */
+static const char *epochs_of(const report *r)
+{
+    int kinds = 0;
+    for (int i = 0; i < r->run_count; i++)
+        if (r->runs[i].last) kinds |= r->runs[i].last->validation ? 2 : 1;
+    return kinds == 3 ? "Accuracies of epochs are of validation images where a run has them, else "
+                        "of test images."
+           : kinds == 2 ? "Accuracies of epochs are of validation images."
+                        : "Accuracies of epochs are of test images.";
+}
+
+static void put_setups(html *h, const report *r, int best)
+{
+    const int tested = any(r, run_test_accuracy), top5 = any(r, run_top5);
+    html_put(h, "<h3>Setups</h3>\n<div class=\"scroll\"><table id=\"setups\"><caption>Mean and "
+                "standard deviation (n − 1) over finished runs that differ only by their seed"
+                "</caption><thead><tr><th scope=\"col\">setup</th><th scope=\"col\">runs</th>"
+                "<th scope=\"col\">last epoch, %</th><th scope=\"col\">best epoch, %</th>");
+    if (tested) html_put(h, "<th scope=\"col\">test, %</th>");
+    if (top5) html_put(h, "<th scope=\"col\">top-5, %</th>");
+    html_put(h, "<th scope=\"col\">parameters</th><th scope=\"col\">time</th><th scope=\"col\">"
+                "images/s</th></tr></thead><tbody>\n");
+    for (int g = 0; g < r->group_count; g++) {
+        const report_group *group = &r->groups[g];
+        html_printf(h, "<tr data-group=\"%d\"%s><th scope=\"row\">", g,
+                    g == best && r->group_count > 1 ? " class=\"best\"" : "");
+        put_group_swatch(h, r, g);
+        html_text(h, group->label);
+        if (group->finished == group->count)
+            html_printf(h, "</th><td>%d</td><td>", group->count);
+        else
+            html_printf(h, "</th><td>%d of %d</td><td>", group->finished, group->count);
+        put_spread(h, report_spread(r, g, run_last_accuracy), 100, 2);
+        html_put(h, "</td><td>");
+        put_spread(h, report_spread(r, g, run_best_accuracy), 100, 2);
+        html_put(h, "</td>");
+        if (tested) {
+            html_put(h, "<td>");
+            put_spread(h, report_spread(r, g, run_test_accuracy), 100, 2);
+            html_put(h, "</td>");
+        }
+        if (top5) {
+            html_put(h, "<td>");
+            put_spread(h, report_spread(r, g, run_top5), 100, 2);
+            html_put(h, "</td>");
+        }
+        html_put(h, "<td>");
+        if (r->runs[group->first].known)
+            html_count(h, (double)r->runs[group->first].parameters);
+        else
+            html_put(h, "–");
+        html_put(h, "</td><td>");
+        html_seconds(h, report_spread(r, g, run_seconds).mean);
+        html_put(h, "</td><td>");
+        put_spread(h, report_spread(r, g, run_speed), 1, 0);
+        html_put(h, "</td></tr>\n");
+    }
+    html_put(h, "</tbody></table></div>\n");
+}
+
+static void put_number(html *h, const metric *m, double value)
+{
+    if (!m || !isfinite(value))
+        html_put(h, "<td>–</td>");
+    else
+        html_printf(h, "<td>%.4f</td>", value);
+}
+
+static void put_run(html *h, const report *r, int i, int tested)
+{
+    static const char *const classes[] = {"good", "busy", "warn", "warn", "bad", "bad"};
+    const report_run *run = &r->runs[i];
+    const report_evaluation *e = &run->evaluation;
+    html_printf(h, "<tr data-run=\"%d\"><th scope=\"row\">", i);
+    put_run_swatch(h, r, i);
+    html_text(h, run->name);
+    html_printf(h, "</th><td><span class=\"state %s\">%s</span></td><td>", classes[run->state],
+                report_state_name(run->state));
+    const char *seed = report_run_value(run, "seed");
+    html_text(h, seed ? seed : "–");
+    if (run->known)
+        html_printf(h, "</td><td>%ld/%ld</td><td>", run->done, run->epochs);
+    else
+        html_put(h, "</td><td>–</td><td>");
+    put_percent(h, run_last_accuracy(run));
+    html_put(h, "</td><td>");
+    put_percent(h, run_best_accuracy(run));
+    if (run->best) html_printf(h, " <span class=\"pm\">(%.0f)</span>", run->best->epoch);
+    html_put(h, "</td>");
+    if (tested) {
+        html_put(h, "<td>");
+        put_percent(h, run_test_accuracy(run));
+        html_put(h, "</td>");
+        put_number(h, run->last, e->done ? e->result.loss : NAN);
+    }
+    put_number(h, run->last, run->last ? run->last->loss : NAN);
+    put_number(h, run->last, run->last ? run->last->test_loss : NAN);
+    html_put(h, "<td>");
+    html_seconds(h, run_seconds(run));
+    html_put(h, "</td><td>");
+    if (isnan(run_speed(run)))
+        html_put(h, "–");
+    else
+        html_printf(h, "%.0f", run_speed(run));
+    html_put(h, "</td></tr>\n");
+}
+
+static void put_runs(html *h, const report *r)
+{
+    const int tested = any(r, run_test_accuracy);
+    html_put(h, "<h3>Runs</h3>\n<div class=\"scroll\"><table id=\"runs\"><caption>Each run by "
+                "itself; losses are of the last epoch</caption><thead><tr><th scope=\"col\">run"
+                "</th><th scope=\"col\">state</th><th scope=\"col\">seed</th><th scope=\"col\">"
+                "epochs</th><th scope=\"col\">last epoch, %</th><th scope=\"col\">best epoch, %"
+                "</th>");
+    if (tested) html_put(h, "<th scope=\"col\">test, %</th><th scope=\"col\">its loss</th>");
+    html_put(h, "<th scope=\"col\">training loss</th><th scope=\"col\">loss of epoch</th>"
+                "<th scope=\"col\">time</th><th scope=\"col\">images/s</th></tr></thead><tbody>\n");
+    for (int i = 0; i < r->run_count; i++) put_run(h, r, i, tested);
+    html_put(h, "</tbody></table></div>\n");
+}
+
+static void put_troubles(html *h, const report *r)
+{
+    for (int i = 0; i < r->run_count; i++) {
+        const report_run *run = &r->runs[i];
+        if (!*run->why.line) continue;
+        html_printf(h, "<p class=\"missing\"><strong>%s</strong> ",
+                    run->state == REPORT_FAILED ? "Failed" : "Cannot be read");
+        html_text(h, run->name);
+        html_put(h, ": ");
+        html_text(h, run->why.line);
+        html_put(h, "</p>\n");
+    }
+}
+
+static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
+{
+    (void)error;
+    const int best = best_group(r);
+    put_cards(h, r, best);
+    put_troubles(h, r);
+    put_strip(h, r);
+    put_setups(h, r, best);
+    put_runs(h, r);
+    html_printf(h,
+                "<p class=\"note\">%s Best epochs are chosen by the same images, and are a "
+                "little too good where these are the test images.",
+                epochs_of(r));
+    if (any(r, run_test_accuracy))
+        html_put(h, " The columns of the test were evaluated for this report, with the weights of "
+                    "the last epoch.");
+    html_put(h, " Time is that of training and evaluation; images/s are the median over epochs, "
+                "and compare only on a machine without other work.</p>\n");
+    return SSM2D_OK;
+}
+
+const section section_results = {"results", "Results", NULL, write};

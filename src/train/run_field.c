@@ -1,0 +1,121 @@
+#include "train/run_field.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "data/augment.h"
+#include "data/picture.h"
+#include "io/text.h"
+#include "models/receptive_field.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const double shares[3] = {0.5, 0.9, 0.99};
+
+typedef struct job {
+    ssm2d_context *context;
+    const run_field_request *request;
+    augment *augment;
+    receptive_field *r;
+    float *image;
+    size_t images; /* that were taken */
+} job;
+
+static int is_file(const char *path)
+{
+    struct stat about;
+    return !stat(path, &about) && !S_ISDIR(about.st_mode);
+}
+
+static size_t max_pixels(const job *j)
+{
+    return (size_t)j->request->m->settings.options.max_pixels;
+}
+
+static ssm2d_status add_image(job *j, const char *name, ssm2d_error *error)
+{
+    augment_end(j->augment, j->image);
+    j->images++;
+    return receptive_field_add(j->r, j->image)
+               ? SSM2D_OK
+               : fail(error, SSM2D_ERROR_ARGUMENT, "%s: its derivatives on %s are not finite",
+                      text_path(j->request->folder), text_path(name));
+}
+
+static ssm2d_status add_file(job *j, ssm2d_error *error)
+{
+    const char *path = j->request->images;
+    augment_begin(j->augment, 0, 0);
+    const ssm2d_status status =
+        picture_read(j->context, path, max_pixels(j), augment_resize(j->augment),
+                     augment_pixels(j->augment), error);
+    return status ? status : add_image(j, path, error);
+}
+
+/* Images from all over the data set, since many are sorted by class. */
+static ssm2d_status add_dataset(job *j, ssm2d_error *error)
+{
+    const run_field_request *q = j->request;
+    char where[SSM2D_TEXT];
+    dataset *data = NULL;
+    if (!strcmp(q->images, "test"))
+        run_find_data(q->folder, q->m->settings.options.data, where);
+    else
+        snprintf(where, sizeof where, "%s", q->images);
+    ssm2d_status status = dataset_open(j->context, where, DATASET_TEST, &data, error);
+    if (status) return status;
+    dataset_limit_pixels(data, max_pixels(j));
+    const size_t all = dataset_about(data)->count, count = q->count < all ? q->count : all;
+    for (size_t i = 0; i < count && !status; i++) {
+        const size_t image = i * all / count;
+        augment_begin(j->augment, 0, image);
+        status = dataset_fetch(data, image, augment_resize(j->augment), augment_pixels(j->augment),
+                               error);
+        if (!status) status = add_image(j, where, error);
+        if (q->progress) q->progress(q->user, i + 1, count);
+    }
+    dataset_close(data);
+    return status;
+}
+
+ssm2d_status run_field_compute(ssm2d_context *context, const run_field_request *q, run_field *field,
+                               ssm2d_error *error)
+{
+    const model_config *c = &q->m->settings.model;
+    const size_t rows = (size_t)c->image[0], cols = (size_t)c->image[1];
+    const augment_setup setup = {.options = &q->m->settings.augment,
+                                 .when = AUGMENT_EVALUATION,
+                                 .norm = q->m->data.norm,
+                                 .rows = rows,
+                                 .cols = cols,
+                                 .channels = c->channels};
+    job j = {.context = context, .request = q};
+    *field = (run_field){.rows = c->image[0], .cols = c->image[1]};
+    ssm2d_status status =
+        receptive_field_create(context, c, q->m->weights, q->m->params, q->block, &j.r, error);
+    if (!status) status = augment_create(context, &setup, &j.augment, error);
+    if (status) goto done;
+    j.image = mem_alloc(context, rows * cols * (size_t)c->channels * sizeof *j.image);
+    field->values = mem_alloc(context, rows * cols * sizeof *field->values);
+    if (!j.image || !field->values) {
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
+        goto done;
+    }
+    status = is_file(q->images) ? add_file(&j, error) : add_dataset(&j, error);
+    if (status) goto done;
+    receptive_field_get(j.r, field->values);
+    field->images = j.images;
+    for (int i = 0; i < 3; i++) field->radius[i] = receptive_field_radius(j.r, shares[i]);
+done:
+    mem_free(context, j.image);
+    augment_destroy(j.augment);
+    receptive_field_destroy(j.r);
+    return status;
+}
+
+void run_field_destroy(const ssm2d_context *context, run_field *field)
+{
+    mem_free(context, field->values);
+    *field = (run_field){0};
+}

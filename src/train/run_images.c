@@ -1,0 +1,38 @@
+#include "train/run_images.h"
+
+ssm2d_status run_images_open(ssm2d_context *context, const char *folder, const run_model *m,
+                             const char *where, run_images *images, ssm2d_error *error)
+{
+    const train_options *o = &m->settings.options;
+    const split_options parts = train_options_split(o);
+    char found[SSM2D_TEXT];
+    int splits = 0;
+    *images = (run_images){.split = DATASET_TEST};
+    if (!where) {
+        run_find_data(folder, o->data, found);
+        where = found;
+    }
+    ssm2d_status status = dataset_splits(where, &splits, error);
+    if (!status && splits == DATASET_HAS(TRAIN)) images->split = DATASET_VAL;
+    if (!status) status = split_open(context, where, &parts, images->split, &images->data, error);
+    if (!status) status = run_data_matches(&m->data, dataset_about(images->data), error);
+    if (status) return status;
+    dataset_limit_pixels(images->data, (size_t)o->max_pixels);
+    loader_options lo = loader_options_default(images->data);
+    images->batch = lo.batch;
+    lo.rows = (size_t)m->settings.model.image[0];
+    lo.cols = (size_t)m->settings.model.image[1];
+    lo.channels = m->settings.model.channels;
+    lo.norm = m->data.norm;
+    lo.augment = m->settings.augment;
+    lo.workers = o->workers;
+    lo.skip_bad = o->bad_images == TRAIN_BAD_SKIP;
+    return loader_create(context, images->data, &lo, &images->loader, error);
+}
+
+void run_images_close(run_images *images)
+{
+    loader_destroy(images->loader);
+    dataset_close(images->data);
+    *images = (run_images){0};
+}

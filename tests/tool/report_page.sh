@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# report_page.sh TOOL MAKE_SMALL_DATA - a report in Chromium without a window: it opens without a
+# word on the console, its scripts draw every curve, the numbers in it are those of the runs, names
+# cannot run scripts, nothing is wider than a phone, and the colours follow the theme. SKIPPED
+# where Chromium is not installed, or cannot be started.
+#
+# KEEP=FOLDER leaves pictures there to look at: wide light and dark, a phone, and paper as PDF.
+set -euo pipefail
+tool=$1 make_data=$2
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+skip() {
+    echo "SKIPPED: report_page: $*"
+    exit 77
+}
+
+give_up() {
+    echo "report_page.sh: $*"
+    exit 1
+}
+
+browser=$(command -v chromium || command -v chromium-browser || true)
+[ -n "$browser" ] || skip "chromium is not installed (scripts/install-deps.sh release installs it)"
+
+# browse FLAG.. URL: what the browser says on standard output; the console is in console.txt
+browse() {
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+        --hide-scrollbars --allow-file-access-from-files --user-data-dir="$work/profile" \
+        --enable-logging=stderr --virtual-time-budget=20000 "$@" 2> "$work/console.txt"
+}
+
+cd "$work"
+echo '<p id=here>ready</p>' > try.html
+browse --dump-dom "file://$work/try.html" > try.txt < /dev/null || skip "chromium cannot be started"
+grep -q ready try.txt || skip "chromium shows no pages here"
+
+# Runs: two seeds of one setup, another setup, and one with names that mean harm.
+mkdir data
+"$make_data" data 48 24
+settings=(--data data --batch 8 --epochs 3 --log-every 2 --set dim=16 --set depth=2 --set heads=2
+    --threads 1)
+"$tool" train "${settings[@]}" --mixer ssm2d --out a-0 > /dev/null
+"$tool" train "${settings[@]}" --mixer ssm2d --seed 1 --out a-1 > /dev/null
+"$tool" train "${settings[@]}" --mixer none --out \
+    'a name as long as those of experiments are, which no phone has the width for, seed=0' \
+    > /dev/null
+"$tool" train "${settings[@]}" --mixer ema --out '<img src=x onerror=hacked=1>' > /dev/null
+cat > '<img src=x onerror=hacked=1>/data.json' << 'END'
+{"classes": ["</script><script>hacked=1</script>", "\"><svg onload=hacked=1>",
+"a_class_whose_name_is_a_single_word_that_is_far_too_long_for_the_width_of_a_telephone",
+"'-alert(1)-'"],
+"channels": 1, "images": 48, "mean": [0.3, 0.3, 0.3], "std": [0.3, 0.3, 0.3]}
+END
+"$tool" report a-0 a-1 'a name'* '<img'* -o report.html --threads 1
+
+# What the page should show, by the runs' own files.
+last() { # RUN KEY: of the last epoch
+    grep '"kind": "epoch"' "$1/metrics.jsonl" | tail -n 1 | sed "s/.*\"$2\": \([0-9.e+-]*\).*/\1/"
+}
+wanted="$(last a-0 test_accuracy) $(last a-0 test_loss) $(last a-0 loss)"
+tested=$("$tool" eval a-1 --json --threads 1 | sed 's/.*"accuracy":\([0-9.e+-]*\).*/\1/')
+
+# The harness holds the page in a frame of a width, and looks into it.
+sed "s|@WANTED@|$wanted|; s|@TESTED@|$tested|" "$here/report_page.html" > harness.html
+for scheme in 1 0; do # light, dark
+    browse --blink-settings=preferredColorScheme=$scheme --window-size=1200,900 --dump-dom \
+        "file://$work/harness.html?scheme=$scheme" > dom.txt < /dev/null \
+        || give_up "chromium ended with $?"
+    grep -q 'id="verdict">good<' dom.txt \
+        || give_up "scheme $scheme: $(sed -n '/id="verdict"/,/<script>/p' dom.txt | head -n 40)
+$(grep CONSOLE console.txt)"
+    ! grep CONSOLE console.txt || give_up "the console is not empty"
+done
+
+if [ -n "${KEEP:-}" ]; then
+    mkdir -p "$KEEP"
+    page=file://$work/report.html
+    browse --window-size=1280,5200 --screenshot="$KEEP/light.png" "$page"
+    browse --blink-settings=preferredColorScheme=0 --window-size=1280,5200 \
+        --screenshot="$KEEP/dark.png" "$page"
+    browse --window-size=500,6400 --screenshot="$KEEP/phone.png" "$page"
+    browse --print-to-pdf="$KEEP/paper.pdf" --no-pdf-header-footer "$page"
+fi
+echo "report_page.sh: the page is as it should be, light and dark"

@@ -1,0 +1,411 @@
+/* ssm2d report: the numbers of the page are those of the runs, names cannot break it, and what is
+ * missing is said. */
+#include "tool_run.h"
+
+#include "../train/small_data.h"
+#include "core/context.h"
+#include "report/html.h"
+
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SMALL                                                                                      \
+    "--batch", "8", "--epochs", "2", "--log-every", "2", "--set", "dim=16", "--set", "depth=2",    \
+        "--set", "heads=2", "--set", "crop_padding=0", "--lr", "0.005", "--threads", "1"
+
+static int setup(void **state)
+{
+    if (folder_setup(state)) return -1;
+    return !mkdir(in_folder("data"), 0777) && small_data(in_folder("data"), 80, 40) ? 0 : -1;
+}
+
+static void train(const char *run, const char *mixer, const char *seed)
+{
+    TOOL("train", "--data", in_folder("data"), "--mixer", mixer, "--seed", seed, "--out", run,
+         SMALL);
+    assert_done();
+}
+
+/* The page, to be freed. */
+static char *page(const char *name)
+{
+    size_t size;
+    return get_file(in_folder("%s", name), &size);
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("the page does not have %s", part);
+}
+
+static void assert_lacks(const char *text, const char *part)
+{
+    const char *at = strstr(text, part);
+    if (at) fail_msg("the page has %.80s", at);
+}
+
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (; (text = strstr(text, part)); text += strlen(part)) count++;
+    return count;
+}
+
+/* The text of column `column` (from 0) in the row of a table that begins with `mark`, without
+ * tags; valid until the next call. */
+static const char *cell(const char *text, const char *table, const char *mark, int column)
+{
+    static char out[256];
+    size_t length = 0;
+    const char *at = strstr(text, table), *end;
+    if (!at) fail_msg("the page has no %s", table);
+    const char *row = strstr(at, mark);
+    if (!row) fail_msg("%s has no %s", table, mark);
+    end = strstr(row, "</tr>");
+    assert_non_null(end);
+    at = row;
+    for (int i = 0; i <= column; i++) {
+        at = strstr(at + 1, "<td");
+        if (!at || at > end) fail_msg("%s, %s has no column %d", table, mark, column);
+    }
+    at = strchr(at, '>') + 1;
+    end = strstr(at, "</td>");
+    for (int inside = 0; at < end && length + 1 < sizeof out; at++) {
+        if (*at == '<') inside = 1;
+        if (!inside) out[length++] = *at;
+        if (*at == '>') inside = 0;
+    }
+    out[length] = 0;
+    return out;
+}
+
+/* A number of the last epoch in a run's metrics. */
+static double last_number(const char *run, const char *key)
+{
+    size_t size;
+    char *text = get_file(in_folder("%s/metrics.jsonl", run), &size), *line = NULL;
+    for (char *at = text; (at = strstr(at, "{\"kind\": \"epoch\"")); at++) line = at;
+    assert_non_null(line);
+    line[strcspn(line, "\n")] = 0;
+    cJSON *root = cJSON_Parse(line);
+    const cJSON *value = cJSON_GetObjectItem(root, key);
+    assert_non_null(value);
+    const double number = value->valuedouble;
+    cJSON_Delete(root);
+    free(text);
+    return number;
+}
+
+static void assert_cell(const char *text, const char *table, const char *mark, int column,
+                        const char *format, ...)
+{
+    char wanted[128];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(wanted, sizeof wanted, format, args);
+    va_end(args);
+    assert_string_equal(cell(text, table, mark, column), wanted);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* One run: the table of runs has the numbers of metrics.jsonl, and those of the test are what
+ * `ssm2d eval` prints, class by class. */
+static void test_one_run(void **state)
+{
+    (void)state;
+    train(in_folder("one"), "ssm2d", "0");
+    TOOL("report", in_folder("one"), "-o", in_folder("r.html"), "--threads", "1");
+    assert_done();
+    char *text = page("r.html");
+    const double accuracy = last_number("one", "test_accuracy");
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 0, "finished");
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 2, "2/2");
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 3, "%.2f", 100 * accuracy);
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 5, "%.2f", 100 * accuracy);
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 7, "%.4f", last_number("one", "loss"));
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 8, "%.4f", last_number("one", "test_loss"));
+    assert_has(text, "id=\"curve-data\"");
+    assert_has(text, "\"mixerNorms\":[[");
+    assert_has(text, "One training step of 8 images");
+    assert_has(text, "Effective receptive field on 8 by 8 pixels");
+    assert_has(text, "Kernel of channel 0 in block 2");
+
+    TOOL("eval", in_folder("one"), "--json", "--per-class", "--confusion", in_folder("c.png"));
+    assert_done();
+    cJSON *root = cJSON_Parse(tool.out);
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 6, "%.4f",
+                cJSON_GetObjectItem(root, "loss")->valuedouble);
+    for (int c = 0; c < SMALL_CLASSES; c++) {
+        const cJSON *class = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "classes"), c);
+        const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "confusion"), c);
+        char mark[64];
+        snprintf(mark, sizeof mark, "<th scope=\"row\">%d</th>", c);
+        assert_cell(text, "class=\"classes", mark, 0, "%d",
+                    cJSON_GetObjectItem(class, "images")->valueint);
+        assert_cell(text, "class=\"classes", mark, 1, "%.2f",
+                    100 * cJSON_GetObjectItem(class, "recall")->valuedouble);
+        for (int k = 0; k < SMALL_CLASSES; k++)
+            assert_cell(text, "class=\"confusion", mark, k, "%d",
+                        cJSON_GetArrayItem(row, k)->valueint);
+    }
+    cJSON_Delete(root);
+    /* without network: nothing is named that a browser would fetch */
+    assert_lacks(text, "http://www.w3.org/1999");
+    assert_int_equal(count_of(text, "src=\"") - count_of(text, "src=\"data:image/png;base64,"), 0);
+    assert_int_equal(count_of(text, "href=\"") - count_of(text, "href=\"#"), 1); /* of the icon */
+    assert_has(text, "href=\"data:,\"");
+    free(text);
+    /* the same runs give the same page, but for the times */
+    TOOL("report", in_folder("one"), "-o", in_folder("a.html"), "--no-measure", "--threads", "1");
+    assert_done();
+    TOOL("report", in_folder("one/"), "-o", in_folder("b.html"), "--no-measure", "--threads", "1");
+    assert_done();
+    char *a = page("a.html"), *b = page("b.html");
+    assert_string_equal(a, b);
+    assert_has(a, "left out by --no-measure");
+    free(a);
+    free(b);
+}
+
+/* Runs that differ by the seed alone are one setup, with mean and deviation of n - 1. */
+static void test_seeds(void **state)
+{
+    (void)state;
+    double x[3], mean = 0, squares = 0;
+    for (int i = 0; i < 3; i++) {
+        char seed[2] = {(char)('0' + i), 0}, run[16];
+        snprintf(run, sizeof run, "s%d", i);
+        train(in_folder("%s", run), "ssm2d", seed);
+        x[i] = 100 * last_number(run, "test_accuracy");
+        mean += x[i] / 3;
+    }
+    for (int i = 0; i < 3; i++) squares += (x[i] - mean) * (x[i] - mean);
+    train(in_folder("plain"), "none", "0");
+    TOOL("report", in_folder("s0"), in_folder("plain"), in_folder("s1"), in_folder("s2"), "-o",
+         in_folder("r.html"), "--no-data", "--no-measure");
+    assert_done();
+    char *text = page("r.html");
+    assert_cell(text, "id=\"setups\"", "data-group=\"0\"", 0, "3");
+    assert_cell(text, "id=\"setups\"", "data-group=\"0\"", 1, "%.2f ± %.2f", mean,
+                sqrt(squares / 2));
+    assert_cell(text, "id=\"setups\"", "data-group=\"1\"", 0, "1");
+    assert_cell(text, "id=\"setups\"", "data-group=\"1\"", 1, "%.2f",
+                100 * last_number("plain", "test_accuracy"));
+    assert_int_equal(count_of(text, "data-group=\""), 2);
+    assert_int_equal(count_of(text, "data-run=\""), 4);
+    assert_cell(text, "id=\"settings\"", "<code>mixer.kind</code>", 0, "ssm2d");
+    assert_cell(text, "id=\"settings\"", "<code>mixer.kind</code>", 1, "none");
+    assert_cell(text, "id=\"settings\"", "<code>seed</code>", 0, "0, 1, 2");
+    assert_has(text, "<tr class=\"diff\"><th scope=\"row\"><code>mixer.kind</code>");
+    assert_has(text, "<tr class=\"same\"><th scope=\"row\"><code>lr</code>");
+    assert_has(text, "left out by --no-data");
+    free(text);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char hostile[] = "</script><script>hacked=1</script><img src=x onerror=hacked=1>\"'&";
+
+/* Names of classes and folders are text and nothing else, whatever they are. */
+static void test_hostile_names(void **state)
+{
+    (void)state;
+    const char *run = in_folder("%s", "<svg onload=hacked=1>");
+    train(run, "ssm2d", "0");
+    char names[512];
+    snprintf(
+        names, sizeof names,
+        "{\"classes\": [\"</script><script>hacked=1</script><img src=x onerror=hacked=1>\\\"'&\","
+        " \"\\u2028\\u0007\\u001b[31m\", \"\xff\xfe\", \"%s\"], \"channels\": 1, \"images\": 80, "
+        "\"mean\": [0, 0, 0], \"std\": [1, 1, 1]}",
+        "long name of a class without an end");
+    put_text(in_folder("%s/data.json", "<svg onload=hacked=1>"), names);
+    TOOL("report", run, "-o", in_folder("r.html"), "--no-measure");
+    assert_done();
+    char *text = page("r.html");
+    /* the data of the curves, and the script at the end */
+    assert_int_equal(count_of(text, "<script"), 2);
+    assert_int_equal(count_of(text, "</script"), 2);
+    assert_lacks(text, "<img src=x");
+    assert_lacks(text, "<svg onload");
+    assert_lacks(text, hostile);
+    assert_has(text, "&lt;/script&gt;&lt;script&gt;hacked=1&lt;/script&gt;");
+    assert_has(text, "&quot;&#39;&amp;");
+    assert_has(text, "\"name\":\"\\u003csvg onload=hacked=1\\u003e\"");
+    assert_lacks(text, "\x1b");
+    assert_lacks(text, "\x07");
+    assert_lacks(text, "\xff");
+    assert_has(text, "\xef\xbf\xbd\xef\xbf\xbd");
+    free(text);
+}
+
+/* Every character that means something, in both kinds of text. */
+static void test_escapes(void **state)
+{
+    (void)state;
+    html h;
+    ssm2d_error error;
+    ssm2d_context *context;
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    assert_int_equal(html_open(context, in_folder("x.html"), &h, &error), SSM2D_OK);
+    html_text(&h, "<a b=\"c\">'&\x01\xc3\x28\xe2\x80\xa8ü</a>");
+    html_put(&h, "\n");
+    html_json_text(&h, "\"\\</script>&\n\xe2\x80\xa8\xe2\x80\xa9ü\xed\xa0\x80");
+    html_put(&h, "\n");
+    html_json_number(&h, NAN, 6);
+    html_put(&h, " ");
+    html_json_number(&h, 0.125, 6);
+    html_put(&h, " ");
+    html_count(&h, 1234567);
+    html_put(&h, " ");
+    html_seconds(&h, 3725);
+    assert_int_equal(html_finish(&h, &error), SSM2D_OK);
+    ssm2d_context_destroy(context);
+    char *text = page("x.html");
+    assert_string_equal(text, "&lt;a b=&quot;c&quot;&gt;&#39;&amp;\xef\xbf\xbd\xef\xbf\xbd("
+                              "\xe2\x80\xa8ü&lt;/a&gt;\n"
+                              "\"\\\"\\\\\\u003c/script\\u003e\\u0026\xef\xbf\xbd\\u2028\\u2029ü"
+                              "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n"
+                              "null 0.125 1\u202f234\u202f567 1:02:05");
+    free(text);
+}
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+static void test_missing(void **state)
+{
+    (void)state;
+    train(in_folder("one"), "ssm2d", "0");
+    copy_folder(in_folder("one"), in_folder("weightless"));
+    unlink(in_folder("weightless/model.safetensors"));
+    copy_folder(in_folder("one"), in_folder("damaged"));
+    put_text(in_folder("damaged/train.json"), "{\"model\": ");
+    copy_folder(in_folder("one"), in_folder("open"));
+    edit_file(in_folder("open/train.json"), "\"epochs\":\t2", "\"epochs\":\t7");
+    copy_folder(in_folder("one"), in_folder("bare"));
+    edit_file(in_folder("bare/train.json"), "\"epochs\":\t2", "\"epochs\":\t8");
+    unlink(in_folder("bare/metrics.jsonl"));
+    unlink(in_folder("bare/model.safetensors"));
+    put_text(in_folder("gone.failed"), "step 3: the loss is not <finite>\n");
+    copy_folder(in_folder("one"), in_folder("half"));
+    edit_file(in_folder("half/train.json"), "\"epochs\":\t2", "\"epochs\":\t9");
+    put_text(in_folder("half.failed"), "disk full\n");
+    shell_run(
+        "cd \"$FOLDER\" && exec \"$SSM2D\" report one weightless damaged open bare gone.failed "
+        "half half.failed -o r.html --no-measure");
+    assert_done();
+    char *text = page("r.html");
+    static const char *const states[] = {"finished",    "finished", "damaged", "interrupted",
+                                         "interrupted", "failed",   "failed"};
+    for (int i = 0; i < 7; i++) {
+        char mark[32];
+        snprintf(mark, sizeof mark, "data-run=\"%d\"", i);
+        assert_cell(text, "id=\"runs\"", mark, 0, "%s", states[i]);
+    }
+    assert_int_equal(count_of(text, "data-run=\""), 7); /* half and half.failed are one */
+    assert_has(text, "step 3: the loss is not &lt;finite&gt;");
+    assert_has(text, "disk full");
+    assert_has(text, "does not exist yet: it is written at the end of an epoch");
+    assert_has(text, "</strong> damaged: ");
+    assert_has(text, "bare: it has no metrics yet");
+    assert_cell(text, "id=\"runs\"", "data-run=\"3\"", 2, "2/7");
+    free(text);
+    /* a run that another process trains: it holds the lock */
+    const int lock = open(in_folder("open"), O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+    TOOL("report", in_folder("open"), "-o", in_folder("t.html"), "--no-data", "--no-measure");
+    assert_done();
+    close(lock);
+    text = page("t.html");
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 0, "training now");
+    free(text);
+    /* data that are gone */
+    assert_int_equal(rename(in_folder("data"), in_folder("elsewhere")), 0);
+    TOOL("report", in_folder("one"), "-o", in_folder("g.html"), "--no-measure");
+    assert_done();
+    text = page("g.html");
+    assert_has(text, "<strong>Missing</strong> one: ");
+    assert_lacks(text, "id=\"confusion\"");
+    assert_has(text, "Kernel of channel 0");
+    assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 3, "%.2f",
+                100 * last_number("one", "test_accuracy"));
+    free(text);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    train(in_folder("one"), "none", "0");
+    TOOL("report", in_folder("one"), in_folder("data"), "-o", in_folder("r.html"));
+    assert_refused(1, "report", "data: is not the folder of a run: it has no train.json");
+    assert_int_equal(access(in_folder("r.html"), F_OK), -1);
+    TOOL("report", in_folder("nothing"), "-o", in_folder("r.html"));
+    assert_refused(1, "report", "nothing: is not the folder of a run");
+    TOOL("report", in_folder("one"), "-o", in_folder("r.pdf"));
+    assert_refused(2, "report", "r.pdf: the name must end in .html");
+    TOOL("report", in_folder("one"));
+    assert_refused(2, "report", "--output");
+    TOOL("report", "-o", in_folder("r.html"));
+    assert_refused(2, "report", "RUN");
+    TOOL("report", in_folder("one"), "-o", in_folder("none/r.html"));
+    assert_refused(1, "report", "none/r.html");
+    /* what is there is replaced, as by every command that writes a file */
+    put_text(in_folder("r.html"), "old");
+    TOOL("report", in_folder("one"), "-o", in_folder("r.html"), "--no-data", "--no-measure");
+    assert_done();
+    char *text = page("r.html");
+    assert_has(text, "</html>");
+    assert_lacks(text, "id=\"kernels\""); /* it has none */
+    free(text);
+}
+
+/* Every command that draws takes .png, .svg and .pdf by the name's ending. */
+static void test_figures(void **state)
+{
+    (void)state;
+    static const char *const endings[] = {"png", "svg", "pdf"};
+    static const char *const starts[] = {"\x89PNG", "<?xml", "%PDF-"};
+    static const char *const commands[] = {
+        "kernels one -o", "kernels --figure2 --draws 2 -o", "kernels one --receptive-field test -o",
+        "curves one -o",  "data show data --count 4 -o",    "eval one --confusion"};
+    char script[256];
+    size_t size;
+    train(in_folder("one"), "ssm2d", "0");
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
+        for (int k = 0; k < 3; k++) {
+            snprintf(script, sizeof script, "cd \"$FOLDER\" && exec \"$SSM2D\" %s x%zu.%s",
+                     commands[c], c, endings[k]);
+            shell_run(script);
+            assert_done();
+            char *bytes = get_file(in_folder("x%zu.%s", c, endings[k]), &size);
+            assert_memory_equal(bytes, starts[k], strlen(starts[k]));
+            free(bytes);
+        }
+}
+
+/* A run of an earlier version. */
+static void test_old_run(void **state)
+{
+    (void)state;
+    copy_folder(GOLDEN_RUN, in_folder("old"));
+    TOOL("report", in_folder("old"), "-o", in_folder("r.html"), "--no-data", "--no-measure");
+    assert_done();
+    char *text = page("r.html");
+    assert_has(text, "data-run=\"0\"");
+    assert_lacks(text, "state bad");
+    free(text);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_one_run), TEST(test_seeds),   TEST(test_hostile_names), TEST(test_escapes),
+        TEST(test_missing), TEST(test_refused), TEST(test_old_run),       TEST(test_figures)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
