@@ -182,24 +182,17 @@ static ssm2d_status count_batches(evaluator *e, loader *images, train_loss loss,
         const float *logits = evaluator_run(e, batch.images, batch.count);
         for (size_t i = 0; i < batch.count; i++, logits += classes) {
             const float *target = batch.targets + i * (size_t)classes;
-<<<<<<< HEAD
-            losses[b * e->batch + i] = image_loss(loss, logits, classes, target);
+            const double one = image_loss(loss, logits, classes, target);
+            losses[b * e->batch + i] = one;
             sum->correct += (double)label_correct(labels, classes, logits, target);
             if (labels == LABEL_CLASS) sum->top += (double)in_top(logits, classes, target, 5);
             if (hooks->detail) count_image(hooks->detail, logits, target);
-=======
-            const double one = image_loss(loss, logits, classes, target);
-            sum += one;
-            correct += (size_t)label_correct(labels, classes, logits, target);
-            if (labels == LABEL_CLASS) top += (size_t)in_top(logits, classes, target, 5);
-            if (detail) count_image(detail, logits, target);
-            if (hooks && hooks->image)
-                hooks->image(hooks->user, &(evaluated_image){.number = result->images + i,
+            if (hooks->image)
+                hooks->image(hooks->user, &(evaluated_image){.number = (size_t)sum->images + i,
                                                              .pixels = batch.images + i * e->image,
                                                              .logits = logits,
                                                              .target = target,
                                                              .loss = one});
->>>>>>> main
         }
         sum->images += (double)batch.count;
         if (hooks->progress) hooks->progress(hooks->user, b + 1, batches);

@@ -58,13 +58,10 @@ typedef struct evaluation_hooks {
     int (*stop)(void *user); /* asked before each batch; NULL: never */
     void (*progress)(void *user, size_t batch, size_t batches);
     evaluation_detail *detail; /* counts are added to it; NULL: none are kept */
-<<<<<<< HEAD
+    void (*image)(void *user, const evaluated_image *image); /* NULL: nobody asks */
     /* The processes that share the loader's images, each with the loader of its share; all get the
      * same result, which is that of one process to the bit. NULL: there is one. */
     cluster *cluster;
-=======
-    void (*image)(void *user, const evaluated_image *image); /* NULL: nobody asks */
->>>>>>> main
 } evaluation_hooks;
 
 /* Evaluates all images of a loader that was created for evaluation. hooks may be NULL. */
