@@ -3,6 +3,7 @@
 #include "graph_fixture.h"
 #include "graph_helpers.h"
 
+#include "graph/memory.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -10,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 3, COLS = 5, MOST = 64 };
+/* MANY_ROWS are enough for chains of operators that work row by row, for every number of threads
+ * here (graph/row_chains.h). */
+enum { ROWS = 3, MANY_ROWS = 101, COLS = 5, MOST = 64 };
 
-static const size_t shape[] = {ROWS, COLS};
+static const size_t few[] = {ROWS, COLS}, many[] = {MANY_ROWS, COLS};
+static const size_t *shape = few; /* of what random graphs work on */
 
 /* ---- random graphs --------------------------------------------------------------------------- */
 
@@ -102,10 +106,11 @@ static model model_make(ssm2d_context *context, uint64_t seed, int training)
     finish(m.g, m.out);
     m.params = doubles(m.g->param_count);
     m.grads = doubles(m.g->param_count);
-    m.input = doubles(ROWS * COLS);
-    m.dout = doubles(ROWS * COLS);
+    const size_t count = shape[0] * shape[1];
+    m.input = doubles(count);
+    m.dout = doubles(count);
     for (size_t i = 0; i < m.g->param_count; i++) m.params[i] = 0.5 * rng_normal(&r);
-    for (size_t i = 0; i < ROWS * COLS; i++) {
+    for (size_t i = 0; i < count; i++) {
         m.input[i] = rng_normal(&r);
         m.dout[i] = rng_normal(&r);
     }
@@ -227,6 +232,80 @@ static void second_step_is_the_first(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* ---- rows together --------------------------------------------------------------------------- */
+
+static int chained_nodes(const graph *g)
+{
+    const memory_plan *p = g->plan;
+    int count = 0;
+    for (int i = 0; i < p->chains; i++) count += p->chain[i].end - p->chain[i].first;
+    return count;
+}
+
+/* Inference runs nodes in chains, training does not: the same bits, whatever the threads. */
+static void chains_change_nothing(void **state)
+{
+    (void)state;
+    enum { SEEDS = 300, COUNT = MANY_ROWS * COLS };
+    static const int threads[] = {1, 2, 3, 5};
+    double *expected = doubles((size_t)SEEDS * COUNT);
+    int wrong = 0, chained = 0;
+    shape = many;
+    for (int i = 0; i < 4; i++) {
+        ssm2d_context *context = context_of(threads[i]);
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            double *first = expected + seed * COUNT;
+            model m = model_make(context, seed, 0);
+            if (i == 0) {
+                model plain = model_make(context, seed, 1);
+                assert_int_equal(chained_nodes(plain.g), 0);
+                graph_forward(plain.g);
+                memcpy(first, plain.out->data, COUNT * sizeof *first);
+                model_free(&plain);
+            }
+            chained += chained_nodes(m.g);
+            for (int again = 0; again < 2; again++) {
+                memset(m.g->memory, 0xff, m.g->bytes); /* NaN */
+                graph_forward(m.g);
+                wrong += bits_differ("inference in chains", m.out->data, first, COUNT);
+            }
+            model_free(&m);
+        }
+        ssm2d_context_destroy(context);
+    }
+    shape = few;
+    free(expected);
+    assert_int_equal(wrong, 0);
+    assert_true(chained > 10 * SEEDS);
+}
+
+/* Of a chain only what is read outside it has memory for all rows; and its nodes' times are
+ * known. */
+static void chains_need_little_memory(void **state)
+{
+    (void)state;
+    enum { MANY = 4096, WIDTH = 64, NODES = 12 };
+    ssm2d_context *context = context_of(2);
+    graph *g = graph_of(context, 0);
+    tensor *in = graph_input(g, "x", 2, (size_t[]){MANY, WIDTH}), *x = in;
+    for (int i = 0; i < NODES / 2; i++) x = add(g, gelu(g, x), in);
+    finish(g, x);
+    const memory_plan *p = g->plan;
+    assert_int_equal(p->chains, 1);
+    assert_int_equal(chained_nodes(g), NODES);
+    const size_t whole = (size_t)MANY * WIDTH * sizeof(double);
+    assert_true(g->bytes >= whole && g->bytes < whole + whole / 4);
+    double *data = doubles((size_t)MANY * WIDTH), times[2 * NODES] = {0};
+    in->data = data;
+    graph_bind(g, data, NULL);
+    graph_time(g, times);
+    for (int i = 0; i < 3; i++) graph_forward(g);
+    for (int i = 0; i < NODES; i++) assert_true(times[2 * i] > 0 && times[2 * i + 1] <= 0);
+    free(data);
+    graph_destroy(g);
+    ssm2d_context_destroy(context);
+}
+
 /* ---- what is not finite ---------------------------------------------------------------------- */
 
 static void first_bad_tensor_is_named(void **state)
@@ -284,6 +363,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_have_right_gradients),
         cmocka_unit_test(second_step_is_the_first),
+        cmocka_unit_test(chains_change_nothing),
+        cmocka_unit_test(chains_need_little_memory),
         cmocka_unit_test(first_bad_tensor_is_named),
     };
     skip_without_cpu();

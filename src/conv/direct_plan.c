@@ -50,11 +50,14 @@ void direct_plan_make(conv_plan *p)
     for (int A = 1; A <= d->max_a; A++) d->max_c[A] = max_c(p->simd, A);
     d->tile = tile_numbers(p, (size_t)d->max_a);
     const int fitting = (int)(GROUP_BYTES / (d->tile * (size_t)line * sizeof(real)));
+    d->images = min_int(d->max_a, batch);
+    int groups = div_up(lines, max_int(1, fitting));
+    if (p->problem.inference) /* few images alone would not keep the threads busy */
+        groups = max_int(groups, min_int(lines, div_up(TASKS_WANTED, div_up(batch, d->images))));
     /* nearly equal groups */
-    d->group = line * div_up(lines, div_up(lines, max_int(1, fitting)));
+    d->group = line * div_up(lines, groups);
     d->groups = div_up(p->vectors, d->group);
     d->worker = d->tile * ((size_t)d->group + 1); /* one tile more: see convolve_task */
-    d->images = min_int(d->max_a, batch);
     d->chunks = min_int(div_up(TASKS_WANTED, d->groups), div_up(batch, d->images));
     d->gradient_chunks = min_int(div_up(TASKS_WANTED, d->groups), batch);
 

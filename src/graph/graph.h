@@ -72,7 +72,15 @@ struct op {
     ssm2d_status (*prepare)(graph *g, node *n, ssm2d_error *error);
     void (*forward)(const graph *g, const node *n);
     void (*backward)(const graph *g, const node *n); /* NULL: nothing to differentiate */
-    void (*destroy)(graph *g, node *n);              /* of what prepare made; may be NULL */
+    /* For operators each row of whose output needs only the same row of some inputs (bit i of
+     * rows_in: of in[i]), all of whose numbers are the same whichever rows are made together: makes
+     * `rows` rows. `in` and `out` are where the first of them are, rows as far apart as those of
+     * the tensors are; of the other inputs, all of it. Called by several threads at once, in
+     * inference; before_rows (may be NULL) once before. NULL: forward alone. */
+    void (*rows)(const graph *g, const node *n, size_t rows, const real *const *in, real *out);
+    void (*before_rows)(const graph *g, const node *n);
+    unsigned rows_in;
+    void (*destroy)(graph *g, node *n); /* of what prepare made; may be NULL */
     /* multiply-adds of matrix products in one forward or backward; NULL: it has none */
     double (*products)(const node *n, int backward);
 };

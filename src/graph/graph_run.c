@@ -1,6 +1,6 @@
 /* graph_run - makes the planned visits; before each, the node is told where its memory is. */
 #include "core/clock.h"
-#include "graph/memory.h"
+#include "graph/row_chains.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,6 +36,17 @@ static void clear_columns(const tensor *t, size_t first, size_t count)
         memset(t->grad + at, 0, count * sizeof(real));
 }
 
+/* Tells the node where its memory is in this visit. */
+static void point_node(graph *g, const visit *v)
+{
+    node *n = v->node;
+    n->scratch = (real *)(void *)(g->memory + v->scratch);
+    n->recomputing = v->kind == VISIT_RECOMPUTE;
+    if (v->kind == VISIT_BACKWARD) return;
+    n->out->data = v->local ? NULL : (real *)(void *)(g->memory + v->out);
+    if (!v->local) point_views(n->out);
+}
+
 static void make_visit(graph *g, const visit *v)
 {
     node *n = v->node;
@@ -43,27 +54,36 @@ static void make_visit(graph *g, const visit *v)
         clear_columns(v->cleared, v->first, v->count);
         return;
     }
-    n->scratch = (real *)(void *)(g->memory + v->scratch);
-    if (v->kind == VISIT_BACKWARD) {
+    point_node(g, v);
+    if (v->kind == VISIT_BACKWARD)
         n->op->backward(g, n);
-        return;
+    else
+        n->op->forward(g, n);
+}
+
+/* Makes visit i, or all visits of the chain that begins with it; returns the one that follows. */
+static int make_visits(graph *g, int i)
+{
+    const memory_plan *p = g->plan;
+    const visit *v = &p->visit[i];
+    if (v->chain) {
+        const row_chain *c = &p->chain[v->chain - 1];
+        for (int k = c->first; k < c->end; k++) point_node(g, &p->visit[k]);
+        run_row_chain(g, c, p->times);
+        return c->end;
     }
-    n->out->data = (real *)(void *)(g->memory + v->out);
-    n->recomputing = v->kind == VISIT_RECOMPUTE;
-    point_views(n->out);
-    n->op->forward(g, n);
+    const double start = p->times ? clock_seconds() : 0;
+    make_visit(g, v);
+    if (p->times)
+        p->times[2 * v->node->index + (v->kind != VISIT_FORWARD)] += clock_seconds() - start;
+    return i + 1;
 }
 
 static void run(graph *g, int first, int end)
 {
-    const memory_plan *p = g->plan;
-    for (int i = first; i < end; i++) {
-        const visit *v = &p->visit[i];
-        const double start = p->times ? clock_seconds() : 0;
-        make_visit(g, v);
-        if (p->times)
-            p->times[2 * v->node->index + (v->kind != VISIT_FORWARD)] += clock_seconds() - start;
-        if (g->after_visit && g->after_visit(g->after_visit_user, i)) return;
+    for (int i = first; i < end;) {
+        i = make_visits(g, i);
+        if (g->after_visit && g->after_visit(g->after_visit_user, i - 1)) return;
     }
 }
 

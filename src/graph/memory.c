@@ -4,7 +4,7 @@
 
 #include "core/arith.h"
 #include "core/status.h"
-#include "graph/planner.h"
+#include "graph/row_chains.h"
 
 enum { LINE = 64 }; /* bytes of a cache line: spans begin and end with whole ones */
 
@@ -133,9 +133,12 @@ static void record(planner *p)
         visit *v = &plan->visit[i];
         if (v->kind == VISIT_CLEAR) continue;
         const tensor *out = v->node->out;
-        v->out = (v->kind == VISIT_RECOMPUTE ? recomputed(p, out) : value(p, out))->offset;
+        if (!v->local)
+            v->out = (v->kind == VISIT_RECOMPUTE ? recomputed(p, out) : value(p, out))->offset;
         v->scratch = scratch(p, v->node, v->kind)->offset;
     }
+    for (int i = 0; i < plan->chains; i++)
+        plan->chain[i].memory = chain_memory(p, plan->visit[plan->chain[i].first].node)->offset;
     for (int t = 0; t < g->tensor_count; t++) plan->grad[t] = gradient(p, g->tensors[t])->offset;
     for (int n = 0; n < g->node_count; n++) plan->saved[n] = saved(p, g->nodes[n])->offset;
 }
@@ -146,12 +149,14 @@ static memory_plan *new_plan(const graph *g)
     const size_t T = (size_t)g->tensor_count, N = (size_t)g->node_count, V = (size_t)g->view_count;
     /* v views cut a tensor into 2v + 1 pieces at most, each of which is cleared once at most */
     const size_t visits = 3 * N + 3 * V;
-    char *memory = mem_alloc(g->context, sizeof(memory_plan) + visits * sizeof(visit)
-                                             + (T + N) * sizeof(size_t));
+    char *memory =
+        mem_alloc(g->context, sizeof(memory_plan) + visits * sizeof(visit)
+                                  + N / 2 * sizeof(row_chain) + (T + N) * sizeof(size_t));
     if (!memory) return NULL;
     memory_plan *plan = (memory_plan *)(void *)memory;
     plan->visit = (visit *)(void *)(plan + 1);
-    plan->grad = (size_t *)(void *)(plan->visit + visits);
+    plan->chain = (row_chain *)(void *)(plan->visit + visits);
+    plan->grad = (size_t *)(void *)(plan->chain + N / 2);
     plan->saved = plan->grad + T;
     return plan;
 }
@@ -161,7 +166,7 @@ static int plan_memory(graph *g, tensor *out)
 {
     planner p = {.g = g,
                  .out = out,
-                 .span_count = 3 * g->tensor_count + 4 * g->node_count,
+                 .span_count = 3 * g->tensor_count + 5 * g->node_count,
                  .columns = {.context = g->context}};
     p.spans = mem_alloc(g->context, (size_t)p.span_count * sizeof *p.spans);
     p.written = mem_alloc(g->context, (size_t)g->tensor_count * sizeof *p.written);
@@ -171,7 +176,7 @@ static int plan_memory(graph *g, tensor *out)
         for (int s = 0; s < p.span_count; s++)
             p.spans[s] = (span){.first = SPAN_NONE, .last = SPAN_NONE, .same = SPAN_NONE};
         plan_visits(&p);
-        done = !p.columns.failed && share_gradients(&p)
+        done = !p.columns.failed && share_gradients(&p) && plan_row_chains(&p)
                && place_spans(g->context, p.spans, p.span_count, p.plan->visits, &g->bytes);
         record(&p);
     }

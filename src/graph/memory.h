@@ -14,15 +14,27 @@ typedef struct visit {
     visit_kind kind;
     node *node;
     size_t out, scratch; /* offsets in the block, in bytes, of the node's output and scratch */
+    int chain;           /* the number, from 1 on, of the chain that begins here; or 0 */
+    int local;           /* out is in the memory that a worker has for a chain */
     /* to clear: columns [first, first + count) of this tensor's gradient */
     tensor *cleared;
     size_t first, count;
 } visit;
 
+/* Visits [first, end), which are run together, some rows at a time (row_chains.h). */
+typedef struct row_chain {
+    int first, end;
+    size_t rows, blocks;         /* blocks: of rows, the tasks */
+    size_t memory, worker_bytes; /* offset in the block, and bytes for each worker */
+    size_t times;                /* offset in a worker's: seconds it has spent in each node */
+} row_chain;
+
 /* Kept in graph.plan. */
 typedef struct memory_plan {
     int visits, backward; /* backward: the first visit of graph_backward */
     visit *visit;         /* [visits] */
+    int chains;
+    row_chain *chain;     /* [chains] */
     size_t *grad, *saved; /* offsets of each tensor's gradient, and of what each node saves */
     double *times;        /* of the caller, or NULL */
 } memory_plan;

@@ -7,8 +7,8 @@
 #include "graph/place.h"
 
 /* Spans by use, T tensors and N nodes: of tensor t its value [t], the value recomputed [T + t], the
- * gradient [2T + t]; of node n what it saves [3T + n], and its scratch in each kind of visit
- * [3T + N + 3n + kind]. */
+ * gradient [2T + t]; of node n what it saves [3T + n], its scratch in each kind of visit
+ * [3T + N + 3n + kind], and the memory of the chain that begins with it [3T + 4N + n]. */
 typedef struct planner {
     graph *g;
     memory_plan *plan;
@@ -40,6 +40,11 @@ static inline span *saved(const planner *p, const node *n)
 static inline span *scratch(const planner *p, const node *n, visit_kind kind)
 {
     return &p->spans[3 * p->g->tensor_count + p->g->node_count + 3 * n->index + (int)kind];
+}
+
+static inline span *chain_memory(const planner *p, const node *n)
+{
+    return &p->spans[3 * p->g->tensor_count + 4 * p->g->node_count + n->index];
 }
 
 static inline int in_use(const span *s) { return s->first != SPAN_NONE; }

@@ -12,6 +12,15 @@ static void forward_part(const node *n, size_t row, size_t first, size_t end)
     for (size_t i = first; i < end; i++) y[i] = a[i] + b[i];
 }
 
+static void rows(const graph *g, const node *n, size_t count, const real *const *in, real *out)
+{
+    (void)g;
+    const size_t width = last_axis(n->out), a_row = n->in[0]->row_stride,
+                 b_row = n->in[1]->row_stride;
+    for (size_t r = 0; r < count; r++, out += width)
+        for (size_t i = 0; i < width; i++) out[i] = in[0][r * a_row + i] + in[1][r * b_row + i];
+}
+
 /* Whether the gradient of in[k] is not already there because it is that of the output. */
 static int moves(const node *n, int k)
 {
@@ -38,8 +47,13 @@ static void backward(const graph *g, const node *n)
     if (moves(n, 0) || moves(n, 1)) elementwise(g, n, backward_part);
 }
 
-const op op_add = {
-    .name = "add", .passes = 3, .strided_in = 3, .forward = forward, .backward = backward};
+const op op_add = {.name = "add",
+                   .passes = 3,
+                   .strided_in = 3,
+                   .forward = forward,
+                   .rows = rows,
+                   .rows_in = 3,
+                   .backward = backward};
 
 tensor *add(graph *g, tensor *a, tensor *b)
 {

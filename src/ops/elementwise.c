@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 16384 }; /* numbers in a task, about */
+/* A task has about one in TASKS_WANTED of the numbers, so that those of one image keep several
+ * threads busy, yet enough of them to be worth handing out, and no more than the first caches
+ * hold. */
+enum { TASKS_WANTED = 16, PIECE_MIN = 2048, PIECE_MAX = 16384, LINE = 16 };
 
 typedef struct job {
     const node *node;
     size_t rows, width, rows_per_task;
+    size_t piece; /* numbers in a task when all rows are one */
     elementwise_part *part;
     simd_part *simd_part;
     const simd_ops *simd;
@@ -44,11 +48,18 @@ static void run_piece(void *arg, size_t task, int worker)
     (void)worker;
     const job *j = arg;
     if (j->rows == 1) {
-        run_numbers(j, 0, task * PIECE, min_size((task + 1) * PIECE, j->width));
+        run_numbers(j, 0, task * j->piece, min_size((task + 1) * j->piece, j->width));
         return;
     }
     const size_t end = min_size((task + 1) * j->rows_per_task, j->rows);
     for (size_t r = task * j->rows_per_task; r < end; r++) run_numbers(j, r, 0, j->width);
+}
+
+/* Whole cache lines; a function of the shape alone. */
+static size_t piece_of(size_t count)
+{
+    const size_t piece = div_up_size(div_up_size(count, TASKS_WANTED), LINE) * LINE;
+    return max_size(PIECE_MIN, min_size(piece, PIECE_MAX));
 }
 
 static void run(const graph *g, job *j)
@@ -56,9 +67,11 @@ static void run(const graph *g, job *j)
     const tensor *out = j->node->out;
     j->rows = has_views(j->node) ? rows_of(out) : 1;
     j->width = out->count / j->rows;
-    j->rows_per_task = div_up_size(PIECE, j->width);
+    j->piece = piece_of(out->count);
+    j->rows_per_task = div_up_size(j->piece, j->width);
     pool_run(g->context->pool,
-             j->rows == 1 ? div_up_size(j->width, PIECE) : div_up_size(j->rows, j->rows_per_task),
+             j->rows == 1 ? div_up_size(j->width, j->piece)
+                          : div_up_size(j->rows, j->rows_per_task),
              run_piece, j);
 }
 
@@ -81,6 +94,16 @@ void map_back(const graph *g, const node *n, const tensor *given,
               void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds))
 {
     run(g, &(job){.node = n, .given = given, .body_back = body});
+}
+
+void map_rows(const node *n, size_t rows, const real *const *in, real *out,
+              void (*body)(real *y, const real *x, size_t n))
+{
+    const size_t width = last_axis(n->out), stride = n->in[0]->row_stride;
+    if (stride == width)
+        body(out, in[0], rows * width);
+    else
+        for (size_t r = 0; r < rows; r++) body(out + r * width, in[0] + r * stride, width);
 }
 
 int columns_overlap(const tensor *a, const tensor *b)

@@ -21,6 +21,10 @@ void map(const graph *g, const node *n, void (*body)(real *y, const real *x, siz
 void map_back(const graph *g, const node *n, const tensor *given,
               void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds));
 
+/* For op.rows: body over rows [0, rows) of in[0], which may be a view. */
+void map_rows(const node *n, size_t rows, const real *const *in, real *out,
+              void (*body)(real *y, const real *x, size_t n));
+
 /* A tensor seen as rows x columns, the last axis being the columns. */
 static inline size_t last_axis(const tensor *t) { return t->shape[t->rank - 1]; }
 static inline size_t rows_of(const tensor *t) { return t->count / last_axis(t); }

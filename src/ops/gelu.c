@@ -8,6 +8,11 @@ static void forward(const graph *g, const node *n)
     map(g, n, simd_ops_for(g->context->cpu)->gelu);
 }
 
+static void rows(const graph *g, const node *n, size_t count, const real *const *in, real *out)
+{
+    map_rows(n, count, in, out, simd_ops_for(g->context->cpu)->gelu);
+}
+
 static void backward(const graph *g, const node *n)
 {
     map_back(g, n, n->in[0], simd_ops_for(g->context->cpu)->gelu_back);
@@ -18,6 +23,8 @@ const op op_gelu = {.name = "gelu",
                     .cheap = 1,
                     .strided_in = 1,
                     .forward = forward,
+                    .rows = rows,
+                    .rows_in = 1,
                     .backward = backward};
 
 tensor *gelu(graph *g, tensor *x)

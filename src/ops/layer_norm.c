@@ -56,6 +56,15 @@ static void forward_part(void *arg, size_t part, int worker)
                       (real)attributes_of(n)->eps);
 }
 
+static void rows(const graph *g, const node *n, size_t count, const real *const *in, real *out)
+{
+    const simd_ops *simd = simd_ops_for(g->context->cpu);
+    const size_t D = last_axis(n->out);
+    for (size_t r = 0; r < count; r++)
+        simd->norm(out + r * D, NULL, in[X] + r * n->in[X]->row_stride, in[GAMMA], in[BETA], D,
+                   (real)attributes_of(n)->eps);
+}
+
 static void backward_part(void *arg, size_t part, int worker)
 {
     (void)worker;
@@ -98,6 +107,8 @@ const op op_layer_norm = {.name = "layer_norm",
                           .saved = saved,
                           .scratch = scratch,
                           .forward = forward,
+                          .rows = rows,
+                          .rows_in = 1 << X,
                           .backward = backward};
 
 tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)

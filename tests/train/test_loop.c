@@ -38,6 +38,8 @@ static void test_learns(void **state)
     s.options.lr = 5e-3;
     s.augment = augment_options_default();
     assert_int_equal(train_settings_set(&s, "test", "drop_path", "0", &error), SSM2D_OK);
+    /* positions are all that counts here */
+    assert_int_equal(train_settings_set(&s, "test", "pos_scale", "1", &error), SSM2D_OK);
     if (train_begin(context, path_of("run"), &s, NULL, &result, &error)) fail_msg("%s", error.line);
     if (result.test_accuracy < 0.9) fail_msg("accuracy %g", result.test_accuracy);
     /* what was saved evaluates to the same */

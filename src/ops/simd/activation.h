@@ -22,15 +22,58 @@
         }                                                                                          \
     } while (0)
 
-#define HALF_ROOT  ((real)0.70710678118654752440) /* sqrt(1/2) */
 #define NORMAL_TOP ((real)0.39894228040143267794) /* 1/sqrt(2 pi) */
 
-INLINE vec gelu_of(vec x) { return x * (vec_erf(x * HALF_ROOT) * (real)0.5 + (real)0.5); }
+/* The normal distribution's tail, Phi(-t), and exp(-t^2/2), for t >= 0. Both are as good as 0 from
+ * TAIL_END on, which stands for everything beyond. NaN stays NaN. */
+#if !defined(REAL_IS_DOUBLE)
 
+#define TAIL_END ((real)12.6)
+
+/* Phi(-t) = exp(-t^2/2) Q(t): Q falls slowly, and is a quotient of polynomials within 5e-9. So one
+ * exp serves the function and its slope, and the tail keeps its leading digits, which 1 - erf
+ * would lose. */
+INLINE vec normal_tail(vec t, vec *exponential)
+{
+    vec above = t * 0.0039586523f + 0.039565772f, below = t * 0.0099227093f + 0.099184722f;
+    above = above * t + 0.18005849f;
+    below = below * t + 0.46108642f;
+    above = above * t + 0.43398854f;
+    below = below * t + 1.1892788f;
+    above = above * t + 0.5f;
+    below = below * t + 1.6658620f;
+    below = below * t + 1;
+    *exponential = vec_exp(t * t * -0.5f);
+    return *exponential * above / below;
+}
+
+#else
+
+#define TAIL_END ((real)37)
+
+INLINE vec normal_tail(vec t, vec *exponential)
+{
+    *exponential = vec_exp(t * t * (real)-0.5);
+    return vec_erf(t * (real)0.70710678118654752440) * (real)-0.5 + (real)0.5;
+}
+
+#endif
+
+INLINE vec tail_argument(vec x) { return smaller(all(TAIL_END), larger(-x, x)); }
+
+/* x Phi(x) = max(x, 0) - |x| Phi(-|x|) */
+INLINE vec gelu_of(vec x)
+{
+    vec t = tail_argument(x), exponential;
+    return larger((vec){0}, x) - t * normal_tail(t, &exponential);
+}
+
+/* Phi(x) + x phi(x), phi(x) = exp(-x^2/2)/sqrt(2 pi) */
 INLINE vec gelu_slope(vec x)
 {
-    vec below = vec_erf(x * HALF_ROOT) * (real)0.5 + (real)0.5;
-    return below + x * NORMAL_TOP * vec_exp(not_below(x * x * (real)-0.5, -FAR));
+    vec t = tail_argument(x), exponential, tail = normal_tail(t, &exponential);
+    vec along = tail - t * exponential * NORMAL_TOP; /* 1 - slope for x > 0, slope for x < 0 */
+    return choose(x > 0, 1 - along, along);
 }
 
 static void gelu(real *y, const real *x, size_t n) { MAP(y, x, n, gelu_of); }
