@@ -19,7 +19,7 @@ int stop_requested(void *user)
 
 void stop_signals_catch(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction before,
         action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

@@ -2,9 +2,8 @@
 #ifndef SSM2D_TOOLS_STOP_SIGNALS_H
 #define SSM2D_TOOLS_STOP_SIGNALS_H
 
-/* From now on the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 (which launchers pass on, and batch
- * systems send some time before the end) requests a stop; a second one ends the program at once.
- * What is ignored from the start stays ignored: SIGHUP under nohup, SIGINT of jobs in the
+/* From now on the first SIGINT, SIGTERM or SIGHUP requests a stop; a second one ends the program at
+ * once. What is ignored from the start stays ignored: SIGHUP under nohup, SIGINT of jobs in the
  * background. Standard output that nobody reads any more, and a limit on the size of files, become
  * errors of the calls that meet them. */
 void stop_signals_catch(void);

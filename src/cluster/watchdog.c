@@ -15,8 +15,8 @@
 
 /* Rounds that only test, as an answer is mostly there within microseconds, and that let another
  * process run; after them the process sleeps between tests. */
-enum { SPINS = 200, YIELDS = 20000 };
-static const double look_every = 0.25; /* seconds */
+enum { SPINS = 200, YIELDS = 4000 };
+static const double look_every = 0.01; /* seconds */
 
 cluster_wait cluster_wait_begin(void) { return (cluster_wait){.began = -1}; }
 
@@ -108,18 +108,18 @@ static ssm2d_status keep_notes(cluster *c, cluster_wait *w, double waited, ssm2d
 ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, ssm2d_error *error)
 {
     if (w->rounds++ < SPINS) return SSM2D_OK;
-    if (w->rounds < YIELDS) {
-        sched_yield();
-        if (w->rounds % 64) return SSM2D_OK;
-    } else {
+    if (w->rounds < YIELDS)
+        sched_yield(); /* on a busy machine this alone may take long */
+    else
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    }
     const double now = clock_seconds();
     if (w->began < 0) w->began = w->looked = now;
     if (now - w->looked < look_every || !c->peers) return SSM2D_OK;
     w->looked = now;
     const int ended = find_ended(c);
     int from, told = 0;
+    if (ended >= 0) /* what it may have said last is still on its way */
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     if (!c->transport.probe(TAG_LOST, &from, &told) && told) {
         c->is_lost = 1;
         c->speaks = 0;

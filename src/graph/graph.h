@@ -110,7 +110,7 @@ struct graph {
     /* A batch may be run in slices, one after the other or by several processes: this is the number
      * of the slice, from 0, with which each image draws what it would in the whole batch. */
     uint64_t slice;
-    /* Called after each visit of a run with its number, when it is not NULL: a result other than 0
+    /* Called after each visit (of a chain, its last) with its number, when not NULL: a result but 0
      * abandons the run. */
     int (*after_visit)(void *user, int visit);
     void *after_visit_user;
