@@ -14,6 +14,8 @@
  * rows, as of one image, are not cut at all; tasks get some of the columns then. */
 enum { MIN_ROWS = 48, MAX_ROWS = 192, BLOCK = 12, FEW_ROWS = 256, BLOCK_COLS = 48 };
 enum { TASKS_PER_THREAD = 4 };
+/* With more rows than these, packing W in every run costs next to nothing, and memory counts. */
+enum { KEEP_ROWS = 2048 };
 
 static size_t threads_of(const graph *g) { return (size_t)pool_threads(g->context->pool); }
 
@@ -57,23 +59,28 @@ static void product_block(void *arg, size_t task, int worker)
     j->simd->gemm_packed(&p, first, min_size(end, p.n));
 }
 
+/* Columns of a task, whole panels. */
+static size_t block_cols(const simd_ops *simd)
+{
+    return max_size(BLOCK_COLS / simd->panel, 1) * simd->panel;
+}
+
 static void pack_all(const graph *g, job *j)
 {
-    const size_t panel = j->simd->panel;
-    j->cols = BLOCK_COLS > panel ? BLOCK_COLS / panel * panel : panel;
+    j->cols = block_cols(j->simd);
     pool_run(g->context->pool, div_up_size(j->packing.n, j->cols), pack_block, j);
 }
 
 /* is_packed: the weights have been packed before. */
 static void multiply(const graph *g, job *j, int is_packed)
 {
-    const size_t m = j->product.m, n = j->product.n, panel = j->simd->panel;
+    const size_t m = j->product.m, n = j->product.n;
     j->rows = block_rows(g, m);
     if (j->rows < m) { /* every block of rows needs all of the weights */
         if (!is_packed) pack_all(g, j);
         j->cols = n;
     } else {
-        j->cols = BLOCK_COLS > panel ? BLOCK_COLS / panel * panel : panel;
+        j->cols = block_cols(j->simd);
         j->pack = !is_packed;
     }
     j->across = div_up_size(n, j->cols);
@@ -82,7 +89,7 @@ static void multiply(const graph *g, job *j, int is_packed)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Inference on few rows keeps W packed; graph.step tells when W has changed. */
+/* Inference on few images keeps W packed; graph.step tells when W has changed. */
 typedef struct kept {
     uint64_t packed; /* graph.step + 1 for which the weights were packed, 0 before */
     _Alignas(64) real weights[];
@@ -90,7 +97,7 @@ typedef struct kept {
 
 static int keeps(const graph *g, const node *nd)
 {
-    return !g->training && rows_of(nd->in[0]) < FEW_ROWS && nd->in[1]->role == ROLE_PARAM;
+    return !g->training && rows_of(nd->in[0]) <= KEEP_ROWS && nd->in[1]->role == ROLE_PARAM;
 }
 
 static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
@@ -206,11 +213,17 @@ static size_t scratch(const graph *g, const node *nd, int back)
     return keeps(g, nd) ? 0 : simd_of(g)->gemm_packed_size(n, k);
 }
 
+static real *packed_of(const node *nd)
+{
+    kept *w = nd->object;
+    return w ? w->weights : nd->scratch;
+}
+
 static void forward(const graph *g, const node *nd)
 {
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
     kept *w = nd->object;
-    real *packed = w ? w->weights : nd->scratch;
+    real *packed = packed_of(nd);
     const int is_packed = w && w->packed == g->step + 1;
     job j = {.simd = simd_of(g),
              .product = {.m = m,
@@ -225,6 +238,34 @@ static void forward(const graph *g, const node *nd)
              .packing = {n, k, nd->in[1]->data, 1, k, packed}};
     multiply(g, &j, is_packed);
     if (w) w->packed = g->step + 1;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Packs the weights, unless they are from the run before. */
+static void before_rows(const graph *g, const node *nd)
+{
+    const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    kept *w = nd->object;
+    job j = {.simd = simd_of(g), .packing = {n, k, nd->in[1]->data, 1, k, packed_of(nd)}};
+    if (w && w->packed == g->step + 1) return;
+    pack_all(g, &j);
+    if (w) w->packed = g->step + 1;
+}
+
+static void rows(const graph *g, const node *nd, size_t count, const real *const *in, real *out)
+{
+    const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    const gemm_packed_args p = {.m = count,
+                                .n = n,
+                                .k = k,
+                                .x = in[0],
+                                .x_row = nd->in[0]->row_stride,
+                                .packed = packed_of(nd),
+                                .bias = nd->inputs < 3 ? NULL : in[2],
+                                .y = out,
+                                .y_row = n};
+    simd_of(g)->gemm_packed(&p, 0, n);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -358,6 +399,9 @@ const op op_linear = {.name = "linear",
                       .scratch = scratch,
                       .prepare = prepare,
                       .forward = forward,
+                      .rows = rows,
+                      .before_rows = before_rows,
+                      .rows_in = 1,
                       .backward = backward,
                       .destroy = destroy,
                       .products = products};
