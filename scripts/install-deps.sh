@@ -31,8 +31,10 @@ packages_of() {
     gcc11) echo gcc-11 ;;
     python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
         python3-onnx python3-pip python3-venv python3-setuptools python3-wheel ;;
-    release) echo chromium ;; # looks into the page of ssm2d report
-    library | clang | asan | tsan | fuzz | dev) ;;
+    release) # Chromium looks into the page of ssm2d report
+        echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium ;;
+    dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
+    library | clang | asan | tsan | fuzz) ;;
     *)
         say "install-deps.sh: there is no stage '$1'"
         exit 2

@@ -409,15 +409,90 @@ static void survives_failing_allocations(void **state)
     dataset_close(shared);
 }
 
+/* Several loaders that share batches have together what one has: each its part of every batch of
+ * training, mixed with images of the others' parts; in evaluation whole batches in turn. */
+static void shares_training(void **state)
+{
+    enum { WHOLE = 12, SHARES = 3, OWN = WHOLE / SHARES };
+    static const char *const mixes[][2] = {{"mixup", "0"}, {"mixup", "0.8"}, {"cutmix", "1"}};
+    (void)state;
+    dataset *d = numbered();
+    for (size_t m = 0; m < sizeof mixes / sizeof *mixes; m++) {
+        loader_options o = options_for(d, 1, WHOLE);
+        if (augment_options_set(&o.augment, mixes[m][0], mixes[m][1], &error))
+            fail_msg("%s", error.line);
+        loader *whole = create(d, &o), *parts[SHARES];
+        o.shares = SHARES;
+        for (o.share = 0; o.share < SHARES; o.share++) parts[o.share] = create(d, &o);
+        const size_t classes = (size_t)dataset_about(d)->classes;
+        for (int b = 0; b < 20; b++) {
+            const loader_batch all = next(whole);
+            for (size_t i = 0; i < SHARES; i++) {
+                const loader_batch part = next(parts[i]);
+                assert_int_equal(part.count, WHOLE);
+                assert_memory_equal(part.images + i * OWN * SIZE, all.images + i * OWN * SIZE,
+                                    OWN * SIZE * sizeof(float));
+                assert_memory_equal(part.targets + i * OWN * classes,
+                                    all.targets + i * OWN * classes, OWN * classes * sizeof(float));
+                /* what is not mixed in was not read: it is as the memory was */
+                for (size_t k = 0; !m && k < WHOLE * SIZE; k++)
+                    if (k / SIZE / OWN != i) assert_true(!(part.images[k] > 0));
+            }
+        }
+        loader_destroy(whole);
+        for (int i = 0; i < SHARES; i++) loader_destroy(parts[i]);
+    }
+    loader_options o = options_for(d, 1, WHOLE);
+    loader *none;
+    o.shares = 5;
+    assert_int_equal(loader_create(context, d, &o, &none, &error), SSM2D_ERROR_ARGUMENT);
+    assert_line("batch=12: cannot be shared by 5 processes");
+    dataset_close(d);
+}
+
+static void shares_evaluation(void **state)
+{
+    (void)state;
+    dataset *d = numbered();
+    loader_options o = options_for(d, 0, 12);
+    loader *whole = create(d, &o), *idle;
+    o.shares = 2;
+    loader *even = create(d, &o);
+    o.share = 1;
+    loader *odd = create(d, &o);
+    for (size_t b = 0; b < 2 * loader_batches(whole); b++) {
+        const size_t number = b % loader_batches(whole);
+        const loader_batch all = next(whole), part = next(number % 2 ? odd : even);
+        assert_int_equal(part.number, number);
+        assert_int_equal(hash(&part), hash(&all));
+    }
+    o.share = 20; /* there are not as many batches: it has none, and waits for nobody */
+    o.shares = 21;
+    idle = create(d, &o);
+    loader_destroy(idle);
+    loader_destroy(whole);
+    loader_destroy(even);
+    loader_destroy(odd);
+    dataset_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(evaluates_in_order),           TEST(trains_in_shuffled_order),
-        TEST(repeats_itself_to_the_bit),    TEST(resumes_anywhere),
-        TEST(gives_these_batches),          TEST(keeps_the_batch_in_hand),
-        TEST(takes_no_memory_once_created), TEST(resizes_and_adds_channels),
-        TEST(reports_what_cannot_be_read),  TEST(stops_at_any_moment),
-        TEST(refuses_odd_options),          TEST(survives_failing_allocations),
+        TEST(evaluates_in_order),
+        TEST(trains_in_shuffled_order),
+        TEST(repeats_itself_to_the_bit),
+        TEST(resumes_anywhere),
+        TEST(gives_these_batches),
+        TEST(keeps_the_batch_in_hand),
+        TEST(takes_no_memory_once_created),
+        TEST(resizes_and_adds_channels),
+        TEST(reports_what_cannot_be_read),
+        TEST(stops_at_any_moment),
+        TEST(refuses_odd_options),
+        TEST(survives_failing_allocations),
+        TEST(shares_training),
+        TEST(shares_evaluation),
     };
     return cmocka_run_group_tests_name("loader", tests, io_setup, data_end);
 }

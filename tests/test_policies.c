@@ -392,8 +392,17 @@ static void mix_batch(const chosen *c, uint64_t number, mixed *m)
         for (int k = 0; k < MIX_SIZE; k++) m->images[i * MIX_SIZE + k] = (float)i;
         for (int k = 0; k < BATCH; k++) m->targets[i * BATCH + k] = i == k;
     }
-    float_batch b = {BATCH,      MIX_ROWS,       MIX_COLS,        2,       BATCH, m->images,
-                     m->targets, scratch.images, scratch.targets, partners};
+    float_batch b = {.count = BATCH,
+                     .rows = MIX_ROWS,
+                     .cols = MIX_COLS,
+                     .own = {0, BATCH},
+                     .channels = 2,
+                     .classes = BATCH,
+                     .images = m->images,
+                     .targets = m->targets,
+                     .scratch_images = scratch.images,
+                     .scratch_targets = scratch.targets,
+                     .partners = partners};
     rng r = rng_of(c, number);
     c->what->run.batch(c->options, &r, &b);
 }

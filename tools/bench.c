@@ -323,13 +323,9 @@ static const command command_layer_part = {
     0,
     NULL};
 
-static const command *const parts[] = {&command_layer_part,
-                                       &command_bench_linear,
-                                       &command_bench_train,
-                                       &command_bench_infer,
-                                       &command_bench_data,
-                                       &command_bench_guard,
-                                       NULL};
+static const command *const parts[] = {
+    &command_layer_part, &command_bench_linear, &command_bench_train, &command_bench_infer,
+    &command_bench_data, &command_bench_scale,  &command_bench_guard, NULL};
 
 const command command_bench = {
     "bench",

@@ -1,7 +1,9 @@
 /* bench train - the training step of a model: forward, backward, AdamW. */
 #include "bench_model.h"
 #include "bench_simulate.h"
+#include "bench_together.h"
 #include "core/status.h"
+#include "processes.h"
 #include "setting_hint.h"
 
 #include <stdio.h>
@@ -35,8 +37,15 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     const size_t batch = o->batch == OPTION_UNSET ? 128 : (size_t)o->batch;
     const bench_task task = !strcmp(o->memory, "low") ? BENCH_TRAINING_LOW_MEMORY : BENCH_TRAINING;
     ssm2d_status status = bench_model_config(o, &config, error);
+    if (!status && processes()->size > 1
+        && (o->simulate_threads != OPTION_UNSET || task == BENCH_TRAINING_LOW_MEMORY))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--simulate-threads and --memory low are measured in one process, not in %d",
+                    processes()->size);
     if (!status && o->simulate_threads != OPTION_UNSET)
         return run_simulation(context, o, &config, batch, error);
+    if (!status && processes()->size > 1)
+        return bench_together(context, &config, batch, o->quick ? 4 : 30, o->json, error);
     if (!status)
         status = bench_compare(context, &config, batch, task, o->quick ? 2 : 30, &r, error);
     if (status) return status;
@@ -95,8 +104,13 @@ const command command_bench_train = {
     "(serial), threads waiting for the longest task (uneven), and the pool. Memory bandwidth, "
     "caches and power that processors share are not simulated. The same simulation is compared "
     "with 1 and 2 real threads: the check's error says how far to trust it.\n"
+    "In several processes (mpirun -np N) it times the step that they make together, of which each "
+    "has a part of the batch, with the sum in a fixed order and without (docs/scaling.md): the "
+    "bytes that a process sends, the part of the time in communication, and the part in which "
+    "nothing is computed for it.\n"
     "bench/peers/torch_vit.py and torch_swin.py time the same with PyTorch.",
     options,
     check,
     run,
-    .setting = setting_of_model};
+    .setting = setting_of_model,
+    .several = 1};

@@ -8,6 +8,7 @@
 #include "core/suggest.h"
 #include "io/image.h"
 #include "io/text.h"
+#include "processes.h"
 
 #include <errno.h>
 #include <math.h>
@@ -266,8 +267,9 @@ ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY
 
 static int complain(const char *command_name, const ssm2d_error *error, int code)
 {
-    fprintf(stderr, "ssm2d%s%s: %s\n", command_name ? " " : "", command_name ? command_name : "",
-            error->line);
+    if (processes_speak())
+        fprintf(stderr, "ssm2d%s%s: %s\n", command_name ? " " : "",
+                command_name ? command_name : "", error->line);
     return code;
 }
 
@@ -276,7 +278,7 @@ static int complain(const char *command_name, const ssm2d_error *error, int code
 static void warn_of_threads(const command *c, long threads)
 {
     const int processors = processors_available();
-    if (threads > 4L * processors)
+    if (threads > 4L * processors && processes_speak())
         fprintf(stderr, "ssm2d %s: --threads=%ld: there %s %d processor%s, so that this is slow\n",
                 c->name, threads, processors == 1 ? "is" : "are", processors,
                 processors == 1 ? "" : "s");
@@ -289,20 +291,40 @@ static int run_command(const command *c, int argc, char **argv)
     ssm2d_context *context = NULL;
     ssm2d_error error = {""};
     long threads;
-    int help;
-    if (command_parse(c, argc, argv, values, &threads, &help, &error))
-        return complain(c->name, &error, EXIT_USAGE);
+    int help, code = EXIT_USAGE;
+    if (processes_join(c, &error)) return complain(c->name, &error, EXIT_USAGE);
+    ssm2d_status status = command_parse(c, argc, argv, values, &threads, &help, &error);
+    if (status && processes()->size == 1) return complain(c->name, &error, EXIT_USAGE);
     if (help) {
         help_command(stdout, c);
+        processes_leave(EXIT_DONE);
         return EXIT_DONE;
     }
-    context_options.threads = (int)threads;
-    warn_of_threads(c, threads);
-    ssm2d_status status = ssm2d_context_create(&context_options, &context, &error);
-    if (!status) status = c->run(context, values, &error);
-    ssm2d_context_destroy(context);
+    warn_of_threads(c, status ? 0 : threads);
+    context_options.threads = status ? 1 : processes_threads(threads);
+    ssm2d_error why;
+    const ssm2d_status bad = ssm2d_context_create(&context_options, &context, &why);
+    if (bad) {
+        processes()->is_lost =
+            processes()->size > 1; /* it cannot meet the others, who see it end */
+        status = bad;
+        error = why;
+        code = EXIT_FAILED;
+    } else {
+        status = processes_meet(context, argc, argv, status, &error);
+        if (!status) {
+            status = c->run(context, values, &error);
+            code = status ? EXIT_FAILED : EXIT_DONE;
+        }
+    }
     fflush(stdout);
-    return status ? complain(c->name, &error, EXIT_FAILED) : EXIT_DONE;
+    if (status) {
+        processes_failed(&error);
+        complain(c->name, &error, code);
+    }
+    processes_leave(code);
+    ssm2d_context_destroy(context);
+    return code;
 }
 
 static int unknown_part(const command *c, const char *word)

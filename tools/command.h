@@ -103,6 +103,8 @@ typedef struct command {
     /* For a command that has --set: copies to key the setting that an unknown option --name means,
      * sets *flag when that is true or false, and returns 1; 0 when there is none. May be NULL. */
     int (*setting)(const char *name, char key[OPTION_KEY], int *flag);
+    /* Several processes started by mpirun work on it together; see processes.h. */
+    int several;
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,

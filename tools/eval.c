@@ -7,10 +7,12 @@
 #include "eval_report.h"
 #include "ignored.h"
 #include "io/text.h"
+#include "processes.h"
 #include "progress.h"
 #include "run_weights.h"
 #include "train/evaluate.h"
 #include "train/run_folder.h"
+#include "train/skipped_total.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,6 +118,8 @@ static ssm2d_status loader_settings(const values *o, const run_model *m, const d
     lo->norm = m->data.norm;
     lo->augment = m->settings.augment;
     lo->workers = m->settings.options.workers;
+    lo->share = (size_t)processes()->rank;
+    lo->shares = (size_t)processes()->size;
     lo->skip_bad = o->bad_images ? !strcmp(o->bad_images, "skip")
                                  : m->settings.options.bad_images == TRAIN_BAD_SKIP;
     if (isnan(o->eval_crop)) return SSM2D_OK;
@@ -133,54 +137,88 @@ static ssm2d_status report(const ssm2d_context *context, const values *o, const 
     return status;
 }
 
+/* What an evaluation needs, in the order in which it is made. */
+typedef struct work {
+    run_model model;
+    int opened; /* the model is */
+    dataset *data;
+    loader *images;
+    evaluator *evaluator;
+    evaluation_detail detail;
+} work;
+
+static ssm2d_status prepare(ssm2d_context *context, const values *o, work *w, ssm2d_error *error)
+{
+    loader_options lo;
+    int size[2];
+    run_model *m = &w->model;
+    ssm2d_status status = image_size_of(o->image_size, size, error);
+    if (!status)
+        status = run_model_open(context, o->run, run_weights_file(o->weights), size, m, error);
+    if (status) return status;
+    w->opened = 1;
+    if (o->confusion && m->data.labels == LABEL_BINARY)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--confusion: the run has binary labels, of which no class is taken for "
+                    "another: use --per-class");
+    if ((status = open_images(context, o, m, &w->data, error))) return status;
+    dataset_limit_pixels(w->data, (size_t)m->settings.options.max_pixels);
+    if (processes_speak())
+        report_ignored("eval", dataset_about(w->data)->ignored,
+                       dataset_about(w->data)->first_ignored);
+    if ((status = loader_settings(o, m, w->data, &lo, error))) return status;
+    if ((status = loader_create(context, w->data, &lo, &w->images, error))) return status;
+    status = evaluator_create(context, &m->settings.model, lo.batch, &w->evaluator, error);
+    if (!status && (o->per_class || o->confusion))
+        status = evaluation_detail_create(context, m->data.labels, m->data.classes,
+                                          o->confusion != NULL, &w->detail, error);
+    return status;
+}
+
+/* Several processes must have the same weights and images. */
+static ssm2d_status compare(const work *w, ssm2d_error *error)
+{
+    const dataset_info *data = dataset_about(w->data);
+    ssm2d_status status = cluster_same(processes(), "weights", w->model.params,
+                                       w->model.weights->total * sizeof(float), error);
+    return status ? status
+                  : cluster_same(processes(), "numbers of images", &data->count, sizeof data->count,
+                                 error);
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    run_model m;
-    dataset *data = NULL;
-    loader *images = NULL;
-    evaluator *e = NULL;
-    evaluation_detail detail = {0};
-    loader_options lo;
-    int size[2];
-    ssm2d_status status = image_size_of(o->image_size, size, error);
-    if (!status)
-        status = run_model_open(context, o->run, run_weights_file(o->weights), size, &m, error);
-    if (status) return status;
-    eval_report r = {.model = &m, .split = o->split, .per_class = o->per_class};
-    if (o->confusion && m.data.labels == LABEL_BINARY) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "--confusion: the run has binary labels, of which no class is taken for "
-                      "another: use --per-class");
-        goto done;
-    }
-    if ((status = open_images(context, o, &m, &data, error))) goto done;
-    dataset_limit_pixels(data, (size_t)m.settings.options.max_pixels);
-    report_ignored("eval", dataset_about(data)->ignored, dataset_about(data)->first_ignored);
-    if ((status = loader_settings(o, &m, data, &lo, error))) goto done;
-    if ((status = loader_create(context, data, &lo, &images, error))) goto done;
-    if ((status = evaluator_create(context, &m.settings.model, lo.batch, &e, error))) goto done;
-    if (o->per_class || o->confusion) {
-        r.detail = &detail;
-        status = evaluation_detail_create(context, m.data.labels, m.data.classes,
-                                          o->confusion != NULL, &detail, error);
-        if (status) goto done;
-    }
-    evaluator_weights(e, m.params);
+    work w = {0};
+    ssm2d_status status = cluster_agree(processes(), prepare(context, o, &w, error), error);
+    if (!status && processes()->size > 1) status = compare(&w, error);
+    if (status) goto done;
+    eval_report r = {.model = &w.model,
+                     .split = o->split,
+                     .per_class = o->per_class,
+                     .detail = w.detail.images ? &w.detail : NULL};
+    evaluator_weights(w.evaluator, w.model.params);
     progress p = progress_start("ssm2d eval: batch", 1);
-    evaluation_hooks hooks = {&p, NULL, show_progress, r.detail ? &detail : NULL};
-    status = evaluate(e, images, (train_loss)m.settings.options.loss, &hooks, &r.result, error);
+    const evaluation_hooks hooks = {.user = &p,
+                                    .progress = processes_speak() ? show_progress : NULL,
+                                    .detail = w.detail.images ? &w.detail : NULL,
+                                    .cluster = processes()};
+    status = evaluate(w.evaluator, w.images, (train_loss)w.model.settings.options.loss, &hooks,
+                      &r.result, error);
     progress_end(&p);
     ssm2d_error first;
-    const size_t skipped = loader_skipped(images, &first);
-    report_skipped("eval", skipped, &first);
-    if (!status) status = report(context, o, &r, error);
+    size_t skipped = loader_skipped(w.images, &first);
+    if (!status) status = skipped_total(context, processes(), w.images, &skipped, &first, error);
+    if (processes_speak()) report_skipped("eval", skipped, &first);
+    if (!status)
+        status = cluster_agree(processes(),
+                               processes_speak() ? report(context, o, &r, error) : SSM2D_OK, error);
 done:
-    evaluation_detail_destroy(context, &detail);
-    evaluator_destroy(e);
-    loader_destroy(images);
-    dataset_close(data);
-    run_model_close(context, &m);
+    evaluation_detail_destroy(context, &w.detail);
+    evaluator_destroy(w.evaluator);
+    loader_destroy(w.images);
+    dataset_close(w.data);
+    if (w.opened) run_model_close(context, &w.model);
     return status;
 }
 
@@ -193,4 +231,5 @@ static const char about[] =
     "kernels of the 2-D SSM are computed for the new grid.";
 
 const command command_eval = {
-    "eval", "loss and accuracy of a trained model", about, options, check_values, run, 0};
+    "eval",      "loss and accuracy of a trained model", about, options, check_values, run,
+    .several = 1};

@@ -65,7 +65,8 @@ static ssm2d_status measure(void *user, ssm2d_context *context, const model_conf
     bench_op found[BENCH_OPS];
     (void)user;
     _Static_assert((int)REPORT_OPERATORS >= (int)BENCH_OPS, "every operator has its place");
-    const ssm2d_status status = bench_model_create(context, config, batch, 1, &m, error);
+    const ssm2d_status status =
+        bench_model_create(context, config, batch, BENCH_TRAINING, &m, error);
     if (status) return status;
     const double start = clock_seconds();
     for (int i = 0; i < MAX_RUNS && (i < MIN_RUNS || clock_seconds() - start < 1); i++)

@@ -5,6 +5,7 @@
 #include "help.h"
 #include "io/text.h"
 #include "model_names.h"
+#include "processes.h"
 #include "setting_hint.h"
 #include "stop_signals.h"
 #include "train/loop.h"
@@ -133,12 +134,12 @@ static ssm2d_status start(ssm2d_context *context, const values *o, const train_h
     train_settings s;
     ssm2d_status status = train_values_settings(context, o, &s, error);
     if (!status) status = train_options_check(&s.options, error);
-    if (status) return status;
+    if (!status && !o->overwrite && hooks->cluster->rank == 0 && run_exists(o->out))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: has a run already: --resume %s continues it, --overwrite replaces it",
+                      text_path(o->out), text_path(o->out));
+    if ((status = cluster_agree(hooks->cluster, status, error))) return status;
     if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
-    if (run_exists(o->out))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has a run already: --resume %s continues it, --overwrite replaces it",
-                    text_path(o->out), text_path(o->out));
     return train_begin(context, o->out, &s, hooks, result, error);
 }
 
@@ -159,8 +160,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     train_view view;
     train_result result;
     train_view_open(&view, ssm2d_context_threads(context));
+    view.processes = processes()->size;
     train_hooks hooks = {&view,           stop_requested,     train_view_start,
                          train_view_step, train_view_testing, train_view_epoch};
+    if (processes()->rank) hooks = (train_hooks){.stop = stop_requested};
+    hooks.cluster = processes();
     stop_signals_catch();
     ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error)
                                     : start(context, o, &hooks, &result, error);
@@ -225,4 +229,5 @@ const command command_train = {.name = "train",
                                .check = check_values,
                                .run = run,
                                .more_help = more_help,
-                               .setting = setting_of_run};
+                               .setting = setting_of_run,
+                               .several = 1};

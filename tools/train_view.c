@@ -14,8 +14,10 @@ static const double terminal_pause = 0.2, plain_pause = 60;
 
 void train_view_open(train_view *v, int threads)
 {
-    *v = (train_view){
-        .terminal = isatty(STDERR_FILENO), .threads = threads, .shown_at = clock_seconds()};
+    *v = (train_view){.terminal = isatty(STDERR_FILENO),
+                      .threads = threads,
+                      .processes = 1,
+                      .shown_at = clock_seconds()};
 }
 
 static void remove_bar(train_view *v)
@@ -43,12 +45,12 @@ void train_view_start(void *user, const train_start *start)
     const model_config *m = &s->model;
     char mixed[128];
     report_ignored("train", start->ignored, start->first_ignored);
-    printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to %s; %d "
-           "thread%s\n",
+    printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to %s; ",
            m->model->name, mixer_config_text(&m->mixer, mixed, sizeof mixed), start->parameters,
            m->image[0], m->image[1], m->channels, start->train_images, start->choose_images,
-           start->choice == CHOICE_TEST ? "test" : "validate", v->threads,
-           v->threads == 1 ? "" : "s");
+           start->choice == CHOICE_TEST ? "test" : "validate");
+    if (v->processes > 1) printf("%d processes of ", v->processes);
+    printf("%d thread%s\n", v->threads, v->threads == 1 ? "" : "s");
     printf("the best epoch is chosen by the %s images%s\n", split_choice_name(start->choice),
            start->choice == CHOICE_TEST ? "; --val-fraction 0.1 would hold out training images"
                                         : "; ssm2d eval measures on the test images");

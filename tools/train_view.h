@@ -6,7 +6,7 @@
 #include "train/loop.h"
 
 typedef struct train_view {
-    int terminal, threads;
+    int terminal, threads, processes;
     int bar;         /* there is one on the screen */
     double shown_at; /* clock_seconds of the last bar or line */
     long epoch;      /* the current one */

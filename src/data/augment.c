@@ -190,10 +190,23 @@ void augment_end(augment *a, float *out)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, float *images,
-                   float *targets)
+augment_needs augment_partners(const augment *a, uint64_t epoch, uint64_t number, size_t count,
+                               uint32_t *partners)
+{
+    const int first = a->first[AUGMENT_BATCH], end = a->first[AUGMENT_BATCH + 1];
+    if (first == end) return AUGMENT_NEEDS_NONE;
+    const active *one = &a->active[first];
+    if (end - first > 1 || !one->what->partners) return AUGMENT_NEEDS_ALL;
+    rng r = keyed_rng(a->setup.seed, one->what->purpose, epoch, number);
+    return one->what->partners(one->options, &r, count, partners) ? AUGMENT_NEEDS_PARTNERS
+                                                                  : AUGMENT_NEEDS_NONE;
+}
+
+void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, augment_range own,
+                   float *images, float *targets)
 {
     float_batch batch = {.count = count,
+                         .own = own,
                          .rows = a->setup.rows,
                          .cols = a->setup.cols,
                          .channels = a->setup.channels,

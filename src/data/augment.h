@@ -39,8 +39,18 @@ uint8_t *augment_pixels(augment *a);
 /* Those pixels as numbers, out[channels][rows][cols]: (pixel / 255 - mean) / std of each channel,
  * before and after which the augmentations act. */
 void augment_end(augment *a, float *out);
-/* Changes images[count][channels][rows][cols] and targets[count][classes] in place. */
-void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, float *images,
-                   float *targets);
+/* Changes images[count][channels][rows][cols] and targets[count][classes] in place: those of `own`.
+ * The others need only be there when these need them. */
+void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, augment_range own,
+                   float *images, float *targets);
+/* Says which images augment_batch will read to change one: no other, that of partners[i], or all.
+ * Several threads may call it. */
+typedef enum augment_needs {
+    AUGMENT_NEEDS_NONE,
+    AUGMENT_NEEDS_PARTNERS,
+    AUGMENT_NEEDS_ALL
+} augment_needs;
+augment_needs augment_partners(const augment *a, uint64_t epoch, uint64_t number, size_t count,
+                               uint32_t *partners);
 
 #endif

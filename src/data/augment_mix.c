@@ -68,13 +68,12 @@ static double draw_beta(double a, rng *r)
 
 /* ---- mixing ---------------------------------------------------------------------------------- */
 
-static void draw_partners(const mix_options *o, rng *r, float_batch *b)
+static void draw_partners(const mix_options *o, rng *r, size_t count, uint32_t *partner)
 {
-    uint32_t *partner = b->partners;
-    for (size_t i = 0; i < b->count; i++)
-        partner[i] = (uint32_t)(o->mix_partner == PARTNER_REVERSED ? b->count - 1 - i : i);
+    for (size_t i = 0; i < count; i++)
+        partner[i] = (uint32_t)(o->mix_partner == PARTNER_REVERSED ? count - 1 - i : i);
     if (o->mix_partner == PARTNER_REVERSED) return;
-    for (size_t i = b->count; i > 1; i--) {
+    for (size_t i = count; i > 1; i--) {
         const size_t k = (size_t)rng_below(r, i);
         const uint32_t last = partner[i - 1];
         partner[i - 1] = partner[k];
@@ -82,11 +81,34 @@ static void draw_partners(const mix_options *o, rng *r, float_batch *b)
     }
 }
 
+/* What is done with a batch. */
+typedef struct mixing {
+    int mixes, cuts;
+    double lambda;
+} mixing;
+
+static mixing draw_mixing(const mix_options *o, rng *r, size_t count, uint32_t *partner)
+{
+    if (rng_uniform(r, 0, 1) >= o->mix_probability) return (mixing){0};
+    const double draw = rng_uniform(r, 0, 1);
+    const int cuts = o->cutmix > 0 && (!(o->mixup > 0) || draw < o->mix_switch);
+    const double lambda = draw_beta(cuts ? o->cutmix : o->mixup, r);
+    draw_partners(o, r, count, partner);
+    return (mixing){1, cuts, lambda};
+}
+
+/* Copies what is mixed into the batch's own images, rows of `size`, before these change. */
+static void keep_partners(const float_batch *b, size_t size, const float *x, float *scratch)
+{
+    for (size_t i = b->own.first; i < b->own.first + b->own.count; i++)
+        memcpy(scratch + b->partners[i] * size, x + b->partners[i] * size, size * sizeof *x);
+}
+
 /* x[i] = weight x[i] + (1 - weight) x[partner of i], rows of `size`. */
 static void mix_rows(const float_batch *b, float weight, size_t size, float *x, float *scratch)
 {
-    memcpy(scratch, x, b->count * size * sizeof *x);
-    for (size_t i = 0; i < b->count; i++) {
+    keep_partners(b, size, x, scratch);
+    for (size_t i = b->own.first; i < b->own.first + b->own.count; i++) {
         const float *restrict other = scratch + b->partners[i] * size;
         float *restrict own = x + i * size;
         const float rest = 1 - weight;
@@ -113,8 +135,8 @@ static double paste_boxes(float_batch *b, double lambda, rng *r)
     const span down = draw_span(b->rows, part, r), across = draw_span(b->cols, part, r);
     const size_t width = across.end - across.first, area = width * (down.end - down.first);
     const size_t planes = (size_t)b->channels, size = planes * b->rows * b->cols;
-    memcpy(b->scratch_images, b->images, b->count * size * sizeof *b->images);
-    for (size_t i = 0; i < b->count; i++)
+    keep_partners(b, size, b->images, b->scratch_images);
+    for (size_t i = b->own.first; i < b->own.first + b->own.count; i++)
         for (size_t p = 0; p < planes; p++)
             for (size_t y = down.first; y < down.end; y++) {
                 const size_t at = (p * b->rows + y) * b->cols + across.first;
@@ -124,15 +146,17 @@ static double paste_boxes(float_batch *b, double lambda, rng *r)
     return 1 - (double)area / ((double)b->rows * (double)b->cols);
 }
 
+static int partners(const void *options, rng *r, size_t count, uint32_t *partner)
+{
+    return draw_mixing(options, r, count, partner).mixes;
+}
+
 static void mix(const void *options, rng *r, float_batch *b)
 {
-    const mix_options *o = options;
-    if (rng_uniform(r, 0, 1) >= o->mix_probability) return;
-    const double draw = rng_uniform(r, 0, 1);
-    const int cuts = o->cutmix > 0 && (!(o->mixup > 0) || draw < o->mix_switch);
-    double lambda = draw_beta(cuts ? o->cutmix : o->mixup, r);
-    draw_partners(o, r, b);
-    if (cuts)
+    const mixing m = draw_mixing(options, r, b->count, b->partners);
+    double lambda = m.lambda;
+    if (!m.mixes) return;
+    if (m.cuts)
         lambda = paste_boxes(b, lambda, r);
     else
         mix_rows(b, (float)lambda, b->rows * b->cols * (size_t)b->channels, b->images,
@@ -149,5 +173,6 @@ const augmentation augmentation_mix = {
     .when = AUGMENT_TRAINING,
     .is_on = is_on,
     .stage = AUGMENT_BATCH,
+    .partners = partners,
     .run.batch = mix,
 };

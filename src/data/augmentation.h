@@ -44,8 +44,16 @@ typedef struct float_image {
     float *numbers; /* [channels][rows][cols], mean 0 and deviation 1 over the data set */
 } float_image;
 
+/* Some images of a batch, which follow each other. */
+typedef struct augment_range {
+    size_t first, count;
+} augment_range;
+
+/* Images outside `own`, which another process has, are read where they are mixed in, and need not
+ * be changed. */
 typedef struct float_batch {
     size_t count, rows, cols;
+    augment_range own;
     int channels, classes;
     float *images;                           /* [count][channels][rows][cols] */
     float *targets;                          /* [count][classes], smoothed */
@@ -67,6 +75,9 @@ typedef struct augmentation {
     /* Options that are good one by one but do not go together; may be NULL. */
     ssm2d_status (*check)(const void *options, ssm2d_error *error);
     augment_stage stage; /* says which of the functions there is */
+    /* In the BATCH stage: draws as `batch` does, and returns whether images are changed with the
+     * help of others: each with that of partners[i]. NULL: with that of all. */
+    int (*partners)(const void *options, rng *r, size_t count, uint32_t *partners);
     union {
         void (*decode)(const void *options, rng *r, const decode_sizes *sizes,
                        resize_region *region);

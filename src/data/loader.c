@@ -21,6 +21,8 @@ typedef struct slot {
     int *labels;
     epoch_sample *samples; /* [batch] */
     uint8_t *left_out;     /* [batch], images of an evaluation that cannot be read */
+    uint32_t *wanted;      /* [batch], places of the images that are made */
+    size_t wanted_count;
     loader_batch batch;
     size_t begun, done; /* images that were given to a worker, and that are complete */
     size_t bad;         /* the first image that could not be read */
@@ -62,6 +64,7 @@ struct loader {
     /* The rest is read and written under the lock. */
     epoch_order order;
     uint64_t opened, taken, given_back; /* numbers of batches */
+    uint32_t *partners;                 /* [batch], scratch of list_wanted */
     uint64_t epoch;                     /* of the batch that is opened next */
     size_t number;                      /* of that batch in its epoch */
     int busy;                           /* workers that are making something */
@@ -72,6 +75,38 @@ struct loader {
 };
 
 /* ---- the workers ----------------------------------------------------------------------------- */
+
+/* The images of a batch of training that are this loader's. */
+static augment_range own_range(const loader *l)
+{
+    const size_t count = l->options.batch / l->options.shares;
+    return (augment_range){l->options.share * count, count};
+}
+
+/* Lists the images that are made: all, or this loader's share and what is mixed into it. */
+static void list_wanted(loader *l, slot *s)
+{
+    const loader_options *o = &l->options;
+    s->wanted_count = 0;
+    if (o->shares == 1 || !o->train) {
+        for (size_t i = 0; i < s->batch.count; i++) s->wanted[s->wanted_count++] = (uint32_t)i;
+        return;
+    }
+    const augment_range own = own_range(l);
+    const augment_needs needs =
+        augment_partners(l->batch_augment, s->batch.epoch, s->batch.number, o->batch, l->partners);
+    /* left_out is not used in training otherwise: here it marks what is listed */
+    memset(s->left_out, needs == AUGMENT_NEEDS_ALL, o->batch);
+    for (size_t i = own.first; i < own.first + own.count; i++) {
+        s->left_out[i] = 1;
+        if (needs == AUGMENT_NEEDS_PARTNERS) s->left_out[l->partners[i]] = 1;
+    }
+    for (size_t i = 0; i < o->batch; i++)
+        if (s->left_out[i]) s->wanted[s->wanted_count++] = (uint32_t)i;
+    memset(s->left_out, 0, o->batch);
+}
+
+static size_t first_batch(const loader *l) { return l->options.train ? 0 : l->options.share; }
 
 /* Begins the next batch: lists its images. */
 static void open_batch(loader *l, slot *s)
@@ -87,13 +122,15 @@ static void open_batch(loader *l, slot *s)
     for (size_t i = 0; i < s->batch.count; i++)
         s->samples[i] = o->train ? epoch_order_at(&l->order, l->epoch, first + i)
                                  : (epoch_sample){(uint32_t)(first + i), 0};
+    list_wanted(l, s);
     s->begun = s->done = 0;
     s->bad = SIZE_MAX;
     s->status = SSM2D_OK;
     s->ready = 0;
     l->opened++;
-    if (++l->number == l->batches) {
-        l->number = 0;
+    l->number += l->options.train ? 1 : l->options.shares;
+    if (l->number >= l->batches) {
+        l->number = first_batch(l);
         l->epoch++;
     }
 }
@@ -101,9 +138,9 @@ static void open_batch(loader *l, slot *s)
 /* The slot that has an image nobody makes yet; NULL: there is none to be made now. */
 static slot *find_work(loader *l)
 {
-    if (l->seeking || l->failed) return NULL;
+    if (l->seeking || l->failed || first_batch(l) >= l->batches) return NULL;
     slot *last = l->opened ? &l->slots[(l->opened - 1) % l->slot_count] : NULL;
-    if (last && last->begun < last->batch.count) return last;
+    if (last && last->begun < last->wanted_count) return last;
     if (l->opened - l->given_back == l->slot_count) return NULL;
     slot *next = &l->slots[l->opened % l->slot_count];
     open_batch(l, next);
@@ -169,7 +206,9 @@ static size_t close_gaps(const loader *l, slot *s)
 static void mix_batch(loader *l, slot *s, size_t count)
 {
     pthread_mutex_lock(&l->mixing);
-    augment_batch(l->batch_augment, s->batch.epoch, s->batch.number, count, s->images, s->targets);
+    const augment_range own = l->options.shares == 1 ? (augment_range){0, count} : own_range(l);
+    augment_batch(l->batch_augment, s->batch.epoch, s->batch.number, count, own, s->images,
+                  s->targets);
     pthread_mutex_unlock(&l->mixing);
 }
 
@@ -187,7 +226,7 @@ static void note_failure(loader *l, slot *s, size_t i, ssm2d_status status, cons
  * returns with the lock held. */
 static void make_one(loader *l, worker *w, slot *s)
 {
-    const size_t i = s->begun++;
+    const size_t i = s->wanted[s->begun++];
     ssm2d_error why;
     l->busy++;
     pthread_mutex_unlock(&l->lock);
@@ -196,7 +235,7 @@ static void make_one(loader *l, worker *w, slot *s)
     pthread_mutex_lock(&l->lock);
     if (status) note_failure(l, s, i, status, &why);
     /* after a failure nothing is begun any more: the batch is over when all that was is done */
-    const int last = ++s->done == (s->status ? s->begun : s->batch.count);
+    const int last = ++s->done == (s->status ? s->begun : s->wanted_count);
     if (last && !s->status && !atomic_load(&l->abandon)) {
         pthread_mutex_unlock(&l->lock);
         const size_t count = close_gaps(l, s);
@@ -240,7 +279,8 @@ loader_options loader_options_default(const dataset *d)
                             .norm = info->norm,
                             .ahead = 2,
                             .workers = 1,
-                            .repeats = 1};
+                            .repeats = 1,
+                            .shares = 1};
 }
 
 static ssm2d_status check(const loader_options *o, size_t count, size_t length, ssm2d_error *error)
@@ -260,6 +300,10 @@ static ssm2d_status check(const loader_options *o, size_t count, size_t length, 
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "batch=%zu: the data set has only %zu images to train on: use a smaller batch",
                     o->batch, count);
+    if (o->shares > 1 && (o->share >= o->shares || (o->train && o->batch % o->shares)))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "batch=%zu: cannot be shared by %zu processes: use a multiple", o->batch,
+                    o->shares);
     if (!(o->smoothing >= 0 && o->smoothing < 1))
         return fail(error, SSM2D_ERROR_ARGUMENT, "smoothing=%g: use a number from 0 to below 1",
                     o->smoothing);
@@ -279,14 +323,16 @@ static ssm2d_status take_memory(loader *l, ssm2d_error *error)
     uint32_t *order =
         o->train ? mem_alloc(l->context, l->order.count * sizeof *l->order.permutation) : NULL;
     l->order.permutation = order;
-    good = good && l->slots && (order || !o->train);
+    l->partners = mem_alloc(l->context, o->batch * sizeof *l->partners);
+    good = good && l->slots && l->partners && (order || !o->train);
     for (size_t i = 0; good && i < l->slot_count; i++) {
         slot *s = &l->slots[i];
         s->images = mem_alloc(l->context, image_bytes);
         s->targets = mem_alloc(l->context, target_bytes);
         s->samples = mem_alloc(l->context, o->batch * sizeof *s->samples);
         s->left_out = mem_alloc(l->context, o->batch);
-        good = s->images && s->targets && s->samples && s->left_out;
+        s->wanted = mem_alloc(l->context, o->batch * sizeof *s->wanted);
+        good = s->images && s->targets && s->samples && s->left_out && s->wanted;
         if (l->labels != LABEL_CLASS) continue;
         s->labels = mem_alloc(l->context, o->batch * sizeof *s->labels);
         good = good && s->labels;
@@ -354,6 +400,8 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     l->context = context;
     l->data = d;
     l->options = *o;
+    l->options.shares = max_size(o->shares, 1);
+    l->number = first_batch(l);
     l->order = order;
     l->length = length;
     l->labels = info->labels;
@@ -399,9 +447,11 @@ void loader_destroy(loader *l)
         mem_free(l->context, l->slots[i].labels);
         mem_free(l->context, l->slots[i].samples);
         mem_free(l->context, l->slots[i].left_out);
+        mem_free(l->context, l->slots[i].wanted);
     }
     for (int i = 0; i < l->options.workers; i++) augment_destroy(l->workers[i].augment);
     mem_free(l->context, l->slots);
+    mem_free(l->context, l->partners);
     mem_free(l->context, l->order.permutation);
     skipped_destroy(l->context, &l->skipped);
     augment_destroy(l->batch_augment);
@@ -413,6 +463,12 @@ label_kind loader_labels(const loader *l) { return l->labels; }
 double loader_waited(const loader *l) { return l->waited; }
 
 size_t loader_skipped(loader *l, ssm2d_error *first) { return skipped_count(&l->skipped, first); }
+
+const uint8_t *loader_bad_images(const loader *l, size_t *images)
+{
+    *images = dataset_about(l->data)->count;
+    return l->skipped.is_bad;
+}
 
 /* Whether the batch to be taken next is complete. */
 static int is_ready(const loader *l)
@@ -458,7 +514,7 @@ ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *
     l->seeking = 0;
     l->opened = l->taken = l->given_back = 0;
     l->epoch = number == l->batches ? epoch + 1 : epoch;
-    l->number = number == l->batches ? 0 : number;
+    l->number = number == l->batches ? first_batch(l) : first_batch(l) + number;
     l->failed = 0;
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);

@@ -31,6 +31,12 @@ typedef struct loader_options {
     int repeats;
     repeat_kind repeat_kind;
     int skip_bad; /* an image that cannot be read does not end the work */
+    /* Several processes may share the images, each with a loader of its own, of which this is
+     * number `share` from 0, of `shares`; 0 shares: it has all. In training each has that part of
+     * every batch, which divides: the loader reads these images and those that are mixed into them,
+     * and leaves the places of the others as they are. In evaluation it has whole batches: share,
+     * share + shares, and so on; one that has none must not be asked for any. */
+    size_t share, shares;
 } loader_options;
 
 typedef struct loader_batch {
@@ -66,5 +72,7 @@ double loader_waited(const loader *l);
 /* With skip_bad: how many images could not be read so far; *first says why the one among them that
  * comes first in the data set could not. */
 size_t loader_skipped(loader *l, ssm2d_error *first);
+/* Which of the data set's images these are, is_bad[*images]; while no batch is being made. */
+const uint8_t *loader_bad_images(const loader *l, size_t *images);
 
 #endif

@@ -111,6 +111,13 @@ struct graph {
     /* Whether outputs of operators that are affordable are recomputed before backward, but for
      * small ones; set before finishing. No bit of a result changes. */
     int saves_memory;
+    /* A batch may be run in slices, one after the other or by several processes: this is the number
+     * of the slice, from 0, with which each image draws what it would in the whole batch. */
+    uint64_t slice;
+    /* Called after each visit (of a chain, its last) with its number, when not NULL: a result but 0
+     * abandons the run. */
+    int (*after_visit)(void *user, int visit);
+    void *after_visit_user;
     node **nodes;
     tensor **tensors;
     int node_count, tensor_count, view_count, node_capacity, tensor_capacity;
@@ -170,6 +177,9 @@ void graph_forward(graph *g);
 /* Runs back from `out` whose grad the caller has filled (a loss: 1), adding to the parameters'
  * gradients. */
 void graph_backward(graph *g);
+/* Returns the number of the last visit that adds to the gradients of the parameters [first, first +
+ * count) of the flat array; -1: none does. */
+int graph_last_gradient(const graph *g, size_t first, size_t count);
 /* Runs forward and backward once more (out's gradient is still there), looking at each value and
  * gradient as it is made. Returns the name of the first one that holds a NaN or an infinity, or
  * NULL. The parameters' gradients are of no use afterwards. */

@@ -83,7 +83,10 @@ static int make_visits(graph *g, int i)
 static void run(graph *g, int first, int end)
 {
     const memory_plan *p = g->plan;
-    for (int i = first; i < end;) i = make_visits(g, i);
+    for (int i = first; i < end;) {
+        i = make_visits(g, i);
+        if (g->after_visit && g->after_visit(g->after_visit_user, i - 1)) break;
+    }
     if (p->watch) p->watch(p->watch_arg, NULL, 0);
 }
 
@@ -98,6 +101,21 @@ void graph_backward(graph *g)
 {
     const memory_plan *p = g->plan;
     run(g, p->backward, p->visits);
+}
+
+int graph_last_gradient(const graph *g, size_t first, size_t count)
+{
+    const memory_plan *p = g->plan;
+    for (int i = p->visits - 1; i >= p->backward; i--) {
+        const node *n = p->visit[i].node;
+        for (int k = 0; p->visit[i].kind == VISIT_BACKWARD && k < n->inputs; k++) {
+            const tensor *t = storage_of(n->in[k]);
+            if (t && t->role == ROLE_PARAM && t->offset < first + count
+                && first < t->offset + t->count)
+                return i;
+        }
+    }
+    return -1;
 }
 
 void graph_time(graph *g, double *times)

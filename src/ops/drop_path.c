@@ -14,6 +14,7 @@ static const drop_path_attributes *attributes_of(const node *n) { return n->attr
 typedef struct job {
     const node *n;
     uint64_t key;
+    size_t first; /* of the run's images, in the whole batch */
     int back;
     size_t tasks; /* of an image */
 } job;
@@ -28,7 +29,7 @@ static void run_part(void *arg, size_t task, int worker)
     const double rate = attributes_of(n)->rate;
     const size_t count = n->out->count / n->out->shape[0], b = task / j->tasks,
                  part = task % j->tasks, end = task_begin(count, j->tasks, part + 1, UNIT);
-    const real factor = random_at(j->key, b) < rate ? 0 : (real)(1 / (1 - rate));
+    const real factor = random_at(j->key, j->first + b) < rate ? 0 : (real)(1 / (1 - rate));
     const real *from = (j->back ? n->out->grad : n->in[0]->data) + b * count;
     real *to = (j->back ? n->in[0]->grad : n->out->data) + b * count;
     const int adds = j->back && n->adds[0];
@@ -39,7 +40,8 @@ static void run_part(void *arg, size_t task, int worker)
 static void run(const graph *g, const node *n, int back)
 {
     const size_t images = n->out->shape[0];
-    job j = {n, random_key(g, n), back, div_up_size(n->out->count / images, PIECE)};
+    job j = {n, random_key(g, n), g->slice * images, back,
+             div_up_size(n->out->count / images, PIECE)};
     pool_run(g->context->pool, images * j.tasks, run_part, &j);
 }
 

@@ -14,6 +14,7 @@ static const dropout_attributes *attributes_of(const node *n) { return n->attrib
 typedef struct job {
     const node *n;
     uint64_t key;
+    size_t first; /* of the run's numbers, in the whole batch */
     int back;
 } job;
 
@@ -29,12 +30,12 @@ static void run_piece(void *arg, size_t task, int worker)
     real *to = j->back ? n->in[0]->grad : n->out->data;
     const int adds = j->back && n->adds[0];
     for (size_t i = task * PIECE; i < (task + 1) * PIECE && i < n->out->count; i++)
-        to[i] = (random_at(j->key, i) < rate ? 0 : keep * from[i]) + (adds ? to[i] : 0);
+        to[i] = (random_at(j->key, j->first + i) < rate ? 0 : keep * from[i]) + (adds ? to[i] : 0);
 }
 
 static void run(const graph *g, const node *n, int back)
 {
-    job j = {n, random_key(g, n), back};
+    job j = {n, random_key(g, n), g->slice * n->out->count, back};
     pool_run(g->context->pool, div_up_size(n->out->count, PIECE), run_piece, &j);
 }
 

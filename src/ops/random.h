@@ -1,5 +1,5 @@
 /* random - numbers in [0, 1) that depend only on (seed, step, node, index), so that order and
- * threads do not matter. */
+ * threads do not matter. The index is one in the whole batch, of which a run may have a slice. */
 #ifndef SSM2D_OPS_RANDOM_H
 #define SSM2D_OPS_RANDOM_H
 

@@ -11,6 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of several processes the first has the run's folder: it alone looks and writes there, and tells
+ * the others what came of it. Each function below is called by all of them. */
+
+static cluster *cluster_of(const train_hooks *hooks, cluster *alone)
+{
+    *alone = cluster_alone();
+    return hooks && hooks->cluster ? hooks->cluster : alone;
+}
+
 /* ---- beginning ------------------------------------------------------------------------------- */
 
 /* Makes the path of the data absolute, so that the run can be used from any folder. It is
@@ -34,7 +43,20 @@ static void fix_start(char start[SSM2D_TEXT])
     if (length > 0 && length < (int)sizeof absolute) memcpy(start, absolute, sizeof absolute);
 }
 
-static ssm2d_status start_run(ssm2d_context *context, const char *folder, int replace,
+/* Makes the folder a new run's. */
+static ssm2d_status prepare_folder(ssm2d_context *context, const char *folder, int replace,
+                                   int *lock, ssm2d_error *error)
+{
+    ssm2d_status status = folder_make(folder, error);
+    if (!status) status = run_lock(folder, lock, error);
+    if (!status) temporaries_remove(*lock);
+    if (!status && replace) status = run_remove(context, folder, error);
+    /* under the lock: another process may have begun a run since the caller looked */
+    if (!status) status = run_check_new(folder, error);
+    return status;
+}
+
+static ssm2d_status start_run(ssm2d_context *context, cluster *c, const char *folder, int replace,
                               const train_settings *given, const train_hooks *hooks,
                               train_result *result, ssm2d_error *error)
 {
@@ -46,18 +68,18 @@ static ssm2d_status start_run(ssm2d_context *context, const char *folder, int re
     weights_report read;
     start_info how = {.is_new = 1};
     int lock = -1;
-    ssm2d_status status = trainer_create(context, settings, &t, error);
-    if (!status) status = trainer_start(&t, &read, error);
-    if (!status) status = folder_make(folder, error);
-    if (!status) status = run_lock(folder, &lock, error);
-    if (!status) temporaries_remove(lock);
-    if (!status && replace) status = run_remove(context, folder, error);
-    /* under the lock: another process may have begun a run since the caller looked */
-    if (!status) status = run_check_new(folder, error);
+    const int first = c->rank == 0;
+    ssm2d_status status = trainer_create(context, c, settings, &t, error);
+    if (!status) {
+        if (first) status = trainer_start(&t, &read, error);
+        if (first && !status) status = prepare_folder(context, folder, replace, &lock, error);
+        status = cluster_agree(c, status, error);
+    }
+    if (!status) status = trainer_share_state(&t, error);
     if (strcmp(settings->options.start, "random")) how.read = &read;
     if (!status) {
         status = run_training(&t, folder, lock, &how, hooks, result, error);
-        if (status && run_not_begun(folder) && !run_still_there(folder, lock, NULL))
+        if (status && first && run_not_begun(folder) && !run_still_there(folder, lock, NULL))
             run_abandon(folder);
     }
     run_unlock(lock);
@@ -68,17 +90,22 @@ static ssm2d_status start_run(ssm2d_context *context, const char *folder, int re
 ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings,
                          const train_hooks *hooks, train_result *result, ssm2d_error *error)
 {
-    if (run_exists(folder))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has a run already: resume it, or give another folder", text_path(folder));
-    return start_run(context, folder, 0, settings, hooks, result, error);
+    cluster alone, *c = cluster_of(hooks, &alone);
+    ssm2d_status status = SSM2D_OK;
+    if (c->rank == 0 && run_exists(folder))
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT,
+                 "%s: has a run already: resume it, or give another folder", text_path(folder));
+    status = cluster_agree(c, status, error);
+    return status ? status : start_run(context, c, folder, 0, settings, hooks, result, error);
 }
 
 ssm2d_status train_replace(ssm2d_context *context, const char *folder,
                            const train_settings *settings, const train_hooks *hooks,
                            train_result *result, ssm2d_error *error)
 {
-    return start_run(context, folder, 1, settings, hooks, result, error);
+    cluster alone, *c = cluster_of(hooks, &alone);
+    return start_run(context, c, folder, 1, settings, hooks, result, error);
 }
 
 /* ---- resuming -------------------------------------------------------------------------------- */
@@ -92,6 +119,7 @@ static ssm2d_status read_settings(const char *path, const train_identity *identi
     if (!status)
         status = json_parse(path, identity->options, strlen(identity->options), &root, error);
     if (!status) status = train_settings_from_json(settings, path, root, error);
+    if (!status) train_options_complete(&settings->options);
     cJSON_Delete(root);
     return status;
 }
@@ -189,31 +217,95 @@ static ssm2d_status settings_file_differs(const ssm2d_context *context, const ch
     ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
     if (!status) status = train_settings_default(&found, error);
     if (!status) status = train_settings_read(context, path, 0, &found, error);
+    if (!status) train_options_complete(&found.options);
     int same = 0;
     if (!status) status = train_settings_same(&found, settings, &same, error);
     *differs = !same;
     return status == SSM2D_ERROR_MEMORY ? status : SSM2D_OK;
 }
 
-/* Starts a run again that was ended before its first checkpoint was written. */
-static ssm2d_status begin_again(ssm2d_context *context, const char *folder, int lock,
-                                const train_changes *changes, const train_hooks *hooks,
-                                train_result *result, ssm2d_error *error)
-{
-    trainer t = {0};
-    weights_report read;
-    start_info how = {.is_new = 1};
+/* A run that is resumed, as the process that has its folder finds it. */
+typedef struct resumed {
+    ssm2d_context *context;
+    const char *folder;
+    const train_changes *changes;
+    int lock;
+    char path[RUN_PATH]; /* of the checkpoint */
+    checkpoint *checkpoint;
+    train_identity identity;
     train_settings settings;
-    char path[RUN_PATH];
-    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
-    if (!status) status = train_settings_default(&settings, error);
-    if (!status) status = train_settings_read(context, path, 0, &settings, error);
-    if (!status) status = apply_changes(folder, changes, &settings.options, &how, error);
-    if (!status) status = trainer_create(context, &settings, &t, error);
-    if (!status) status = trainer_start(&t, &read, error);
-    if (!status && strcmp(settings.options.start, "random")) how.read = &read;
-    if (!status) status = run_training(&t, folder, lock, &how, hooks, result, error);
-    trainer_destroy(&t);
+    start_info how;
+} resumed;
+
+/* Reads the settings of a run: of its checkpoint, or where it was ended before the first one was
+ * written, of train.json, with which it starts again. */
+static ssm2d_status open_run(resumed *r, ssm2d_error *error)
+{
+    const char *folder = r->folder;
+    char train[RUN_PATH];
+    ssm2d_status status;
+    if (!run_exists(folder))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: is not the folder of a run: it has no train.json", text_path(folder));
+    if ((status = run_path(folder, RUN_LAST, r->path, error))) return status;
+    if ((status = run_lock(folder, &r->lock, error))) return status;
+    temporaries_remove(r->lock);
+    r->how.is_new = run_not_begun(folder);
+    if (r->how.is_new) {
+        status = run_path(folder, RUN_TRAIN, train, error);
+        if (!status) status = train_settings_default(&r->settings, error);
+        if (!status) status = train_settings_read(r->context, train, 0, &r->settings, error);
+        if (!status) train_options_complete(&r->settings.options);
+    } else {
+        status = checkpoint_open(r->context, r->path, &r->checkpoint, &r->identity, error);
+        if (!status) status = read_settings(r->path, &r->identity, &r->settings, error);
+        if (!status)
+            status =
+                settings_file_differs(r->context, folder, &r->settings, &r->how.restored, error);
+    }
+    if (!status) status = apply_changes(folder, r->changes, &r->settings.options, &r->how, error);
+    return status;
+}
+
+/* Gives all processes the settings that the first has read. */
+static ssm2d_status share_settings(cluster *c, resumed *r, ssm2d_error *error)
+{
+    char *text = c->rank == 0 ? run_settings_text(&r->settings) : NULL, *copy = NULL;
+    size_t size = text ? strlen(text) + 1 : 0;
+    ssm2d_status status = SSM2D_OK;
+    if (c->rank == 0 && !text) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    status = cluster_agree(c, status, error);
+    if (!status) status = cluster_broadcast(c, &size, sizeof size, error);
+    if (!status) {
+        copy = mem_alloc(r->context, size);
+        if (!copy) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+        if (copy && text) memcpy(copy, text, size);
+        status = cluster_agree(c, status, error);
+    }
+    if (!status) status = cluster_broadcast(c, copy, size, error);
+    if (!status && c->rank) {
+        const train_identity sent = {.options = copy};
+        status = read_settings("the settings of rank 0", &sent, &r->settings, error);
+    }
+    cJSON_free(text);
+    mem_free(r->context, copy);
+    return cluster_agree(c, status, error);
+}
+
+/* Brings the trainer to where the run was; read: of its initial weights, when it begins again. */
+static ssm2d_status restore(resumed *r, trainer *t, weights_report *read, ssm2d_error *error)
+{
+    if (r->how.is_new) {
+        const ssm2d_status status = trainer_start(t, read, error);
+        if (strcmp(r->settings.options.start, "random")) r->how.read = read;
+        return status;
+    }
+    ssm2d_status status = check_model(r->path, t, &r->identity, error);
+    if (!status) status = check_data(r->path, t, &r->identity, error);
+    if (!status) status = checkpoint_read(r->checkpoint, &t->state, error);
+    if (!status) status = check_state(r->path, t, error);
+    checkpoint_close(r->checkpoint);
+    r->checkpoint = NULL;
     return status;
 }
 
@@ -227,40 +319,19 @@ ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
                                   const train_changes *changes, const train_hooks *hooks,
                                   train_result *result, ssm2d_error *error)
 {
+    cluster alone, *c = cluster_of(hooks, &alone);
+    const int first = c->rank == 0;
     trainer t = {0};
-    start_info how = {0};
-    checkpoint *c = NULL;
-    train_identity identity;
-    train_settings settings;
-    char path[RUN_PATH];
-    int lock = -1;
-    ssm2d_status status;
-    if (!run_exists(folder))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: is not the folder of a run: it has no train.json", text_path(folder));
-    if ((status = run_path(folder, RUN_LAST, path, error))) return status;
-    if ((status = run_lock(folder, &lock, error))) goto done;
-    temporaries_remove(lock);
-    if (run_not_begun(folder)) {
-        status = begin_again(context, folder, lock, changes, hooks, result, error);
-        goto done;
-    }
-    if ((status = checkpoint_open(context, path, &c, &identity, error))) goto done;
-    if ((status = read_settings(path, &identity, &settings, error))) goto done;
-    if ((status = settings_file_differs(context, folder, &settings, &how.restored, error)))
-        goto done;
-    if ((status = apply_changes(folder, changes, &settings.options, &how, error))) goto done;
-    if ((status = trainer_create(context, &settings, &t, error))) goto done;
-    if ((status = check_model(path, &t, &identity, error))) goto done;
-    if ((status = check_data(path, &t, &identity, error))) goto done;
-    if ((status = checkpoint_read(c, &t.state, error))) goto done;
-    if ((status = check_state(path, &t, error))) goto done;
-    checkpoint_close(c);
-    c = NULL;
-    status = run_training(&t, folder, lock, &how, hooks, result, error);
-done:
-    checkpoint_close(c);
-    run_unlock(lock);
+    weights_report read;
+    resumed r = {.context = context, .folder = folder, .changes = changes, .lock = -1};
+    ssm2d_status status = cluster_agree(c, first ? open_run(&r, error) : SSM2D_OK, error);
+    if (!status && c->size > 1) status = share_settings(c, &r, error);
+    if (!status) status = trainer_create(context, c, &r.settings, &t, error);
+    if (!status) status = cluster_agree(c, first ? restore(&r, &t, &read, error) : SSM2D_OK, error);
+    if (!status) status = trainer_share_state(&t, error);
+    if (!status) status = run_training(&t, folder, r.lock, &r.how, hooks, result, error);
+    checkpoint_close(r.checkpoint);
+    run_unlock(r.lock);
     trainer_destroy(&t);
     return status;
 }

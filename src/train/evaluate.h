@@ -3,6 +3,7 @@
 #ifndef SSM2D_TRAIN_EVALUATE_H
 #define SSM2D_TRAIN_EVALUATE_H
 
+#include "cluster/cluster.h"
 #include "data/loader.h"
 #include "models/model.h"
 #include "train/options.h"
@@ -58,6 +59,9 @@ typedef struct evaluation_hooks {
     void (*progress)(void *user, size_t batch, size_t batches);
     evaluation_detail *detail; /* counts are added to it; NULL: none are kept */
     void (*image)(void *user, const evaluated_image *image); /* NULL: nobody asks */
+    /* The processes that share the loader's images, each with the loader of its share; all get the
+     * same result, which is that of one process to the bit. NULL: there is one. */
+    cluster *cluster;
 } evaluation_hooks;
 
 /* Evaluates all images of a loader that was created for evaluation. hooks may be NULL. */

@@ -8,6 +8,7 @@
 #include "io/text.h"
 #include "train/metrics.h"
 #include "train/mixer_log.h"
+#include "train/skipped_total.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,10 +40,14 @@ static double train_accuracy(const training *s)
     return (double)state->correct / ((double)state->images * trainer_decisions(s->t));
 }
 
-static int stop_requested(const training *s)
+static int stop_requested(void *user)
 {
+    const training *s = user;
     return s->hooks->stop && s->hooks->stop(s->hooks->user);
 }
+
+/* Of several processes one writes. */
+static int writes(const training *s) { return s->t->cluster->rank == 0; }
 
 static double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
@@ -56,7 +61,7 @@ static ssm2d_status check_folder(const training *s, ssm2d_error *error)
 
 /* Writes a checkpoint. The metrics are synced first, so that what the checkpoint counts is on the
  * disk before it. */
-static ssm2d_status save(training *s, ssm2d_error *error)
+static ssm2d_status write_checkpoint(training *s, ssm2d_error *error)
 {
     trainer *t = s->t;
     if (!isfinite(gradient_norm(t->context, t->state.count, t->state.weights, t->partial)))
@@ -67,26 +72,39 @@ static ssm2d_status save(training *s, ssm2d_error *error)
     ssm2d_status status = check_folder(s, error);
     if (!status) status = metrics_sync(s->metrics, error);
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
+    return status;
+}
+
+/* Writes a checkpoint; all processes know whether that succeeded. */
+static ssm2d_status save(training *s, ssm2d_error *error)
+{
+    const ssm2d_status status =
+        cluster_agree(s->t->cluster, writes(s) ? write_checkpoint(s, error) : SSM2D_OK, error);
     if (status) return status;
-    s->saved_step = t->state.step;
+    s->saved_step = s->t->state.step;
     s->saved_at = clock_seconds();
     return SSM2D_OK;
 }
 
-static int time_to_save(const training *s)
+/* Whether it is time for a checkpoint; the process that writes decides. */
+static int time_to_save(void *user)
+{
+    const training *s = user;
+    const train_options *o = &s->t->settings.options;
+    return writes(s) && o->save_minutes > 0 && clock_seconds() - s->saved_at > 60 * o->save_minutes;
+}
+
+static int step_to_save(const training *s)
 {
     const train_options *o = &s->t->settings.options;
-    if (o->save_every && s->t->state.step % o->save_every == 0) return 1;
-    return o->save_minutes > 0 && clock_seconds() - s->saved_at > 60 * o->save_minutes;
+    return o->save_every && s->t->state.step % o->save_every == 0;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *error)
+static ssm2d_status write_step(training *s, const step_result *r, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
-    const train_options *o = &s->t->settings.options;
-    if (state->step % o->log_every) return SSM2D_OK;
     const ssm2d_status status =
         mixer_log_measure(&s->mixers, state->weights, s->t->gradients, error);
     if (status) return status;
@@ -100,9 +118,17 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
                    .kernel_gains = s->mixers.gains,
                    .images_per_s = s->speed,
                    .wait = s->wait};
+    return metrics_add(s->metrics, &line, error);
+}
+
+static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *error)
+{
+    train_state *state = &s->t->state;
+    if (state->step % s->t->settings.options.log_every) return SSM2D_OK;
+    const ssm2d_status status = writes(s) ? write_step(s, r, error) : SSM2D_OK;
     state->log_sum = 0;
     state->log_steps = 0;
-    return metrics_add(s->metrics, &line, error);
+    return cluster_agree(s->t->cluster, status, error);
 }
 
 static void report_step(const training *s, const step_result *r)
@@ -132,11 +158,17 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
     const long end = (state->epochs + 1) * s->t->epoch_steps, batch = s->t->settings.options.batch;
+    const int alone = s->t->cluster->size == 1;
     ssm2d_status status = SSM2D_OK;
     while (state->step < end && !status && !s->result->stopped) {
+        const step_hooks hooks = {s, stop_requested, time_to_save, s->last, s->saved_step};
         step_result r;
         const double start = clock_seconds();
-        if ((status = trainer_step(s->t, s->last, s->saved_step, &r, error))) break;
+        if ((status = trainer_step(s->t, &hooks, &r, error))) break;
+        if (r.abandoned) {
+            s->result->stopped = 1;
+            break;
+        }
         const double seconds = clock_seconds() - start;
         state->loss_sum += r.loss;
         state->log_sum += r.loss;
@@ -156,8 +188,8 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
                                 : (double)batch / seconds;
         status = log_step(s, &r, error);
         report_step(s, &r);
-        if (!status && state->step < end && time_to_save(s)) status = save(s, error);
-        if (!status && stop_requested(s)) s->result->stopped = 1;
+        if (!status && state->step < end && (r.save || step_to_save(s))) status = save(s, error);
+        if (!status && (alone ? stop_requested(s) : r.stop)) s->result->stopped = 1;
     }
     return status;
 }
@@ -167,7 +199,8 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
 static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
-    evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing};
+    evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing,
+                              .cluster = t->cluster};
     const double start = clock_seconds();
     evaluator_weights(t->evaluator, trainer_weights(t));
     ssm2d_status status = evaluate(t->evaluator, t->choose_loader,
@@ -188,6 +221,35 @@ static const char *short_name(const char *path, char out[SSM2D_TEXT])
     return slash && slash[1] ? slash + 1 : out;
 }
 
+/* Writes what an epoch leaves: metrics, curves and weights. */
+static ssm2d_status write_epoch(training *s, const metric *line, int best, ssm2d_error *error)
+{
+    trainer *t = s->t;
+    const train_options *o = &t->settings.options;
+    char data[SSM2D_TEXT], title[SSM2D_TEXT + 64];
+    ssm2d_status status = metrics_add(s->metrics, line, error);
+    snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
+             t->settings.model.mixer.kind->name, short_name(o->data, data));
+    if (!status) status = check_folder(s, error);
+    if (!status) status = metrics_draw(s->metrics, s->curves, title, train_epochs(o), error);
+    if (!status) status = check_folder(s, error);
+    if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
+    if (!status && best) status = check_folder(s, error);
+    if (!status && best) status = weights_save(t->weights, s->best, trainer_weights(t), error);
+    return status;
+}
+
+/* Processes that have the same weights keep them the same. That they do is looked at now and then:
+ * memory or a processor that errs would go unnoticed. With reduce=unordered it is MPI that adds, so
+ * that they are made the same. */
+static ssm2d_status compare_weights(trainer *t, ssm2d_error *error)
+{
+    if (t->cluster->size == 1) return SSM2D_OK;
+    if (t->settings.options.reduce == TRAIN_REDUCE_UNORDERED) return trainer_share_state(t, error);
+    return cluster_same(t->cluster, "weights", t->state.weights,
+                        t->state.count * sizeof *t->state.weights, error);
+}
+
 /* Ends an epoch after its evaluation: metrics, curves, weights, and last the checkpoint that counts
  * the epoch as done. */
 static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *error)
@@ -195,7 +257,6 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     trainer *t = s->t;
     train_state *state = &t->state;
     const train_options *o = &t->settings.options;
-    char data[SSM2D_TEXT], title[SSM2D_TEXT + 64];
     const double loss = state->loss_sum / (double)t->epoch_steps, accuracy = train_accuracy(s);
     const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
     state->epochs++;
@@ -218,15 +279,10 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .images_per_s = speed,
                    .wait = per_second(s->epoch_waited, s->epoch_seconds),
                    .seconds = state->seconds};
-    ssm2d_status status = metrics_add(s->metrics, &line, error);
-    snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
-             t->settings.model.mixer.kind->name, short_name(o->data, data));
-    if (!status) status = check_folder(s, error);
-    if (!status) status = metrics_draw(s->metrics, s->curves, title, train_epochs(o), error);
-    if (!status) status = check_folder(s, error);
-    if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
-    if (!status && best) status = check_folder(s, error);
-    if (!status && best) status = weights_save(t->weights, s->best, trainer_weights(t), error);
+    ssm2d_status status = compare_weights(t, error);
+    if (!status)
+        status = cluster_agree(t->cluster,
+                               writes(s) ? write_epoch(s, &line, best, error) : SSM2D_OK, error);
     if (!status) status = save(s, error);
     if (status) return status;
     s->result->test_loss = e->loss;
@@ -291,13 +347,45 @@ static void report_start(const training *s, const start_info *how)
 }
 
 /* Images that could not be read, of both loaders. */
-static void count_skipped(trainer *t, train_result *result)
+static ssm2d_status count_skipped(trainer *t, train_result *result, ssm2d_error *error)
 {
     ssm2d_error other;
-    result->skipped = loader_skipped(t->train_loader, &result->first_skipped);
-    const size_t more = loader_skipped(t->choose_loader, &other);
+    size_t more = 0;
+    ssm2d_status status = skipped_total(t->context, t->cluster, t->train_loader, &result->skipped,
+                                        &result->first_skipped, error);
+    if (!status)
+        status = skipped_total(t->context, t->cluster, t->choose_loader, &more, &other, error);
     if (more && !result->skipped) result->first_skipped = other;
     result->skipped += more;
+    return status;
+}
+
+/* Opens and writes the files of the run that are there from the beginning. */
+static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *error)
+{
+    const trainer *t = s->t;
+    char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH];
+    ssm2d_status status;
+    if ((status = run_path(s->folder, RUN_MODEL, s->model, error))
+        || (status = run_path(s->folder, RUN_BEST, s->best, error))
+        || (status = run_path(s->folder, RUN_CURVES, s->curves, error))
+        || (status = run_path(s->folder, RUN_METRICS, path, error))
+        || (status = run_path(s->folder, RUN_CONFIG, config, error))
+        || (status = run_path(s->folder, RUN_DATA, data, error))
+        || (status = run_path(s->folder, RUN_TRAIN, train, error)))
+        return status;
+    if (how->is_new && (status = file_write_text(t->context, train, t->settings_text, error)))
+        return status;
+    if ((status =
+             metrics_open(t->context, path, t->state.step, t->state.epochs, &s->metrics, error)))
+        return status;
+    if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
+    if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
+    if ((how->is_new || how->changed) && !status) status = write_checkpoint(s, error);
+    if (!how->is_new && (how->changed || how->restored) && !status)
+        status = file_write_text(t->context, train, t->settings_text, error);
+    if (!status) status = mixer_log_create(t->context, t->weights, &s->mixers, error);
+    return status;
 }
 
 ssm2d_status run_training(trainer *t, const char *folder, int lock, const start_info *how,
@@ -311,31 +399,12 @@ ssm2d_status run_training(trainer *t, const char *folder, int lock, const start_
                   .folder = folder,
                   .lock = lock,
                   .saved_step = t->state.step};
-    char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH];
-    ssm2d_status status;
     *result = (train_result){0};
-    if ((status = run_path(folder, RUN_LAST, s.last, error))
-        || (status = run_path(folder, RUN_MODEL, s.model, error))
-        || (status = run_path(folder, RUN_BEST, s.best, error))
-        || (status = run_path(folder, RUN_CURVES, s.curves, error))
-        || (status = run_path(folder, RUN_METRICS, path, error))
-        || (status = run_path(folder, RUN_CONFIG, config, error))
-        || (status = run_path(folder, RUN_DATA, data, error))
-        || (status = run_path(folder, RUN_TRAIN, train, error)))
-        return status;
-    if (how->is_new && (status = file_write_text(t->context, train, t->settings_text, error)))
-        return status;
-    if ((status =
-             metrics_open(t->context, path, t->state.step, t->state.epochs, &s.metrics, error)))
-        return status;
+    ssm2d_status status = run_path(folder, RUN_LAST, s.last, error);
+    if (!status && writes(&s)) status = open_files(&s, how, error);
     s.saved_at = clock_seconds();
-    if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
-    if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
-    if ((how->is_new || how->changed) && !status) status = save(&s, error);
-    if (!how->is_new && (how->changed || how->restored) && !status)
-        status = file_write_text(t->context, train, t->settings_text, error);
-    if (!status) status = mixer_log_create(t->context, t->weights, &s.mixers, error);
     if (!status) status = trainer_seek(t, error);
+    status = cluster_agree(t->cluster, status, error);
     if (!status) report_start(&s, how);
     if (!status) status = run_epochs(&s, error);
     result->step = t->state.step;
@@ -344,7 +413,7 @@ ssm2d_status run_training(trainer *t, const char *folder, int lock, const start_
     result->seconds = t->state.seconds;
     result->images_per_s = per_second((double)s.images, s.train_seconds);
     result->choice = t->choice;
-    count_skipped(t, result);
+    if (!status) status = count_skipped(t, result, error);
     metrics_close(s.metrics);
     mixer_log_destroy(&s.mixers);
     return status;

@@ -2,10 +2,12 @@
  * caller asks to stop.
  *
  * Nothing is printed here; hooks report the progress to the caller. The same settings give the same
- * weights to the bit, however often the run is interrupted and on any number of threads. */
+ * weights to the bit, however often the run is interrupted and on any number of threads; and on any
+ * number of processes, see batch_gradient.h. */
 #ifndef SSM2D_TRAIN_LOOP_H
 #define SSM2D_TRAIN_LOOP_H
 
+#include "cluster/cluster.h"
 #include "data/split.h"
 #include "train/run_folder.h"
 
@@ -52,6 +54,10 @@ typedef struct train_hooks {
     void (*step)(void *user, const train_progress *progress);
     void (*testing)(void *user, size_t batch, size_t batches);
     void (*epoch)(void *user, const train_epoch *epoch);
+    /* The processes that train together, each of which calls the same function with the same
+     * settings. The first has the run's folder, in which the others neither read nor write. NULL:
+     * this process trains by itself. */
+    cluster *cluster;
 } train_hooks;
 
 typedef struct train_result {

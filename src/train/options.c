@@ -12,6 +12,7 @@ static const char *const train_lr_every_names[] = {"step", "epoch", NULL};
 static const char *const train_repeat_names[] = {"passes", "images", NULL};
 static const char *const train_bad_images_names[] = {"stop", "skip", NULL};
 static const char *const train_memory_names[] = {"normal", "low", NULL};
+static const char *const train_reduce_names[] = {"ordered", "unordered", NULL};
 static const char *const train_loss_names[] = {"cross-entropy", "bce", NULL};
 
 const ssm2d_field train_fields[] = {
@@ -45,6 +46,11 @@ train_rates train_learning_rates(const train_options *o)
 
 long train_epochs(const train_options *o) { return (long)o->epochs + o->cooldown_epochs; }
 
+void train_options_complete(train_options *o)
+{
+    if (o->reduce == TRAIN_REDUCE_ORDERED && !o->slices) o->slices = 1;
+}
+
 ssm2d_status train_options_check(const train_options *options, ssm2d_error *error)
 {
     /* lr before it is scaled: a small batch may bring it below the final one, as in timm */
@@ -57,6 +63,14 @@ ssm2d_status train_options_check(const train_options *options, ssm2d_error *erro
                     "lr_final=%g is above lr=%g: the %s falls from lr to lr_final",
                     options->lr_final, options->lr,
                     options->schedule == SCHEDULE_COSINE ? "cosine" : "line");
+    if (options->slices && options->reduce == TRAIN_REDUCE_UNORDERED)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "slices=%d: with reduce=unordered every process has one: leave slices out",
+                    options->slices);
+    if (options->slices && options->batch % options->slices)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "slices=%d: do not divide batch=%d: use a batch that is a multiple of them",
+                    options->slices, options->batch);
     if (options->warmup_epochs > options->epochs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "warmup_epochs=%g: the run has only %d epochs: use a smaller one",

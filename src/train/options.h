@@ -24,6 +24,7 @@ typedef enum train_memory { TRAIN_MEMORY_NORMAL, TRAIN_MEMORY_LOW } train_memory
 enum { TRAIN_SCHEDULE_FROM_WARMUP, TRAIN_SCHEDULE_FROM_RUN };
 enum { TRAIN_LR_SCALED_PEAK, TRAIN_LR_SCALED_ALL };
 enum { TRAIN_LR_EVERY_STEP, TRAIN_LR_EVERY_EPOCH };
+enum { TRAIN_REDUCE_ORDERED, TRAIN_REDUCE_UNORDERED };
 typedef enum train_loss { TRAIN_LOSS_CROSS_ENTROPY, TRAIN_LOSS_BCE } train_loss;
 
 extern const ssm2d_field train_fields[]; /* in the order of options.def; the last has no name */
@@ -43,6 +44,9 @@ typedef struct train_rates {
 train_rates train_learning_rates(const train_options *options);
 /* Returns all epochs, those of cooling down included. */
 long train_epochs(const train_options *options);
+/* Gives options that a run's file does not have the meaning that they had when it was written: a
+ * batch was one slice. */
+void train_options_complete(train_options *options);
 /* Refuses options that contradict each other. */
 ssm2d_status train_options_check(const train_options *options, ssm2d_error *error);
 

@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include "core/arith.h"
 #include "core/rng.h"
 #include "core/status.h"
 #include "data/file_check.h"
@@ -84,6 +85,8 @@ static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
                       : t->settings.options.smoothing;
     o.seed = seed_for(t->settings.options.seed, SEED_DATA);
     o.skip_bad = t->settings.options.bad_images == TRAIN_BAD_SKIP;
+    o.share = (size_t)t->cluster->rank;
+    o.shares = (size_t)t->cluster->size;
     o.train = 1;
     ssm2d_status status = loader_create(t->context, t->train_data, &o, &t->train_loader, error);
     if (status) return status;
@@ -94,13 +97,14 @@ static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
 static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
 {
     const model_config *m = &t->settings.model;
-    const size_t batch = (size_t)t->settings.options.batch, shape[] = {batch, (size_t)m->classes};
+    const size_t batch = (size_t)t->settings.options.batch, slice = batch / (size_t)t->slices;
+    const size_t shape[] = {slice, (size_t)m->classes};
     ssm2d_status status = graph_create(t->context, 1, &t->graph, error);
     if (status) return status;
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
     g->saves_memory = t->settings.options.memory == TRAIN_MEMORY_LOW;
-    t->logits = model_build(g, m, batch);
+    t->logits = model_build(g, m, slice);
     t->targets = graph_input(g, "targets", 2, shape);
     t->loss = t->settings.options.loss == TRAIN_LOSS_BCE ? bce(g, t->logits, t->targets)
                                                          : cross_entropy(g, t->logits, t->targets);
@@ -141,10 +145,22 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
     t->gradients = mem_alloc(t->context, bytes);
     t->partial = mem_alloc(t->context, norm_pieces(count) * sizeof *t->partial);
     t->spans = mem_alloc(t->context, (size_t)t->weights->count * sizeof *t->spans);
+    t->reports = mem_alloc(t->context, (size_t)t->cluster->size * sizeof *t->reports);
+    t->losses = mem_alloc(t->context, (size_t)t->cluster->size * sizeof *t->losses);
     if (!s->weights || !s->moment1 || !s->moment2 || (o->ema > 0 && !s->average) || !t->gradients
-        || !t->partial || !t->spans)
+        || !t->partial || !t->spans || !t->reports || !t->losses)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory to train %zu parameters", count);
     make_spans(t);
+    const gradient_setup setup = {.context = t->context,
+                                  .cluster = t->cluster,
+                                  .graph = t->graph,
+                                  .loss = t->loss,
+                                  .weights = t->weights,
+                                  .params = s->weights,
+                                  .gradients = t->gradients,
+                                  .slices = t->slices,
+                                  .unordered = o->reduce == TRAIN_REDUCE_UNORDERED};
+    if ((status = batch_gradient_create(&setup, &t->batch_gradient, error))) return status;
     if ((status = weights_init(t->weights, PARAM_ALL, seed_for(o->seed, SEED_WEIGHTS), s->weights,
                                error)))
         return status;
@@ -167,18 +183,48 @@ static ssm2d_status make_texts(trainer *t, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settings, trainer *t,
-                            ssm2d_error *error)
+/* Chooses the slices when the settings leave them open, so that the run remembers them, and refuses
+ * those that the processes cannot share. */
+static ssm2d_status choose_slices(trainer *t, ssm2d_error *error)
+{
+    enum { USUAL = 8 };
+    train_options *o = &t->settings.options;
+    const int size = t->cluster->size;
+    if (o->reduce == TRAIN_REDUCE_UNORDERED) {
+        t->slices = size;
+        if (o->batch % size)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "batch=%d: is not a multiple of the %d processes", o->batch, size);
+        return SSM2D_OK;
+    }
+    if (!o->slices && !t->cluster->launcher.name) o->slices = 1;
+    if (!o->slices) {
+        o->slices = max_int(USUAL, size);
+        while (o->slices > size && o->batch % o->slices) o->slices /= 2;
+    }
+    t->slices = o->slices;
+    if (o->batch % o->slices)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "batch=%d: cannot be shared by %d processes: use a multiple of them", o->batch,
+                    o->slices);
+    if (size & (size - 1) || o->slices % size)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "slices=%d: cannot be shared by %d processes: use a power of two of processes "
+                    "that divides them, or begin a run with --slices or --reduce unordered",
+                    o->slices, size);
+    return SSM2D_OK;
+}
+
+static ssm2d_status create(trainer *t, ssm2d_error *error)
 {
     const train_options *o = &t->settings.options;
     ssm2d_status status;
-    *t = (trainer){.context = context, .settings = *settings};
     if ((status = open_data(t, error))) return status;
+    if ((status = choose_slices(t, error))) return status;
     if ((status = make_loaders(t, error))) return status;
     if ((status = make_graph(t, error))) return status;
     if ((status = make_state(t, error))) return status;
     if ((status = make_texts(t, error))) return status;
-    graph_bind(t->graph, t->state.weights, t->gradients);
     t->epoch_steps = (long)loader_batches(t->train_loader);
     const long steps = o->epochs * t->epoch_steps;
     const double warmup = o->warmup_epochs > 0 ? o->warmup_epochs * (double)t->epoch_steps
@@ -196,6 +242,32 @@ ssm2d_status trainer_create(ssm2d_context *context, const train_settings *settin
     return SSM2D_OK;
 }
 
+/* Processes must have the same settings, and data that look alike; where these are may differ from
+ * machine to machine. */
+static ssm2d_status check_others(trainer *t, ssm2d_error *error)
+{
+    train_settings s = t->settings;
+    memset(s.options.data, 0, sizeof s.options.data);
+    memset(s.options.start, 0, sizeof s.options.start);
+    char *text = run_settings_text(&s);
+    ssm2d_status status =
+        text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    status = cluster_agree(t->cluster, status, error);
+    if (!status) status = cluster_same(t->cluster, "settings", text, strlen(text), error);
+    cJSON_free(text);
+    if (!status)
+        status = cluster_same(t->cluster, "data", t->data_text, strlen(t->data_text), error);
+    return status;
+}
+
+ssm2d_status trainer_create(ssm2d_context *context, cluster *c, const train_settings *settings,
+                            trainer *t, ssm2d_error *error)
+{
+    *t = (trainer){.context = context, .cluster = c, .settings = *settings};
+    ssm2d_status status = cluster_agree(c, create(t, error), error);
+    return status || c->size == 1 ? status : check_others(t, error);
+}
+
 void trainer_destroy(trainer *t)
 {
     loader_destroy(t->train_loader);
@@ -203,10 +275,12 @@ void trainer_destroy(trainer *t)
     dataset_close(t->train_data);
     dataset_close(t->choose_data);
     evaluator_destroy(t->evaluator);
+    batch_gradient_destroy(t->batch_gradient);
     graph_destroy(t->graph);
     weights_destroy(t->weights);
-    void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2, t->state.average,
-                            t->gradients,     t->partial,       t->spans};
+    void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2,
+                            t->state.average, t->gradients,     t->partial,
+                            t->spans,         t->reports,       t->losses};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(t->context, memory[i]);
     cJSON_free(t->settings_text);
     cJSON_free(t->model_text);
@@ -226,6 +300,23 @@ ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *erro
     return status;
 }
 
+ssm2d_status trainer_share_state(trainer *t, ssm2d_error *error)
+{
+    train_state *s = &t->state;
+    float *const arrays[] = {s->weights, s->moment1, s->moment2, s->average};
+    train_state first = *s;
+    ssm2d_status status = cluster_broadcast(t->cluster, &first, sizeof first, error);
+    first.weights = s->weights;
+    first.moment1 = s->moment1;
+    first.moment2 = s->moment2;
+    first.average = s->average;
+    *s = first;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && !status; i++)
+        if (arrays[i])
+            status = cluster_broadcast(t->cluster, arrays[i], s->count * sizeof *arrays[i], error);
+    return status;
+}
+
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error)
 {
     return loader_seek(t->train_loader, (uint64_t)(t->state.step / t->epoch_steps),
@@ -235,75 +326,4 @@ ssm2d_status trainer_seek(trainer *t, ssm2d_error *error)
 float *trainer_weights(trainer *t)
 {
     return t->state.average ? t->state.average : t->state.weights;
-}
-
-/* ---- a step ---------------------------------------------------------------------------------- */
-
-int trainer_decisions(const trainer *t)
-{
-    return label_decisions(loader_labels(t->train_loader), t->settings.model.classes);
-}
-
-static long count_correct(const trainer *t, const float *targets)
-{
-    const int classes = t->settings.model.classes;
-    const label_kind labels = loader_labels(t->train_loader);
-    long correct = 0;
-    for (long i = 0; i < t->settings.options.batch; i++)
-        correct +=
-            label_correct(labels, classes, t->logits->data + i * classes, targets + i * classes);
-    return correct;
-}
-
-static void clear_gradients(trainer *t)
-{
-    gradient_clear(t->context, t->state.count, t->gradients);
-}
-
-/* Returns the error for a loss or gradient that is not finite. Runs the step once more to find the
- * first tensor that is not. */
-static ssm2d_status not_finite(trainer *t, const char *what, const char *good, long good_step,
-                               ssm2d_error *error)
-{
-    clear_gradients(t);
-    const char *name = graph_find_bad(t->graph);
-    return fail(error, SSM2D_ERROR_ARGUMENT,
-                "step %ld: the %s is not finite; first in %s. Last good checkpoint: %s, step %ld. "
-                "Start again with a lower lr, or with clip=1",
-                t->state.step + 1, what, name ? name : "no tensor", text_path(good), good_step);
-}
-
-ssm2d_status trainer_step(trainer *t, const char *good, long good_step, step_result *result,
-                          ssm2d_error *error)
-{
-    train_state *s = &t->state;
-    const train_options *o = &t->settings.options;
-    loader_batch batch;
-    const double waited = loader_waited(t->train_loader);
-    ssm2d_status status = loader_next(t->train_loader, &batch, error);
-    if (status) return status;
-    result->waited = loader_waited(t->train_loader) - waited;
-    clear_gradients(t);
-    t->images->data = (float *)batch.images; /* the graph only reads them */
-    t->targets->data = (float *)batch.targets;
-    t->graph->step = (uint64_t)s->step;
-    graph_forward(t->graph);
-    result->loss = (double)t->loss->data[0];
-    result->correct = count_correct(t, batch.targets);
-    t->loss->grad[0] = 1;
-    if (!isfinite(result->loss)) return not_finite(t, "loss", good, good_step, error);
-    graph_backward(t->graph);
-    result->norm = gradient_norm(t->context, s->count, t->gradients, t->partial);
-    if (!isfinite(result->norm)) return not_finite(t, "gradient", good, good_step, error);
-
-    result->lr = schedule_at(&t->schedule, s->step);
-    double factor = o->clip > 0 && result->norm > o->clip ? o->clip / result->norm : 1;
-    adamw_update(t->context, &t->adamw, result->lr, s->step + 1, factor, s->count, t->spans,
-                 t->span_count, s->weights, t->gradients, s->moment1, s->moment2);
-    s->step++;
-    if (s->average) { /* a short average at first, so that the initial weights are soon forgotten */
-        double early = (1 + (double)s->step) / (10 + (double)s->step);
-        average_update(t->context, fmin(early, o->ema), s->count, s->weights, s->average);
-    }
-    return SSM2D_OK;
 }

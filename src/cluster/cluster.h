@@ -1,0 +1,99 @@
+/* cluster - the processes that work together, of which this is one: who they are, what all of them
+ * have to know, and that none is waited for in vain.
+ *
+ * Every function below cluster_join is called by all processes in the same order. A process that
+ * has failed takes part nevertheless, and says so in the next cluster_agree: then all of them
+ * return the same error, which names the process, and none hangs.
+ *
+ * Whoever waits looks after the others: a process on the same machine that has ended is noticed at
+ * once; one that does not answer for `timeout` seconds (the environment's SSM2D_MPI_TIMEOUT, else
+ * 600) is given up. Functions then return SSM2D_ERROR_SYSTEM with `lost` set, and the only thing
+ * left to do is to end the process. */
+#ifndef SSM2D_CLUSTER_CLUSTER_H
+#define SSM2D_CLUSTER_CLUSTER_H
+
+#include "cluster/launcher.h"
+#include "cluster/transport.h"
+#include "ssm2d.h"
+
+enum { CLUSTER_HOST = 64, CLUSTER_WORDS = 3072 };
+enum { CLUSTER_GATHER = 4096 }; /* bytes of each process that cluster_gather takes at most */
+
+/* What each process knows of the others. */
+typedef struct cluster_peer {
+    char host[CLUSTER_HOST];
+    uint64_t machine; /* equal where process numbers have one meaning */
+    long process;
+} cluster_peer;
+
+typedef struct cluster {
+    transport transport;
+    launcher launcher;
+    int rank, size;
+    double timeout;
+    int is_lost;  /* a process did not answer */
+    int agreed;   /* all return the same error */
+    int speaks;   /* this one is to report an error that it returns */
+    double bytes; /* sent by this process so far */
+    const ssm2d_context *context;
+    cluster_peer *peers; /* [size] */
+    char *scratch;       /* of gather */
+    int *noted;          /* [size], see watchdog.c */
+} cluster;
+
+/* A process by itself, whatever a launcher says. */
+cluster cluster_alone(void);
+/* Finds out who else was started, and with more than one process starts MPI. Without a launcher, or
+ * with a single process, nothing is loaded. No other function is called after a failure. */
+ssm2d_status cluster_join(cluster *c, ssm2d_error *error);
+/* Introduces the processes to each other. They must be of one version and have one instruction set;
+ * `words`, what they were told to do, must be the same. status, error: what went wrong before, in
+ * this process. */
+ssm2d_status cluster_meet(cluster *c, const ssm2d_context *context, const char *words,
+                          ssm2d_status status, ssm2d_error *error);
+/* Releases memory, and leaves MPI when all do so in order. */
+void cluster_leave(cluster *c);
+
+/* The threads for a process: its processors, divided among those that share them. */
+int cluster_threads(const cluster *c, int processors);
+
+/* Succeeds when all have; otherwise all fail with the status and the line of the first that has
+ * not, which names it. */
+ssm2d_status cluster_agree(cluster *c, ssm2d_status status, ssm2d_error *error);
+/* Refuses texts that are not the first process's; `what` they are, for the message. */
+ssm2d_status cluster_same(cluster *c, const char *what, const void *bytes, size_t size,
+                          ssm2d_error *error);
+/* all[size][bytes] <- own[bytes] of each. */
+ssm2d_status cluster_gather(cluster *c, const void *own, size_t bytes, void *all,
+                            ssm2d_error *error);
+/* Sends the first process's bytes to all. */
+ssm2d_status cluster_broadcast(cluster *c, void *data, size_t bytes, ssm2d_error *error);
+/* Sums values over all processes, in a fixed order. scratch: as many numbers. */
+ssm2d_status cluster_sum(cluster *c, double *values, double *scratch, size_t count,
+                         ssm2d_error *error);
+
+/* ---- for reduction.c ------------------------------------------------------------------------- */
+
+/* Tags of messages; those of a reduction begin with TAG_REDUCTION. */
+enum { TAG_GATHER, TAG_BROADCAST, TAG_SUM, TAG_NOTE, TAG_LOST, TAG_REDUCTION = 16 };
+
+ssm2d_status cluster_send(cluster *c, const void *data, size_t bytes, int to, int tag,
+                          transport_request *r, ssm2d_error *error);
+ssm2d_status cluster_receive(cluster *c, void *data, size_t bytes, int from, int tag,
+                             transport_request *r, ssm2d_error *error);
+/* What `bad`, a result of the transport, means. */
+ssm2d_status cluster_failed(cluster *c, int bad, ssm2d_error *error);
+
+/* Called again and again by whoever waits: rests a little, and fails when it has been in vain. */
+typedef struct cluster_wait {
+    double began, looked;
+    long rounds;
+    int notes; /* sent so far */
+} cluster_wait;
+
+cluster_wait cluster_wait_begin(void);
+ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, ssm2d_error *error);
+/* Waits for the end of `count` requests. */
+ssm2d_status cluster_wait_all(cluster *c, transport_request *r, int count, ssm2d_error *error);
+
+#endif

@@ -1,0 +1,55 @@
+/* transport - how bytes get from one process to another: what a cluster needs of MPI, and no more.
+ *
+ * There is one file per transport: transport_alone.c, which is part of the tool; and
+ * transport_mpi.c, a module of its own (ssm2d_mpi_*.so) that is loaded only when a launcher has
+ * started several processes. The tool therefore starts as fast as without MPI, needs none of its
+ * libraries, and one build serves Open MPI and MPICH.
+ *
+ * Everything is begun, and tested for its end later: a cluster that waits can see that nothing
+ * comes any more. Functions return 0, or what MPI gave as an error. */
+#ifndef SSM2D_CLUSTER_TRANSPORT_H
+#define SSM2D_CLUSTER_TRANSPORT_H
+
+#include <stddef.h>
+
+/* Raised with every change of the struct below, so that a module of another version is refused. */
+enum { TRANSPORT_VERSION = 1 };
+
+/* Holds an MPI_Request, which is a pointer or a number. `active` is 0 when it is complete. */
+typedef struct transport_request {
+    union {
+        void *pointer;
+        long number;
+    } handle;
+    int active;
+} transport_request;
+
+typedef struct transport {
+    int version;
+    char name[96]; /* of the library and its version */
+    int rank, size;
+    int on_node; /* processes on this machine */
+    /* of these, the processes that may run on a processor which this one may run on; 1: the
+     * launcher has given each its own */
+    int sharing;
+    /* Bytes are at most INT_MAX, tags 0 to 32767. */
+    int (*send)(const void *data, size_t bytes, int to, int tag, transport_request *r);
+    int (*receive)(void *data, size_t bytes, int from, int tag, transport_request *r);
+    /* Sums data over all processes, in an order of MPI's choice; called by all in the same order */
+    int (*sum)(float *data, size_t count, transport_request *r);
+    int (*test)(transport_request *r); /* clears r->active when it is complete */
+    /* Whether a message with this tag has come; *from says from whom. */
+    int (*probe)(int tag, int *from, int *there);
+    void (*leave)(void); /* called by all */
+} transport;
+
+/* The one name of a module. `why` gets a line when the result is not 0. */
+typedef int (*transport_open)(transport *t, char *why, size_t size);
+#define TRANSPORT_OPEN "ssm2d_transport_open"
+
+/* Loads the module that goes with the launcher. Returns 0, or writes why there is none. */
+int transport_load(int prefers_mpich, transport *t, char *why, size_t size);
+/* The transport of a process by itself. */
+transport transport_alone(void);
+
+#endif

@@ -1,0 +1,328 @@
+#!/bin/bash
+# mpi.sh TOOL MAKE_SMALL_DATA MPI [CASE..] - the tool under mpirun, with 1, 2 and 4 processes on
+# this machine. MPI is openmpi or mpich; exit code 77 says that its launcher, or our module for it,
+# is not here. Without CASE all of them are run; each is a function below.
+set -eu
+tool=$1 make_data=$2 mpi=$3
+shift 3
+
+module=$(dirname "$tool")/ssm2d_mpi_$mpi.so
+case $mpi in
+openmpi) launcher=mpirun.openmpi ;;
+mpich) launcher=mpiexec.hydra ;;
+esac
+if ! command -v $launcher > /dev/null || ! [ -e "$module" ]; then
+    echo "mpi.sh: SKIPPED: $launcher or $(basename "$module") is not here"
+    exit 77
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+[ $mpi = mpich ] || launcher="$launcher --oversubscribe --bind-to none"
+
+give_up() {
+    echo "mpi.sh: $case: $*"
+    for f in out err; do [ ! -e $f ] || sed "s/^/$f: /" $f; done
+    exit 1
+}
+
+# A small model with everything that is drawn at random: mixed and cropped images, stochastic depth;
+# and with what needs the whole gradient, clipping, and an average of weights.
+settings=(--data data --batch 16 --epochs 2 --log-every 1 --set dim=16 --set depth=2 --set heads=2
+    --set mixer.d_state=3 --set drop_path=0.2 --set flip=true --set crop_padding=2
+    --set mixup=0.8 --set cutmix=1 --clip 0.5 --ema 0.9 --threads 1)
+
+# together N WORD..: the tool with these words in N processes; sets code, and leaves out and err
+together() {
+    local n=$1
+    shift
+    code=0
+    timeout 120 $launcher -np "$n" "$tool" "$@" > out 2> err || code=$?
+    [ $code != 124 ] || give_up "hangs: $*"
+}
+
+# must_work N WORD..
+must_work() {
+    together "$@"
+    [ $code = 0 ] || give_up "exit code $code: $*"
+}
+
+# alone WORD..: the tool in a process by itself
+alone() { "$tool" "$@" > out 2> err || give_up "exit code $?: $*"; }
+
+# says LINE: the tool has printed one line, which has these words
+says() {
+    [ $code != 0 ] || give_up "succeeded, and should have said: $1"
+    [ "$(grep -c '^ssm2d ' err)" = 1 ] || give_up "not one line, where it should have said: $1"
+    grep '^ssm2d ' err | grep -qF -- "$1" || give_up "should have said: $1"
+}
+
+# same RUN RUN: weights, and all metrics but for times
+same() {
+    local f
+    for f in model best; do
+        cmp -s "$1/$f.safetensors" "$2/$f.safetensors" || give_up "$1 and $2: other weights"
+    done
+    for f in "$1" "$2"; do
+        sed 's/"\(images_per_s\|wait\|seconds\)":[^,}]*//g' "$f/metrics.jsonl" > "$f.m"
+    done
+    cmp -s "$1.m" "$2.m" || give_up "$1 and $2: other metrics"
+}
+
+# Processes of the tool in the folder of a run, the last word of whose command line is WORD.
+processes_of() { pgrep -f "^$tool .*$1\$" | sort -n; }
+
+# wait_for FILE: until it is there
+wait_for() {
+    local i
+    for i in $(seq 600); do
+        [ ! -e "$1" ] || return 0
+        sleep 0.1
+    done
+    give_up "$1 does not come"
+}
+
+# wait_step RUN N: until the run has made N steps
+wait_step() {
+    local i
+    for i in $(seq 600); do
+        if [ -e "$1/metrics.jsonl" ] && [ "$(wc -l < "$1/metrics.jsonl")" -ge "$2" ]; then
+            return 0
+        fi
+        sleep 0.1
+    done
+    give_up "$1 does not come to step $2"
+}
+
+# begin N WORD..: as together, in the background; sets job, the launcher's number
+begin() {
+    local n=$1
+    shift
+    $launcher -np "$n" "$tool" "$@" > out 2> err &
+    job=$!
+}
+
+# end_of_job: waits for it, and sets code
+end_of_job() {
+    local i
+    for i in $(seq 600); do
+        kill -0 $job 2> /dev/null || break
+        sleep 0.1
+    done
+    ! kill -0 $job 2> /dev/null || { kill -9 $job; give_up "hangs"; }
+    code=0
+    wait $job || code=$?
+}
+
+# ---- cases ---------------------------------------------------------------------------------------
+
+# The number of processes and of threads does not change a bit.
+bits() {
+    alone train "${settings[@]}" --slices 8 --out alone
+    alone train "${settings[@]}" --slices 8 --threads 3 --out threads
+    same alone threads
+    for n in 1 2 4 8; do
+        must_work $n train "${settings[@]}" --out together$n
+        same alone together$n
+    done
+    must_work 2 train "${settings[@]}" --threads 2 --out together22
+    same alone together22
+}
+
+# Slices that are no power of two, and BatchNorm, whose moments are the mean over slices.
+other_slices() {
+    local lra=(--data data --batch 12 --epochs 1 --log-every 1 --model mega-lra --set depth=1
+        --set dim=8 --set v=8 --set z=8 --set ffn=8 --threads 1 --slices 6)
+    alone train "${lra[@]}" --out lra1
+    must_work 2 train "${lra[@]}" --out lra2
+    same lra1 lra2
+    alone train "${settings[@]}" --batch 24 --slices 12 --out twelve1
+    must_work 4 train "${settings[@]}" --batch 24 --slices 12 --out twelve4
+    same twelve1 twelve4
+}
+
+# Without --slices a process by itself takes the batch as a whole, as ever.
+one_slice() {
+    alone train "${settings[@]}" --out whole
+    alone train "${settings[@]}" --slices 1 --out slice
+    same whole slice
+    grep -q '"slices":[[:space:]]*1\b' whole/train.json || give_up "train.json has no slices"
+    together 2 train --resume whole --epochs 3
+    says "slices=1: cannot be shared by 2 processes"
+}
+
+# A run of four processes that is told to stop is resumed by any number.
+resume() {
+    alone train "${settings[@]}" --epochs 60 --slices 8 --out alone
+    begin 4 train "${settings[@]}" --epochs 60 --out stopped
+    wait_step stopped 40
+    kill -TERM $job
+    end_of_job
+    grep -q 'stopped by a signal' err || give_up "does not stop when it is told to"
+    for n in 1 2 8; do
+        cp -r stopped resumed$n
+        must_work $n train --resume resumed$n --threads 1
+        same alone resumed$n
+    done
+    cp -r stopped resumed
+    alone train --resume resumed --threads 1
+    same alone resumed
+}
+
+# A process that is killed ends the job; the checkpoint is whole.
+killed() {
+    local victim
+    begin 4 train "${settings[@]}" --epochs 100000 --save-every 7 --out killed
+    wait_step killed 20
+    victim=$(processes_of 'out killed' | sed -n 3p)
+    kill -9 "$victim"
+    end_of_job
+    [ $code != 0 ] || give_up "succeeded"
+    # The launcher kills the others, which have a moment to say it or none. Open MPI's says it too.
+    if grep -q '^ssm2d ' err; then says "process $victim) has ended unexpectedly"; fi
+    [ $mpi = mpich ] || grep -q "process $victim)\|process rank 2 .* signal 9" err \
+        || give_up "nobody names the process"
+    [ -z "$(processes_of 'out killed')" ] || give_up "processes are left"
+    must_work 2 eval killed --data data
+}
+
+# A process that does not answer is given up.
+silent() {
+    local victim
+    export SSM2D_MPI_TIMEOUT=4
+    begin 4 train "${settings[@]}" --epochs 100000 --out silent
+    wait_step silent 20
+    victim=$(processes_of 'out silent' | sed -n 3p)
+    kill -STOP "$victim"
+    end_of_job
+    unset SSM2D_MPI_TIMEOUT
+    says "process $victim) has not answered for 4 seconds"
+}
+
+# What is wrong in one process alone ends all of them, with one line that names it.
+one_process() {
+    mkdir -p elsewhere
+    printf '#!/bin/sh\ncd %s/elsewhere && exec "$@"\n' "$PWD" > away
+    chmod +x away
+    code=0
+    $launcher -np 1 "$tool" train "${settings[@]}" --out x : \
+        -np 1 ./away "$tool" train "${settings[@]}" --out x > out 2> err || code=$?
+    says "rank 1 ("
+    grep -q 'data' err || give_up "does not name the data"
+    [ ! -e x ] || give_up "left a folder"
+    code=0
+    $launcher -np 1 "$tool" train "${settings[@]}" --lr 0.1 --out x : \
+        -np 1 "$tool" train "${settings[@]}" --lr 0.2 --out x > out 2> err || code=$?
+    says 'was started with other options: "0.2" where rank 0 has "0.1"'
+    code=0
+    $launcher -np 1 "$tool" train "${settings[@]}" --out x : \
+        -np 1 "$tool" train "${settings[@]}" --out > out 2> err || code=$?
+    says "rank 1 ("
+    code=0
+    SSM2D_CPU=baseline $launcher -np 1 "$tool" train "${settings[@]}" --out y : \
+        -np 1 env SSM2D_CPU=avx2 "$tool" train "${settings[@]}" --out y > out 2> err || code=$?
+    if ! grep -q 'SSM2D_CPU=avx2' err; then says "computes with avx2, and rank 0 with baseline"; fi
+}
+
+# A disk that is full where the first process writes: a limit on the size of its files.
+full_disk() {
+    begin 2 train "${settings[@]}" --epochs 100000 --out full
+    wait_step full 20
+    prlimit --pid "$(processes_of 'out full' | sed -n 1p)" --fsize=20000
+    end_of_job
+    says "rank 0 ("
+    grep -q 'full/.*: File too large' err || give_up "does not name the file"
+    must_work 2 eval full --data data
+}
+
+# Images that vanish while one process trains.
+vanishing() {
+    local i class
+    alone kernels -o picture.png
+    for class in a b; do
+        mkdir -p images/train/$class images/test/$class
+        for i in $(seq 16); do cp picture.png images/train/$class/$i.png; done
+        cp picture.png images/test/$class/0.png
+    done
+    mkdir -p other
+    cp -r images other/images
+    printf '#!/bin/sh\ncd %s/other && exec "$@"\n' "$PWD" > away
+    chmod +x away
+    local few=(--data images --batch 8 --epochs 100000 --log-every 1 --set dim=16 --set depth=1
+        --set heads=2 --set image=8 --set mixer.d_state=2 --threads 1)
+    $launcher -np 1 "$tool" train "${few[@]}" --out vanish : \
+        -np 1 ./away "$tool" train "${few[@]}" --out vanish > out 2> err &
+    job=$!
+    wait_step vanish 5
+    rm -rf other/images/train/b
+    end_of_job
+    says "rank 1 ("
+    grep -q 'train/b/.*png' err || give_up "does not name the image"
+}
+
+# Evaluation is shared, and gives what one process gives.
+evaluation() {
+    alone train "${settings[@]}" --epochs 1 --slices 8 --out evaluated
+    "$tool" eval evaluated --batch 3 --per-class --json > one.json
+    for n in 2 4; do
+        must_work $n eval evaluated --batch 3 --per-class --json
+        cmp -s one.json out || give_up "$n processes evaluate otherwise"
+    done
+}
+
+# Unordered: any number of processes, near to what the order gives, not the same.
+unordered() {
+    must_work 3 train "${settings[@]}" --batch 12 --reduce unordered --out unordered
+    must_work 2 train --resume unordered --epochs 3 --threads 1
+    together 2 train "${settings[@]}" --reduce unordered --slices 4 --out x
+    says "slices=4: with reduce=unordered every process has one"
+    together 3 train "${settings[@]}" --out x
+    says "cannot be shared by 3 processes"
+    together 2 train "${settings[@]}" --batch 15 --out x
+    says "batch=15"
+}
+
+# Commands that work in one process say so; a module that is not there as well.
+refused() {
+    together 2 predict x y
+    says "works in one process"
+    export SSM2D_MPI=/nowhere.so
+    together 2 train "${settings[@]}" --out x
+    unset SSM2D_MPI
+    says "MPI cannot be used"
+}
+
+# What is measured in several processes; not how fast they are.
+benches() {
+    must_work 2 bench train --quick --json --batch 16 --image 8 --set dim=16 --set depth=1 \
+        --set heads=2 --threads 1
+    # each sends its half of the gradients, and half of the sums, and a little more
+    local bytes gradients
+    bytes=$(sed -n 's/^"ordered".*"bytes_per_step":\([0-9]*\).*/\1/p' out)
+    must_work 2 bench scale --quick --json --batch 8 --image 8 --set dim=16 --set depth=1 \
+        --set heads=2 --threads 1 --ranks 16
+    gradients=$(sed -n 's/.*"gradient_bytes":\([0-9]*\).*/\1/p' out)
+    [ "$bytes" -ge "$gradients" ] && [ "$bytes" -le $((gradients + 2000)) ] \
+        || give_up "$bytes bytes are sent for $gradients of gradients"
+    [ "$(grep -c '^{"ranks":' out)" = 5 ] || give_up "not 1, 2, 4, 8, 16 processes"
+    must_work 1 bench scale --quick --batch 8 --image 8 --set dim=16 --set depth=1 --set heads=2 \
+        --latency 2us --bandwidth 12.5GB/s --plot scale.svg
+    grep -q '</svg>' scale.svg || give_up "no plot"
+    together 1 bench scale --quick
+    says "one process has no network to measure"
+}
+
+mkdir data
+"$make_data" data 64 20
+[ $# != 0 ] || set -- bits other_slices one_slice resume killed silent one_process full_disk \
+    vanishing evaluation unordered refused benches
+for case; do # each in a folder of its own
+    start=$(date +%s)
+    mkdir "$work/$case"
+    cd "$work/$case"
+    ln -s ../data data
+    $case
+    echo "mpi.sh: $case: passed ($(($(date +%s) - start)) s)"
+done
