@@ -150,6 +150,7 @@ int receptive_field_radius(const receptive_field *r, double share)
     const token_grid grid = r->tokens->grid;
     const int down = rows / grid.rows, across = cols / grid.cols;
     const int top = grid.rows / 2 * down, left = grid.cols / 2 * across;
+    const double rounding = 1e-9; /* both sums are of the same numbers, in another order */
     double all = 0, inside = 0;
     for (size_t i = 0; i < pixels_of(r); i++) all += r->squares[i];
     for (int radius = 0;; radius++) {
@@ -157,6 +158,6 @@ int receptive_field_radius(const receptive_field *r, double share)
             for (int j = 0; j < cols; j++)
                 if (max_int(distance(i, top, down), distance(j, left, across)) == radius)
                     inside += r->squares[i * cols + j];
-        if (inside >= share * all || radius >= max_int(rows, cols)) return radius;
+        if (inside >= share * all * (1 - rounding) || radius >= max_int(rows, cols)) return radius;
     }
 }

@@ -119,7 +119,9 @@ static void test_full_commands(void **state)
     assert_int_equal(count_of(tool.out, "ssm2d train"), 3 * 7);
     assert_says(tool.out, "--model deit-t --mixer none --recipe celeba --set pos_embed=false");
     assert_says(tool.out, "--model mega-lra --mixer ema --recipe lra --seed 0");
-    assert_says(tool.out, "DIR/runs/cifar100+vit+none+small+seed=0\n"); /* a run of table 1 */
+    /* a run of table 1 */
+    assert_says(tool.out, "--set pos_scale=1 --seed 0 --out "
+                          "DIR/runs/cifar100+vit+none+small+pos_scale=1+seed=0\n");
     TOOL("reproduce", "table4", "--out", "DIR", "--dry-run", "--rows", "2d*", "--epochs", "7");
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 3); /* top 1 and top 5 share them */
