@@ -79,7 +79,8 @@ if command -v fish > /dev/null; then
     offers fish "predict" "$(ask 'ssm2d pre')"
     offers fish "--algo" "$(ask 'ssm2d layer --alg')"
     offers fish "double float" "$(ask 'ssm2d bench layer --precision ')"
-    offers fish "data guard infer layer linear scale train" "$(echo $(ask 'ssm2d bench ' | tr ' ' '\n' | sort))"
+    offers fish "data guard infer layer linear scale train" \
+        "$(echo $(ask 'ssm2d bench ' | tr ' ' '\n' | sort))"
     offers fish "vit-mini" "$(ask 'ssm2d train --model vit-m')"
     offers fish "infer" "$(ask 'ssm2d help bench i')"
 else
