@@ -100,19 +100,6 @@ static int keeps(const graph *g, const node *nd)
     return !g->training && rows_of(nd->in[0]) <= KEEP_ROWS && nd->in[1]->role == ROLE_PARAM;
 }
 
-static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
-{
-    const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
-    if (!keeps(g, nd)) return SSM2D_OK;
-    nd->object =
-        mem_alloc(g->context, sizeof(kept) + simd_of(g)->gemm_packed_size(n, k) * sizeof(real));
-    return nd->object
-               ? SSM2D_OK
-               : fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
-}
-
-static void destroy(graph *g, node *nd) { mem_free(g->context, nd->object); }
-
 /* ---- how dW is cut --------------------------------------------------------------------------- */
 
 /* Columns of x that are packed at once stay in the second cache, and so do rows of x and dy, which
@@ -180,6 +167,22 @@ static int is_fused(const graph *g, const node *nd, const weights_grid *w)
            && (w->ranges >= 2 * threads || w->ranges == threads);
 }
 
+/* What a node keeps: packed weights in inference, how dW is cut in training. */
+static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
+{
+    const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    if (!keeps(g, nd) && !g->training) return SSM2D_OK;
+    nd->object = mem_alloc(
+        g->context, g->training ? sizeof(weights_grid)
+                                : sizeof(kept) + simd_of(g)->gemm_packed_size(n, k) * sizeof(real));
+    if (!nd->object)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
+    if (g->training) *(weights_grid *)nd->object = cut_weights(g, nd);
+    return SSM2D_OK;
+}
+
+static void destroy(graph *g, node *nd) { mem_free(g->context, nd->object); }
+
 /* ---- scratch --------------------------------------------------------------------------------- */
 
 /* Of backward: W packed for dx; what each worker packs of x; the sums of ranges but the first,
@@ -213,17 +216,17 @@ static size_t scratch(const graph *g, const node *nd, int back)
     return keeps(g, nd) ? 0 : simd_of(g)->gemm_packed_size(n, k);
 }
 
-static real *packed_of(const node *nd)
+static real *packed_of(const graph *g, const node *nd)
 {
-    kept *w = nd->object;
+    kept *w = g->training ? NULL : nd->object;
     return w ? w->weights : nd->scratch;
 }
 
 static void forward(const graph *g, const node *nd)
 {
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
-    kept *w = nd->object;
-    real *packed = packed_of(nd);
+    kept *w = g->training ? NULL : nd->object;
+    real *packed = packed_of(g, nd);
     const int is_packed = w && w->packed == g->step + 1;
     job j = {.simd = simd_of(g),
              .product = {.m = m,
@@ -246,8 +249,8 @@ static void forward(const graph *g, const node *nd)
 static void before_rows(const graph *g, const node *nd)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
-    kept *w = nd->object;
-    job j = {.simd = simd_of(g), .packing = {n, k, nd->in[1]->data, 1, k, packed_of(nd)}};
+    kept *w = g->training ? NULL : nd->object;
+    job j = {.simd = simd_of(g), .packing = {n, k, nd->in[1]->data, 1, k, packed_of(g, nd)}};
     if (w && w->packed == g->step + 1) return;
     pack_all(g, &j);
     if (w) w->packed = g->step + 1;
@@ -261,7 +264,7 @@ static void rows(const graph *g, const node *nd, size_t count, const real *const
                                 .k = k,
                                 .x = in[0],
                                 .x_row = nd->in[0]->row_stride,
-                                .packed = packed_of(nd),
+                                .packed = packed_of(g, nd),
                                 .bias = nd->inputs < 3 ? NULL : in[2],
                                 .y = out,
                                 .y_row = n};
@@ -349,7 +352,7 @@ static void backward(const graph *g, const node *nd)
     back_job j = {.g = g,
                   .nd = nd,
                   .simd = simd_of(g),
-                  .grid = cut_weights(g, nd),
+                  .grid = *(const weights_grid *)nd->object,
                   .dx = {.m = m,
                          .n = k,
                          .k = n,
