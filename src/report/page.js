@@ -371,11 +371,11 @@
       showAt(places[Math.min(places.length - 1, Math.max(0, now + turn))]);
     });
     drawAll.push(redraw);
-    redraw();
   }
 
   panels.filter((panel) => runs.some((run) => panel.of(run)[1].some((y) => y !== null)))
     .forEach(addChart);
+  drawAll.forEach((redraw) => redraw()); /* all are there now, and as wide as they will be */
   let wide = charts.clientWidth;
   new ResizeObserver(() => {
     if (charts.clientWidth === wide) return;
