@@ -49,11 +49,12 @@ static void groups_share_all_tasks(void **state)
     (void)state;
     for (size_t threads = 1; threads < 70; threads++)
         for (size_t tasks = 0; tasks < 300; tasks += 7) {
-            const size_t groups = div_up_size(threads, POOL_GROUP);
+            const size_t size = pool_group_size(threads), groups = div_up_size(threads, size);
+            assert_in_range(groups, 1, POOL_GROUPS);
             size_t first = 0;
             for (size_t i = 0; i < groups; i++) {
                 const size_t end = pool_group_end(tasks, threads, i), mine = end - first,
-                             workers = min_size(POOL_GROUP, threads - i * POOL_GROUP);
+                             workers = min_size(size, threads - i * size);
                 assert_true(end >= first && end <= tasks);
                 /* as many as its part of the workers, give or take one */
                 assert_true(mine * threads <= (tasks * workers + threads));
@@ -149,14 +150,17 @@ static void schedule(void **state)
     /* one thread has no pool; neither has a single task */
     assert_seconds(pool_schedule(times, 1, 64, &costs, scratch), 2);
     assert_seconds(pool_schedule(times, 2, 1, &costs, scratch), 4);
-    /* Two threads, two tasks of 10: the counters are written (0.5); the caller has its number at
-     * 2.5; the worker sees the round at 5.5, has its number at 7.5 and is done at 17.5; its line is
-     * read then. */
+    /* Two threads, two tasks of 10: two counters are written (1); the caller has its number at 3;
+     * the worker sees the round at 6, has its number at 8, is done at 18 and looks at the caller's
+     * counter (18.5); its line is read then. */
     times[0] = times[1] = 10;
-    assert_seconds(pool_schedule(times, 2, 2, &costs, scratch), 18);
-    /* as fast as the counter: three threads and many tasks without work take a number at a time */
-    for (int i = 0; i < 100; i++) times[i] = 0;
-    assert_seconds(pool_schedule(times, 100, 3, &costs, scratch), 0.5 + 100 * 2 + 2 * 0.5);
+    assert_seconds(pool_schedule(times, 2, 2, &costs, scratch), 19);
+    /* as fast as the counters: three threads and many tasks without work take a number at a time,
+     * each from its own */
+    for (int i = 0; i < 99; i++) times[i] = 0;
+    const double counting = pool_schedule(times, 99, 3, &costs, scratch);
+    assert_true(counting >= 1.5 + 33 * 2 + 2 * 0.5);
+    assert_true(counting <= 1.5 + 5 + 34 * 2 + 4 * 0.5);
     /* more threads are not slower, without costs and with tasks of any length */
     rng r = rng_seed(5);
     for (int i = 0; i < 128; i++) times[i] = rng_uniform(&r, 0, 1);

@@ -16,8 +16,7 @@ typedef struct hand_group {
 
 size_t pool_schedule_bytes(int threads)
 {
-    return (size_t)threads * sizeof(hand)
-           + (size_t)div_up(threads, POOL_GROUP) * sizeof(hand_group);
+    return (size_t)threads * sizeof(hand) + POOL_GROUPS * sizeof(hand_group);
 }
 
 /* hands are a heap with the one that is free first at its top, which becomes `value`. */
@@ -35,7 +34,7 @@ static void replace_top(hand *hands, int count, hand value)
 double pool_schedule(const double *seconds, size_t tasks, int threads, const pool_costs *costs,
                      void *scratch)
 {
-    const int groups = div_up(threads, POOL_GROUP);
+    const int size = (int)pool_group_size((size_t)threads), groups = div_up(threads, size);
     hand_group *group = scratch;
     hand *hands = (hand *)(void *)(group + groups);
     double end = 0;
@@ -48,7 +47,7 @@ double pool_schedule(const double *seconds, size_t tasks, int threads, const poo
                                 pool_group_end(tasks, (size_t)threads, (size_t)i), 0};
     const double opened = costs->line * groups;
     for (int i = 0; i < threads; i++)
-        hands[i] = (hand){opened + (i ? costs->signal : 0), i / POOL_GROUP, groups - 1};
+        hands[i] = (hand){opened + (i ? costs->signal : 0), i / size, groups - 1};
     for (int active = threads; active;) {
         hand h = hands[0];
         hand_group *g = &group[h.group];

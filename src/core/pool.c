@@ -43,8 +43,8 @@ typedef struct worker {
 
 static unsigned round_of(unsigned gate) { return gate / GATE_ROUND; }
 
-/* Up to POOL_GROUP workers take tasks from one counter, and help other groups when theirs are done:
- * a line that goes from thread to thread with every task goes to few of them, and workers that have
+/* The workers of a group take tasks from one counter, and help other groups when theirs are done: a
+ * line that goes from thread to thread with every task goes to few of them, and workers that have
  * neighbouring numbers, as those on neighbouring processors have, get the same part of the tasks,
  * and of memory, in every run. */
 typedef struct group {
@@ -77,9 +77,11 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static void count_fork(void) { atomic_fetch_add(&fork_generation, 1); }
 static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
 
+static int groups_of(int threads) { return div_up(threads, (int)pool_group_size((size_t)threads)); }
+
 static void take_tasks(pool *p, int index)
 {
-    const int own = index / POOL_GROUP;
+    const int own = index / (int)pool_group_size((size_t)p->threads);
     for (int i = 0; i < p->groups; i++) {
         group *g = &p->group[(own + i) % p->groups];
         while (atomic_load_explicit(&g->next, memory_order_relaxed) < g->end) {
@@ -211,8 +213,7 @@ static void stop_threads(pool *p, int running)
 
 size_t pool_bytes(int threads)
 {
-    return sizeof(pool) + (size_t)threads * sizeof(worker)
-           + (size_t)div_up(threads, POOL_GROUP) * sizeof(group);
+    return sizeof(pool) + (size_t)threads * sizeof(worker) + POOL_GROUPS * sizeof(group);
 }
 
 ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *error)
@@ -221,7 +222,7 @@ ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *erro
     memset(p, 0, pool_bytes(threads));
     pthread_once(&fork_once, watch_forks);
     p->threads = threads;
-    p->groups = div_up(threads, POOL_GROUP);
+    p->groups = groups_of(threads);
     p->group = (group *)(void *)&p->workers[threads];
     unsigned generation = atomic_load(&fork_generation);
     atomic_init(&p->restarting, generation);
@@ -257,7 +258,7 @@ static int ready(pool *p)
     if (then == now) return 1;
     if (!atomic_compare_exchange_strong(&p->restarting, &then, now)) return 0;
     p->threads = start_threads(p);
-    p->groups = div_up(p->threads, POOL_GROUP);
+    p->groups = groups_of(p->threads);
     atomic_store(&p->busy, 0);
     atomic_store(&p->generation, now);
     return 1;

@@ -1,10 +1,11 @@
 /* pool - a small fork-join pool over pthreads.
  *
- * The caller is worker 0. A run hands out task numbers: up to POOL_GROUP workers have a part of the
- * tasks, which they take in order, and when that is done they take from the other parts. Which
- * worker takes which task is left to chance, so that a task must write only what is its own, and
- * results do not depend on the number of threads. A run that finds the pool busy (another thread is
- * in it) does all its tasks itself, as worker 0. After fork the child starts threads of its own. */
+ * The caller is worker 0. A run hands out task numbers: each worker, or each group of them, has a
+ * part of the tasks, which it takes in order, and when that is done it takes from the other parts.
+ * Which worker takes which task is left to chance, so that a task must write only what is its own,
+ * and results do not depend on the number of threads. A run that finds the pool busy (another
+ * thread is in it) does all its tasks itself, as worker 0. After fork the child starts threads of
+ * its own. */
 #ifndef SSM2D_CORE_POOL_H
 #define SSM2D_CORE_POOL_H
 
@@ -14,11 +15,19 @@ typedef struct pool pool;
 
 typedef void (*pool_task)(void *arg, size_t task, int worker);
 
-enum { POOL_GROUP = 8 };
+/* Up to POOL_GROUPS workers have a part of the tasks each, more of them share one: tasks are in the
+ * order of memory, so that rows of a batch are worked on by the same processor in one operator
+ * after the other and stay in its cache, while a worker that is done has few places to look at. */
+enum { POOL_GROUPS = 8 };
+static inline size_t pool_group_size(size_t threads)
+{
+    return (threads + POOL_GROUPS - 1) / POOL_GROUPS;
+}
+
 /* The end of group i's part of the tasks, which begins where that of the group before it ends. */
 static inline size_t pool_group_end(size_t tasks, size_t threads, size_t i)
 {
-    const size_t workers = (i + 1) * POOL_GROUP;
+    const size_t workers = (i + 1) * pool_group_size(threads);
     return workers < threads ? tasks / threads * workers + tasks % threads * workers / threads
                              : tasks;
 }
