@@ -186,26 +186,30 @@ static size_t part(size_t whole, size_t parts, size_t i, size_t *first)
     return whole * (i + 1) / parts - *first;
 }
 
-static void their_y(void *arg, size_t task, int worker)
+/* A block of rows of y, or of dx. */
+static void their_rows(const theirs *t, size_t task, int is_dx)
 {
-    const theirs *t = arg;
     size_t first;
     const dnnl_dim_t m = (dnnl_dim_t)part(t->m, t->tasks, task, &first), n = (dnnl_dim_t)t->n,
                      k = (dnnl_dim_t)t->k;
-    (void)worker;
+    const float *x = t->x + first * t->k, *dy = t->dy + first * t->n;
     if (t->limit_threads) t->limit_threads(1);
-    dnnl_sgemm('N', 'T', m, n, k, 1, t->x + first * t->k, k, t->w, k, 0, t->y + first * t->n, n);
+    if (is_dx)
+        dnnl_sgemm('N', 'N', m, k, n, 1, dy, n, t->w, k, 0, t->dx + first * t->k, k);
+    else
+        dnnl_sgemm('N', 'T', m, n, k, 1, x, k, t->w, k, 0, t->y + first * t->n, n);
+}
+
+static void their_y(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    their_rows(arg, task, 0);
 }
 
 static void their_dx(void *arg, size_t task, int worker)
 {
-    const theirs *t = arg;
-    size_t first;
-    const dnnl_dim_t m = (dnnl_dim_t)part(t->m, t->tasks, task, &first), n = (dnnl_dim_t)t->n,
-                     k = (dnnl_dim_t)t->k;
     (void)worker;
-    if (t->limit_threads) t->limit_threads(1);
-    dnnl_sgemm('N', 'N', m, k, n, 1, t->dy + first * t->n, n, t->w, k, 0, t->dx + first * t->k, k);
+    their_rows(arg, task, 1);
 }
 
 static void their_dw(void *arg, size_t task, int worker)

@@ -66,7 +66,7 @@ static void add_piece(void *arg, size_t task, int worker)
     for (size_t i = task * PIECE; i < min_size((task + 1) * PIECE, a->count); i++) to[i] += from[i];
 }
 
-static void add(const ssm2d_context *context, float *to, const float *from, size_t count)
+void add_arrays(const ssm2d_context *context, float *to, const float *from, size_t count)
 {
     addition a = {to, from, count};
     pool_run(context->pool, div_up_size(count, PIECE), add_piece, &a);
@@ -104,8 +104,8 @@ static void take(reduction *r, lane *l)
 {
     if (l->stage >= r->stages) return;
     const part own = part_of(l, r->cluster->rank, l->stage + 1);
-    add(r->context, r->values + l->bucket.first + own.first, r->scratch + l->scratch,
-        own.end - own.first);
+    add_arrays(r->context, r->values + l->bucket.first + own.first, r->scratch + l->scratch,
+               own.end - own.first);
 }
 
 static int is_active(const lane *l) { return l->requests[0].active || l->requests[1].active; }

@@ -46,4 +46,7 @@ typedef struct reduction_times {
 
 reduction_times reduction_spent(const reduction *r); /* since creation */
 
+/* to[i] += from[i], by all threads */
+void add_arrays(const ssm2d_context *context, float *to, const float *from, size_t count);
+
 #endif

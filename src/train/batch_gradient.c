@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKET = 1 << 18 };            /* numbers, a megabyte */
-enum { PIECE = 1 << 14, DEPTH = 32 }; /* numbers that one task adds; of the stack of sums */
+enum { BUCKET = 1 << 18 }; /* numbers, a megabyte */
+enum { DEPTH = 32 };       /* of the stack of sums */
 
 typedef struct bucket {
     reduction_bucket range;
@@ -63,27 +63,6 @@ double slice_tree_sum(const double *values, int count)
     return sums[0];
 }
 
-typedef struct addition {
-    float *to;
-    const float *from;
-    size_t count;
-} addition;
-
-static void add_piece(void *arg, size_t task, int worker)
-{
-    const addition *a = arg;
-    float *restrict to = a->to;
-    const float *restrict from = a->from;
-    (void)worker;
-    for (size_t i = task * PIECE; i < min_size((task + 1) * PIECE, a->count); i++) to[i] += from[i];
-}
-
-static void add(const batch_gradient *b, float *to, const float *from, size_t first, size_t count)
-{
-    addition a = {to + first, from + first, count};
-    pool_run(b->setup.context->pool, div_up_size(count, PIECE), add_piece, &a);
-}
-
 /* ---- state ----------------------------------------------------------------------------------- */
 
 /* Calls for each array that is state. */
@@ -127,7 +106,8 @@ static void take_state(const batch_gradient *b)
 static void send_bucket(batch_gradient *b, const bucket *k)
 {
     for (int i = b->waiting - 1; i >= 0 && !b->abandoned; i--)
-        add(b, b->setup.gradients, b->sums[i], k->range.first, k->range.count);
+        add_arrays(b->setup.context, b->setup.gradients + k->range.first,
+                   b->sums[i] + k->range.first, k->range.count);
     reduction_begin(b->reduction, b->begun++);
 }
 
@@ -194,7 +174,8 @@ static double run_slices(batch_gradient *b)
         }
         for (int m = merges; m > 0; m--) {
             const int left = --b->waiting;
-            add(b, b->sums[left], m == merges ? gradients : b->sums[left + 1], 0, total);
+            add_arrays(b->setup.context, b->sums[left], m == merges ? gradients : b->sums[left + 1],
+                       total);
             loss = losses[left] + loss;
         }
         losses[b->waiting++] = loss;
