@@ -71,19 +71,25 @@ static ssm2d_status check_run(const char *folder, const ssm2d_model *m, ssm2d_er
                     "%s: the labels of data.json are binary, for which \"loss\" of train.json has "
                     "to be bce",
                     text_path(folder));
-    return augment_options_check(&m->augment, error);
+    ssm2d_error why;
+    const ssm2d_status status = augment_options_check(&m->augment, &why);
+    return status ? fail(error, status, "%s/train.json: %s", text_path(folder), why.line)
+                  : SSM2D_OK;
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-static ssm2d_status take_params(ssm2d_model *m, ssm2d_error *error)
+/* Completes the configuration and takes memory for its parameters; `name` is where it is from. */
+static ssm2d_status take_params(ssm2d_model *m, const char *name, ssm2d_error *error)
 {
-    ssm2d_status status = weights_create(m->context, &m->config, &m->weights, error);
-    if (status) return status;
+    ssm2d_error why;
+    ssm2d_status status = model_config_finish(&m->config, &why);
+    if (!status) status = weights_create(m->context, &m->config, &m->weights, &why);
+    if (status) return fail(error, status, "%s: %s", text_path(name), why.line);
     m->params = mem_alloc(m->context, m->weights->total * sizeof *m->params);
-    return m->params
-               ? SSM2D_OK
-               : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", m->weights->total);
+    return m->params ? SSM2D_OK
+                     : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
+                            text_path(name), m->weights->total);
 }
 
 /* Mixers that are not in the file would be new ones, which nobody has trained. */
@@ -102,14 +108,15 @@ static ssm2d_status load_weights(ssm2d_model *m, const char *name, const char *p
 }
 
 /* Adapts the weights to images of another size. */
-static ssm2d_status change_size(ssm2d_model *m, const int image[2], ssm2d_error *error)
+static ssm2d_status change_size(ssm2d_model *m, const char *name, const int image[2],
+                                ssm2d_error *error)
 {
     weights *old = m->weights;
     float *params = m->params;
     m->weights = NULL;
     m->params = NULL;
     ssm2d_status status = model_config_resize(&m->config, image, error);
-    if (!status) status = take_params(m, error);
+    if (!status) status = take_params(m, name, error);
     if (!status) status = weights_resize(old, params, m->weights, m->params, error);
     for (int i = 0; !status && i < m->weights->count; i++) {
         const param_array *a = &m->weights->arrays[i], *before = weights_find(old, a->name);
@@ -152,11 +159,9 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
         || (status = run_path(folder, RUN_CONFIG, path, error))
         || (status = read_config(m->context, path, &m->config, error))
         || (status = run_data_read(m->context, folder, &m->data, error))
-        || (status = check_run(folder, m, error))
-        || (status = model_config_finish(&m->config, error))
+        || (status = check_run(folder, m, error)) || (status = take_params(m, folder, error))
         || (status = run_path(folder, which, path, error)))
         return status;
-    if ((status = take_params(m, error))) return status;
     if (access(path, F_OK))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: does not exist yet: it is written at the end of an epoch",
@@ -164,7 +169,7 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
     status = load_weights(m, folder, path, NULL, NULL, error);
     if (!status && image && image[0]
         && (image[0] != m->config.image[0] || image[1] != m->config.image[1]))
-        status = change_size(m, image, error);
+        status = change_size(m, folder, image, error);
     return status;
 }
 
@@ -179,10 +184,7 @@ static ssm2d_status open_weights(ssm2d_model *m, const char *name, const char *p
                                  const weights_options *options, weights_report *report,
                                  ssm2d_error *error)
 {
-    ssm2d_error why;
-    ssm2d_status status = model_config_finish(&m->config, &why);
-    if (status) return fail(error, status, "%s: %s", text_path(name), why.line);
-    status = take_params(m, error);
+    const ssm2d_status status = take_params(m, name, error);
     return status ? status : load_weights(m, name, path, options, report, error);
 }
 
@@ -203,7 +205,7 @@ ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, 
     ssm2d_status status = begin(context, out, error);
     if (status) return status;
     (*out)->config = *config;
-    status = take_params(*out, error);
+    status = take_params(*out, "model", error);
     if (!status) status = weights_init((*out)->weights, PARAM_ALL, seed, (*out)->params, error);
     return finish(status, out);
 }

@@ -229,7 +229,7 @@ static void test_head_of_features(void **state)
     model_case_free(&c);
 }
 
-/* ---- a run: names, preparation, probabilities, other sizes ------------------------------------ */
+/* ---- a run: names, preparation, probabilities, other sizes ----------------------------------- */
 
 static ssm2d_model *open_run(const char *run, ssm2d_model_weights which)
 {
