@@ -13,6 +13,8 @@ endforeach()
 set_tests_properties(model_api model_threads PROPERTIES LABELS "inference;threads")
 # What it is compared with is inside of this program; the library has its own.
 target_sources(test_model_api PRIVATE tool/tool_run.c model_case.c)
+target_compile_definitions(test_model_api PRIVATE CLASSIFY="$<TARGET_FILE:classify>")
+add_dependencies(test_model_api ssm2d_tool classify)
 target_link_libraries(test_model_api PRIVATE
   ssm2d_inference ssm2d_nn ssm2d_data ssm2d_io ssm2d_objects)
 target_sources(test_model_errors PRIVATE tool/tool_run.c)

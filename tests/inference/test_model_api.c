@@ -6,6 +6,7 @@
 #include "data/picture.h"
 #include "inference/evaluator.h"
 #include "io/image.h"
+#include "io/npy.h"
 #include "model_case.h"
 #include "ssm2d_model.h"
 
@@ -467,6 +468,101 @@ static void test_prepared_run(void **state)
     ssm2d_model_close(m);
 }
 
+/* ---- the tool is a client of the same code --------------------------------------------------- */
+
+/* The number behind the n-th "probability": of what predict has printed. */
+static double printed_probability(const char *text, int n)
+{
+    const char *at = text;
+    for (int i = 0; i <= n; i++) {
+        at = strstr(at, "\"probability\":");
+        assert_non_null(at);
+        at += strlen("\"probability\":");
+    }
+    return strtod(at, NULL);
+}
+
+/* predict and the example say the same of a picture, to the bit where it is printed in full. */
+static void test_predict(void **state)
+{
+    (void)state;
+    enum { ROWS = 13, COLS = 29 };
+    uint8_t pixels[ROWS * COLS * 3];
+    float logits[4];
+    double likely[4];
+    for (int i = 0; i < ROWS * COLS * 3; i++) pixels[i] = (uint8_t)(i * i / 7);
+    const ssm2d_model_image image = {pixels, ROWS, COLS, 3, 0};
+    ssm2d_model *m = open_run(GOLDEN_RUN, SSM2D_MODEL_LAST);
+    ssm2d_model_plan *p = plan_of(m, options_for(1, 1));
+    assert_int_equal(ssm2d_model_prepare(p, 0, 1, &image, &error), SSM2D_OK);
+    ssm2d_model_run(p, NULL, 1, logits);
+    ssm2d_model_probabilities(m, logits, 1, likely);
+
+    put_png(in_folder("a.png"), &image);
+    FILE *ppm = fopen(in_folder("a.ppm"), "wb");
+    assert_non_null(ppm);
+    fprintf(ppm, "P6\n%d %d\n255\n", COLS, ROWS);
+    assert_int_equal(fwrite(pixels, 1, sizeof pixels, ppm), sizeof pixels);
+    assert_int_equal(fclose(ppm), 0);
+    TOOL("predict", GOLDEN_RUN, in_folder("a.png"), "--top", "4", "--json");
+    assert_done();
+    char lines[4 * 32] = "";
+    for (int i = 0; i < 4; i++) {
+        int best = 0;
+        for (int k = 1; k < 4; k++)
+            if (likely[k] > likely[best]) best = k;
+        assert_true(printed_probability(tool.out, i) == likely[best]);
+        snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "%5.1f %%  %s\n",
+                 100 * likely[best], ssm2d_model_class_name(m, best));
+        likely[best] = -1;
+    }
+    shell_run("\"" CLASSIFY "\" \"" GOLDEN_RUN "\" \"$FOLDER/a.ppm\"");
+    assert_int_equal(tool.code, 0);
+    assert_string_equal(tool.out, lines);
+    shell_run("\"" CLASSIFY "\" \"$FOLDER\" \"$FOLDER/a.ppm\"");
+    assert_int_equal(tool.code, 1);
+    assert_non_null(strstr(tool.err, "not the folder of a run"));
+    shell_run("\"" CLASSIFY "\" \"" GOLDEN_RUN "\" \"$FOLDER/a.png\"");
+    assert_int_equal(tool.code, 1);
+    assert_non_null(strstr(tool.err, "no binary PPM"));
+    ssm2d_model_plan_destroy(p);
+    ssm2d_model_close(m);
+}
+
+/* `ssm2d run` writes the logits that the library computes, to the bit. */
+static void test_tool_run(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"07_vit_ssm2d_block", "18_swin_rect", "15_mega_ema"};
+    for (int i = 0; i < 3; i++) {
+        model_case c = model_case_read(context, cases[i]);
+        char words[3][600];
+        npy_array array;
+        for (int k = 0; k < 3; k++) {
+            static const char *const names[] = {"config.json", "weights.safetensors", "x.npy"};
+            snprintf(words[k], sizeof words[k], "%s/%s", c.folder, names[k]);
+        }
+        TOOL("run", "--config", words[0], "--weights", words[1], "--input", words[2], "--out",
+             in_folder("y.npy"));
+        assert_done();
+        ssm2d_model *m = open_case(&c);
+        ssm2d_model_plan *p = plan_of(m, options_for(c.batch, 1));
+        float *images = as_floats(c.images, c.batch * c.pixels, 0);
+        float *logits = malloc(c.batch * c.classes * sizeof *logits);
+        ssm2d_model_run(p, images, c.batch, logits);
+        if (npy_read(context, in_folder("y.npy"), &array, &error)) fail_msg("%s", error.line);
+        float *written = malloc(array.count * sizeof *written);
+        assert_int_equal(array.count, c.batch * c.classes);
+        npy_to_float(&array, written);
+        assert_memory_equal(written, logits, array.count * sizeof *written);
+        npy_free(context, &array);
+        free(images), free(logits), free(written);
+        ssm2d_model_plan_destroy(p);
+        ssm2d_model_close(m);
+        model_case_free(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +574,8 @@ int main(void)
         cmocka_unit_test(test_other_size),
         cmocka_unit_test_setup_teardown(test_pixels, folder_setup, folder_teardown),
         cmocka_unit_test(test_prepared_run),
+        cmocka_unit_test_setup_teardown(test_predict, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_tool_run, folder_setup, folder_teardown),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
