@@ -12,7 +12,7 @@ cd "$work"
 ln -s "$source" ssm2d
 mkdir runs
 cp -r "$source/tests/golden-runs/0.1" runs/demo
-{ printf 'P6\n3 2\n255\n'; printf '\001\377\020\200\100\050abcdef\001\002\003\004\005\006'; } > photo.ppm
+printf 'P6\n3 2\n255\n\001\377\020\200\100\050abcdef\001\002\003\004\005\006' > photo.ppm
 
 sed -n '/^## From C$/,/^## ONNX$/p' "$source/docs/deploy.md" > page
 awk '/^```c$/ { inside = 1; name = ""; next }

@@ -18,8 +18,7 @@ prefix=$work/prefix
 libdir=$(dirname "$(dirname "$(find "$prefix" -name ssm2d-model.pc)")")
 export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
 export CC="$cc" CFLAGS="-O1 -Wall -Wextra -Werror ${sanitize:+-fsanitize=$sanitize}"
-{ printf 'P6\n3 2\n255\n'; printf '\001\377\020\200\100\050abcdef\001\002\003\004\005\006'; } \
-    > "$work/a.ppm"
+printf 'P6\n3 2\n255\n\001\377\020\200\100\050abcdef\001\002\003\004\005\006' > "$work/a.ppm"
 
 # classify NAME PROGRAM: the same lines from all
 classify() {
@@ -34,7 +33,8 @@ classify() {
 libraries() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(libssm2d[^.]*\).*/\1/p' | tr '\n' ' '; }
 
 shared=$(pkg-config --cflags --libs ssm2d-model)
-static=$(pkg-config --static --cflags --libs ssm2d-model | sed 's/-lssm2d_model/-l:libssm2d_model.a/')
+static=$(pkg-config --static --cflags --libs ssm2d-model \
+    | sed 's/-lssm2d_model/-l:libssm2d_model.a/')
 "$cc" $CFLAGS "$source/examples/classify.c" -o "$work/shared" $shared
 classify "pkg-config, shared" "$work/shared"
 [ "$(libraries "$work/shared")" = "libssm2d_model " ]
