@@ -49,8 +49,8 @@ typedef struct state_functions {
      * dbefore, that of row i-1 (not touched when i = 0), and to dcoef. */
     void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now,
                             const real *before, const real *coef, int i, int cols, int width);
-    /* One row of the recurrence. row: states as above, q and Q, made those of the next row. u, y: cols
-     * numbers at `stride` (negative to run from right to left); y is added to. sums:
+    /* One row of the recurrence. row: states as above, q and Q, made those of the next row. u, y:
+     * cols numbers at `stride` (negative to run from right to left); y is added to. sums:
      * [cols][lanes] scratch. */
     void (*scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row,
                      const real *coef, const real *c, real centre, real border, int cols, int width,
