@@ -72,7 +72,7 @@ SSM2D_API ssm2d_status ssm2d_model_open(const char *folder, const ssm2d_model_op
                                         ssm2d_model **model, ssm2d_error *error);
 /* Opens a model's configuration (JSON, as config.json of a run) and weights (safetensors). Such a
  * model has no names of classes, its labels are taken for classes, and to prepare pixels a plan has
- * to be told how. */
+ * to be told how. Position embeddings of weights for another image size are interpolated. */
 SSM2D_API ssm2d_status ssm2d_model_open_files(const char *config, const char *weights,
                                               const ssm2d_model_options *options,
                                               ssm2d_model **model, ssm2d_error *error);

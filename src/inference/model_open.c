@@ -8,6 +8,7 @@
 #include "io/text.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- settings of a run ----------------------------------------------------------------------- */
@@ -79,13 +80,37 @@ static ssm2d_status check_run(const char *folder, const ssm2d_model *m, ssm2d_er
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* Completes the configuration and takes memory for its parameters; `name` is where it is from. */
-static ssm2d_status take_params(ssm2d_model *m, const char *name, ssm2d_error *error)
+/* A configuration may ask for any amount of memory, which is to be believed only when there is a
+ * file of weights to fill it: no number takes less than a byte. What is not in the file as it is,
+ * mixers and arrays for another grid, is not counted. */
+static ssm2d_status check_file_size(const ssm2d_model *m, const char *name, const char *path,
+                                    ssm2d_error *error)
+{
+    struct stat info;
+    size_t numbers = 0;
+    for (int i = 0; i < m->weights->count; i++) {
+        const param_array *a = &m->weights->arrays[i];
+        if (a->spec.part != PARAM_MIXER && (m->is_run || a->spec.resize == PARAM_KEEP))
+            numbers += a->count;
+    }
+    if (stat(path, &info) || !S_ISREG(info.st_mode) || (size_t)info.st_size >= numbers)
+        return SSM2D_OK; /* or reading says what is wrong */
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: has %lld bytes, and the model of %s %zu parameters: they do not belong "
+                "together",
+                text_path(path), (long long)info.st_size, text_path(name), numbers);
+}
+
+/* Completes the configuration and takes memory for its parameters. `name` is where it is from, and
+ * path the file that they will be read from; NULL: none. */
+static ssm2d_status take_params(ssm2d_model *m, const char *name, const char *path,
+                                ssm2d_error *error)
 {
     ssm2d_error why;
     ssm2d_status status = model_config_finish(&m->config, &why);
     if (!status) status = weights_create(m->context, &m->config, &m->weights, &why);
     if (status) return fail(error, status, "%s: %s", text_path(name), why.line);
+    if (path && (status = check_file_size(m, name, path, error))) return status;
     m->params = mem_alloc(m->context, m->weights->total * sizeof *m->params);
     return m->params ? SSM2D_OK
                      : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
@@ -116,7 +141,7 @@ static ssm2d_status change_size(ssm2d_model *m, const char *name, const int imag
     m->weights = NULL;
     m->params = NULL;
     ssm2d_status status = model_config_resize(&m->config, image, error);
-    if (!status) status = take_params(m, name, error);
+    if (!status) status = take_params(m, name, NULL, error);
     if (!status) status = weights_resize(old, params, m->weights, m->params, error);
     for (int i = 0; !status && i < m->weights->count; i++) {
         const param_array *a = &m->weights->arrays[i], *before = weights_find(old, a->name);
@@ -159,13 +184,14 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
         || (status = run_path(folder, RUN_CONFIG, path, error))
         || (status = read_config(m->context, path, &m->config, error))
         || (status = run_data_read(m->context, folder, &m->data, error))
-        || (status = check_run(folder, m, error)) || (status = take_params(m, folder, error))
+        || (status = check_run(folder, m, error))
         || (status = run_path(folder, which, path, error)))
         return status;
     if (access(path, F_OK))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: does not exist yet: it is written at the end of an epoch",
                     text_path(path));
+    if ((status = take_params(m, folder, path, error))) return status;
     status = load_weights(m, folder, path, NULL, NULL, error);
     if (!status && image && image[0]
         && (image[0] != m->config.image[0] || image[1] != m->config.image[1]))
@@ -184,7 +210,7 @@ static ssm2d_status open_weights(ssm2d_model *m, const char *name, const char *p
                                  const weights_options *options, weights_report *report,
                                  ssm2d_error *error)
 {
-    const ssm2d_status status = take_params(m, name, error);
+    const ssm2d_status status = take_params(m, name, path, error);
     return status ? status : load_weights(m, name, path, options, report, error);
 }
 
@@ -205,7 +231,7 @@ ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, 
     ssm2d_status status = begin(context, out, error);
     if (status) return status;
     (*out)->config = *config;
-    status = take_params(*out, "model", error);
+    status = take_params(*out, "model", NULL, error);
     if (!status) status = weights_init((*out)->weights, PARAM_ALL, seed, (*out)->params, error);
     return finish(status, out);
 }

@@ -99,6 +99,9 @@ static void test_edited(void **state)
         {"config.json", "[8, 8]", "[8, 9]", "image"},
         {"config.json", "[8, 8]", "[2000000000, 2000000000]", "image"},
         {"config.json", "vit-mini", "vgg", "there is no model"},
+        /* gigabytes of parameters in a small file */
+        {"config.json", "[8, 8]", "[16384, 16384]", "do not belong together"},
+        {"config.json", "\"dim\":	16", "\"dim\":	16384", "do not belong together"},
         {"data.json", "\"std\":	[0.5", "\"std\":	[0", "std"},
         {"data.json", "\"mean\":	[0.5", "\"mean\":	[1e999", "mean"},
         {"data.json", "\"mean\"", "\"maen\"", "mean"},
