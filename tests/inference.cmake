@@ -10,7 +10,7 @@ foreach(name model_api model_threads model_errors layer_params)
   set_tests_properties(${name} PROPERTIES LABELS inference TIMEOUT 900
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
-set_tests_properties(model_api model_threads PROPERTIES LABELS "inference;threads")
+set_tests_properties(model_threads PROPERTIES LABELS "inference;threads")
 # What it is compared with is inside of this program; the library has its own.
 target_sources(test_model_api PRIVATE tool/tool_run.c model_case.c)
 target_compile_definitions(test_model_api PRIVATE CLASSIFY="$<TARGET_FILE:classify>")

@@ -16,7 +16,7 @@
 
 enum {
     THREADS = 6,
-    ROUNDS = 8,
+    ROUNDS = 3,
     BATCH = 5,
     CLASSES = 10,
     PIXELS = 3 * 32 * 32,
