@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .. import export
+from .. import tracing
 from ..ema import EMA
 from ..layer import SSM2d
 from ..s4nd import S4ND
@@ -133,7 +133,7 @@ files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
     def _check(self, images: torch.Tensor) -> None:
         if not isinstance(images, torch.Tensor):
             raise TypeError(f"images: expected a torch.Tensor, got {type(images).__name__}")
-        sizes, wanted = export.sizes(images), (self._config["channels"], *self._config["image"])
+        sizes, wanted = tracing.sizes(images), (self._config["channels"], *self._config["image"])
         if len(sizes) != 4 or tuple(sizes[1:]) != wanted:
             raise ValueError(f"images: shape {tuple(sizes)}, expected (batch, "
                              f"{', '.join(map(str, wanted))}); "

@@ -68,7 +68,7 @@ class WindowAttention(nn.Module):
                  qkv_bias: bool):
         super().__init__()
         windows = Windows(grid, window, shifted)
-        self.heads, self.side = heads, windows.side
+        self.heads, self.side, self.places = heads, windows.side, len(windows.order)
         rows, cols = windows.side
         self.relative_position_bias_table = nn.Parameter(
             torch.empty((2 * rows - 1) * (2 * cols - 1), heads))
@@ -82,20 +82,20 @@ class WindowAttention(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         size = self.side[0] * self.side[1]
-        places = len(self.order)
         qkv = self.qkv(x).index_select(1, self.order)
         if self.real is not None:
             qkv = qkv * self.real
-        q, k, v = (split_heads(part, size, self.heads) for part in qkv.chunk(3, -1))
+        parts = qkv.split(self.proj.in_features, -1)
+        q, k, v = (split_heads(part, size, self.heads) for part in parts)
         bias = self.relative_position_bias_table.index_select(0, self.pairs.flatten())
         bias = bias.reshape(size, size, self.heads).permute(2, 0, 1)
         if self.mask is None:
             y = attend(q, k, v, bias)
         else:  # [batch][windows] apart, as each window has a mask of its own
-            shape = -1, places // size, self.heads, size
+            shape = -1, self.places // size, self.heads, size
             q, k, v = (part.reshape(*shape, part.shape[-1]) for part in (q, k, v))
             y = attend(q, k, v, bias + self.mask).flatten(0, 1)
-        y = join_heads(y).reshape(-1, places, x.shape[-1])
+        y = join_heads(y).reshape(-1, self.places, x.shape[-1])
         return self.proj(y.index_select(1, self.back))
 
 

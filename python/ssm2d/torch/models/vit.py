@@ -16,7 +16,8 @@ class Attention(nn.Module):
         self.proj = nn.Linear(dim, dim)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, k, v = (split_heads(part, self.tokens, self.heads) for part in self.qkv(x).chunk(3, -1))
+        parts = self.qkv(x).split(self.proj.in_features, -1)
+        q, k, v = (split_heads(part, self.tokens, self.heads) for part in parts)
         return self.proj(join_heads(attend(q, k, v)))
 
 
