@@ -14,8 +14,8 @@ from ._library import lib as _lib
 from .arrays import Stream, forward, init_params, kernel, scan
 from .config import Config, describe, options
 from .plot import plot_kernels
-from .safetensors import load_safetensors
+from .safetensors import load_safetensors, save_safetensors
 
 __version__ = _lib.ssm2d_version().decode()
 __all__ = ["Config", "Stream", "describe", "forward", "init_params", "kernel", "load_safetensors",
-           "options", "plot_kernels", "scan"]
+           "options", "plot_kernels", "save_safetensors", "scan"]

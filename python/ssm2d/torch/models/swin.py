@@ -7,7 +7,6 @@ at most the window; it then has the regions [0, side - w), [side - w, side - shi
 which are not neighbours in the picture, and padding is a region of its own."""
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from . import config as configs
 from .blocks import Mixing, Mlp, Model, Patches, attend, drop_path, join_heads, split_heads
@@ -133,8 +132,10 @@ class Downsample(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         rows, cols = self.grid
         x = x.reshape(-1, rows, cols, x.shape[-1])
-        if rows % 2 or cols % 2:
-            x = F.pad(x, (0, 0, 0, cols % 2, 0, rows % 2))
+        if rows % 2:
+            x = torch.cat([x, torch.zeros_like(x[:, :1])], 1)
+        if cols % 2:
+            x = torch.cat([x, torch.zeros_like(x[:, :, :1])], 2)
         parts = [x[:, row::2, col::2] for col in (0, 1) for row in (0, 1)]
         return self.reduction(self.norm(torch.cat(parts, -1).flatten(1, 2)))
 
