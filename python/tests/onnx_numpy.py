@@ -1,5 +1,5 @@
-"""The operators of ONNX that exported layers and models have, in NumPy: they are simple enough to be
-right, and need no runtime."""
+"""The operators of ONNX that exported layers and models have, in NumPy: they are simple enough to
+be right, and need no runtime."""
 import numpy as np
 
 

@@ -4,6 +4,7 @@ import os
 import pathlib
 import struct
 import subprocess
+import unittest
 
 import numpy as np
 
@@ -84,6 +85,12 @@ def naive_causal(u: np.ndarray, k: np.ndarray) -> np.ndarray:
         for q in range(cols):
             y[:, p:, q:] += k[p, q] * u[:, :rows - p, :cols - q]
     return y
+
+
+def one_thread() -> None:
+    """For modules of tests whose models are small: threads would wait for each other."""
+    unittest.addModuleCleanup(torch.set_num_threads, torch.get_num_threads())
+    torch.set_num_threads(1)
 
 
 def run_tool(*arguments) -> str:

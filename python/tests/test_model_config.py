@@ -5,13 +5,14 @@ import pathlib
 import tempfile
 import unittest
 
-from tests.support import MODELS, TOOL, refused_by_tool, run_tool, torch
+from tests.support import MODELS, TOOL, refused_by_tool, run_tool, one_thread, torch
 
 if torch is None:
     raise unittest.SkipTest("torch is not installed")
 from ssm2d.torch import create_model
 from ssm2d.torch.models import config as configs
 
+setUpModule = one_thread
 SSM2D = {"kind": "ssm2d", "d_state": 3}
 
 
@@ -41,7 +42,8 @@ class AgainstTheTool(unittest.TestCase):
                     ("vit-max", {"model": "vit-max"}), ("model", {"mixer": None}),
                     ("dim", {"model": "deit"}), ("dim", {"model": "vit", "dim": 0}),
                     ("dim", {"model": "vit", "dim": "96"}), ("dim", {"model": "vit", "dim": 9.5}),
-                    ("dims", {"model": "vit", "dims": 96}), ("image", {"model": "vit", "image": []}),
+                    ("dims", {"model": "vit", "dims": 96}),
+                    ("image", {"model": "vit", "image": []}),
                     ("image", {"model": "vit", "image": [32]}),
                     ("image", {"model": "vit", "image": [32, 32, 32]}),
                     ("patch", {"model": "vit", "image": [32, 30]}),

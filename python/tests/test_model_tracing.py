@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from tests import onnx_numpy
-from tests.support import MODELS, error, torch
+from tests.support import MODELS, error, one_thread, torch
 
 if torch is None:
     raise unittest.SkipTest("torch is not installed")
@@ -20,6 +20,7 @@ except ImportError:
 
 from ssm2d.torch import create_model, load_model
 
+setUpModule = one_thread
 BOTH = ["library", "torch"]
 ODD = dict(classes=5, image_size=(14, 22), dim=[12, 24], heads=[2, 3], depth=[2, 2], window=3)
 
@@ -79,11 +80,12 @@ class Tracing(unittest.TestCase):
             model = load_model(folder / "config.json", folder / "weights.safetensors",
                                backend=backend)
             x = torch.from_numpy(np.load(folder / "x.npy"))
-            recorded = torch.jit.trace(model, x)
+            recorded = torch.jit.trace(model, x, check_trace=False)
             model(x).square().sum().backward()
             wanted = {name: p.grad.clone() for name, p in model.named_parameters()}
             model.zero_grad()
-            recorded(x).square().sum().backward()
+            with torch.jit.optimized_execution(False):
+                recorded(x).square().sum().backward()
             for name, p in recorded.named_parameters():
                 self.assertLess(error(p.grad.numpy(), wanted[name].numpy()), 1e-4, name)
 
@@ -93,12 +95,13 @@ class Tracing(unittest.TestCase):
                              backend="torch").eval()
         x = torch.randn(2, 3, 8, 8)
         with tempfile.TemporaryDirectory() as folder, torch.no_grad():
-            torch.jit.trace(model, x).save(os.path.join(folder, "m.pt"))
+            torch.jit.trace(model, x, check_trace=False).save(os.path.join(folder, "m.pt"))
             np.save(os.path.join(folder, "x.npy"), x.numpy())
             np.save(os.path.join(folder, "y.npy"), model(x).numpy())
             code = ("import sys, numpy as np, torch\n"
                     "m = torch.jit.load('m.pt')\n"
-                    "y = m(torch.from_numpy(np.load('x.npy')))\n"
+                    "with torch.jit.optimized_execution(False):\n"
+                    "    y = m(torch.from_numpy(np.load('x.npy')))\n"
                     "assert abs(y.detach().numpy() - np.load('y.npy')).max() < 1e-5\n"
                     "assert 'ssm2d' not in sys.modules")
             subprocess.run([sys.executable, "-c", code], check=True, cwd=folder)
@@ -116,6 +119,8 @@ class Exporting(unittest.TestCase):
     def test_numbers(self):
         """By the numbers: only ONNX's own operators, and any number of images."""
         for name, backend, model, x in golden_models():
+            if backend == "library" and "swin" not in name:
+                continue  # the same in an export
             with self.subTest(model=name, backend=backend), \
                     tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model.onnx")

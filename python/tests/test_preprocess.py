@@ -1,4 +1,4 @@
-"""Images of any size to what a model takes: to the bit as Pillow resizes, and therefore the tool."""
+"""Images of any size to what a model takes: to the bit as Pillow resizes them, and the tool."""
 import unittest
 
 import numpy as np
@@ -89,7 +89,7 @@ class Preparing(unittest.TestCase):
 
     def test_refused(self):
         how = Preprocess((4, 6), 3, 0.5, 0.5)
-        for image, kind, what in ((np.zeros((4, 6, 3), "f4"), TypeError, "dtype float32: use uint8"),
+        for image, kind, what in ((np.zeros((4, 6, 3), "f4"), TypeError, "float32: use uint8"),
                                   (np.zeros((4, 6, 5), "u1"), ValueError, r"shape \(4, 6, 5\)"),
                                   (np.zeros((0, 6, 3), "u1"), ValueError, r"shape \(0, 6, 3\)"),
                                   (np.zeros((2, 4, 6, 3), "u1"), ValueError, "shape"),

@@ -10,9 +10,8 @@ import unittest
 
 import numpy as np
 
-import ssm2d
-from tests.support import (ROOT, TOOL, error, read_idx, refused_by_tool, run_tool, torch,
-                           write_idx)
+from tests.support import (ROOT, TOOL, error, one_thread, read_idx, refused_by_tool, run_tool,
+                           torch, write_idx)
 
 if torch is None:
     raise unittest.SkipTest("torch is not installed")
@@ -20,6 +19,7 @@ from torch.nn import functional as F
 
 from ssm2d.torch import create_model, decay_groups, load_run, save_run
 
+setUpModule = one_thread
 OLD = ROOT / "tests" / "golden-runs"
 SMALL = ["--set", "dim=16", "--set", "depth=2", "--set", "heads=2"]
 CONSTANT = ["--lr", "0", "--lr-start", "0", "--lr-final", "0", "--decay", "0"]

@@ -1,5 +1,5 @@
-"""Whole models in PyTorch: golden numbers, and the tool's own logits and gradients for every family,
-mixer and option, at any image size."""
+"""Whole models in PyTorch: golden numbers, and the tool's own logits and gradients for every
+family, mixer and option, at any image size."""
 import copy
 import json
 import pathlib
@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 
 import ssm2d
-from tests.support import MODELS, MORE_MODELS, TOOL, error, run_tool, torch
+from tests.support import MODELS, MORE_MODELS, TOOL, error, run_tool, one_thread, torch
 
 if torch is None:
     raise unittest.SkipTest("torch is not installed")
@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from ssm2d.torch import create_model, load_model
 from ssm2d.torch.models.weights import resize_offsets, save_weights
 
+setUpModule = one_thread
 TOLERANCE = 1e-5
 
 VIT = dict(dim=24, depth=2, heads=3, image=[16, 24], classes=5)
