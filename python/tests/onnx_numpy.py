@@ -1,28 +1,14 @@
 """The operators of ONNX that exported layers and models have, in NumPy: they are simple enough to
 be right, and need no runtime."""
+import math
+
 import numpy as np
-
-
-def divide(a, b):
-    return a // b if a.dtype.kind == "i" else a / b  # of sizes, which are not negative
-
-
-def erf(x):
-    import torch  # NumPy has none
-    return torch.erf(torch.from_numpy(np.ascontiguousarray(x))).numpy()
-
-
-BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": divide,
-          "Pow": np.power, "MatMul": np.matmul, "Equal": np.equal}
-UNARY = {"Sqrt": np.sqrt, "Identity": lambda x: x, "Erf": erf,
-         "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-         "Shape": lambda x: np.array(x.shape, np.int64)}
 
 
 def conv(x, w, bias, attributes):
     """Cross-correlation, as ONNX has it: one channel per group, or all of them in one group."""
-    group, stride = attributes["group"], attributes["strides"]
-    assert set(attributes["dilations"]) == {1} and group in (1, x.shape[1])
+    group, stride = attributes["group"], attributes.get("strides", [1, 1])
+    assert set(attributes.get("dilations", [1])) == {1} and group in (1, x.shape[1])
     top, left, bottom, right = attributes["pads"]
     x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
     rows = (x.shape[2] - w.shape[2]) // stride[0] + 1
@@ -31,20 +17,29 @@ def conv(x, w, bias, attributes):
     for i in range(w.shape[2]):
         for j in range(w.shape[3]):
             part = x[:, :, i::stride[0], j::stride[1]][:, :, :rows, :cols]
-            if group == 1:
-                y += np.einsum("bchw,oc->bohw", part, w[:, :, i, j])
-            else:
+            if group == x.shape[1]:
                 y += w[None, :, 0, i, j, None, None] * part
+            else:
+                y += np.einsum("bchw,oc->bohw", part, w[:, :, i, j])
     return y if bias is None else y + bias[None, :, None, None]
 
 
-def take_slice(x, starts, ends, axes=None, steps=None):
-    index = [slice(None)] * x.ndim
+def reshape(x, shape):
+    """0 keeps an axis, -1 is what remains."""
+    return x.reshape([x.shape[i] if size == 0 else size for i, size in enumerate(shape)])
+
+
+def slice_axes(x, starts, ends, axes=None, steps=None):
     axes = range(len(starts)) if axes is None else axes
-    for axis, start, end, step in zip(axes, starts, ends, np.ones_like(starts) if steps is None
-                                      else steps):
-        index[axis] = slice(start, end, step)
-    return x[tuple(index)]
+    steps = [1] * len(starts) if steps is None else steps
+    for start, end, axis, step in zip(starts, ends, axes, steps):
+        x = x[(slice(None),) * (axis % x.ndim) + (slice(start, end, step),)]
+    return x
+
+
+def pad(x, pads):
+    half = len(pads) // 2
+    return np.pad(x, list(zip(pads[:half], pads[half:])))
 
 
 def softmax(x, axis):
@@ -52,13 +47,9 @@ def softmax(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
-def reshape(x, shape):
-    return x.reshape([x.shape[i] if n == 0 else n for i, n in enumerate(shape)])
-
-
-def gemm(a, b, c, attributes):
-    a, b = a.T if attributes.get("transA") else a, b.T if attributes.get("transB") else b
-    return attributes.get("alpha", 1.0) * (a @ b) + attributes.get("beta", 1.0) * c
+def layer_norm(x, gamma, beta, eps):
+    x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * gamma + beta
 
 
 def batch_norm(x, scale, bias, mean, variance, attributes):
@@ -68,12 +59,34 @@ def batch_norm(x, scale, bias, mean, variance, attributes):
     return (x - mean) / np.sqrt(variance + attributes["epsilon"]) * scale + bias
 
 
+def gemm(a, b, c, attributes):
+    a, b = a.T if attributes.get("transA") else a, b.T if attributes.get("transB") else b
+    return attributes.get("alpha", 1.0) * (a @ b) + attributes.get("beta", 1.0) * c
+
+
+def erf(x):
+    return np.fromiter(map(math.erf, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)
+
+
+def divide(a, b):
+    return a // b if a.dtype.kind == "i" else a / b  # of sizes, which are not negative
+
+
+UNARY = {"Sqrt": np.sqrt, "Identity": lambda x: x, "Erf": erf,
+         "Sigmoid": lambda x: (1 / (1 + np.exp(-x.astype("float64")))).astype(x.dtype),
+         "Shape": lambda x: np.array(x.shape, np.int64)}
+BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": divide,
+          "Pow": np.power, "MatMul": np.matmul, "Reshape": reshape, "Pad": pad, "Equal": np.equal,
+          "Unsqueeze": lambda x, axes: np.expand_dims(x, tuple(axes)),
+          "Expand": lambda x, shape: x * np.ones(shape, x.dtype)}
+
+
 def compute(node, values: list, attributes: dict):
     kind = node.op_type
-    if kind in BINARY:
-        return BINARY[kind](*values)
     if kind in UNARY:
         return UNARY[kind](*values)
+    if kind in BINARY:
+        return BINARY[kind](*values)
     if kind == "Transpose":
         return values[0].transpose(attributes["perm"])
     if kind == "Constant":
@@ -81,49 +94,43 @@ def compute(node, values: list, attributes: dict):
     if kind == "ReduceMean":
         keep = bool(attributes.get("keepdims", 1))
         return values[0].mean(tuple(attributes["axes"]), keepdims=keep)
-    if kind == "Conv":
-        return conv(*values[:2], values[2] if len(values) > 2 else None, attributes)
-    if kind == "Gemm":
-        return gemm(*values, attributes)
-    if kind == "Softmax":
-        return softmax(values[0], attributes.get("axis", -1))
-    if kind == "Reshape":
-        return reshape(*values)
+    if kind == "Slice":
+        return slice_axes(*values)
     if kind == "Gather":
         return values[0].take(values[1], attributes.get("axis", 0))
     if kind == "Concat":
         return np.concatenate(values, attributes["axis"])
-    if kind == "Unsqueeze":
-        return np.expand_dims(values[0], tuple(values[1]))
-    if kind == "Slice":
-        return take_slice(*values)
     if kind == "Split":
         return np.split(values[0], np.cumsum(values[1])[:-1], attributes.get("axis", 0))
+    if kind == "Flatten":
+        return values[0].reshape(int(np.prod(values[0].shape[:attributes["axis"]])), -1)
+    if kind == "Softmax":
+        return softmax(values[0], attributes.get("axis", -1))
+    if kind == "LayerNormalization" and attributes["axis"] == -1:
+        return layer_norm(*values, attributes["epsilon"])
+    if kind == "BatchNormalization":
+        return batch_norm(*values, attributes)
+    if kind == "Gemm":
+        return gemm(*values[:2], values[2] if len(values) > 2 else 0, attributes)
+    if kind == "Conv":
+        return conv(*values[:2], values[2] if len(values) > 2 else None, attributes)
     if kind == "Cast":
         return values[0].astype({1: "f4", 7: "i8", 9: "?"}[attributes["to"]])
-    if kind == "Expand":
-        return values[0] * np.ones(values[1], values[0].dtype)
     if kind == "ConstantOfShape":
         value = attributes.get("value", np.zeros(1, "f4"))
         return np.full(values[0], value[0], value.dtype)
     if kind == "Where":
         return np.where(*values)
-    if kind == "BatchNormalization":
-        return batch_norm(*values, attributes)
-    if kind == "Flatten":
-        return values[0].reshape(int(np.prod(values[0].shape[:attributes["axis"]])), -1)
-    raise NotImplementedError(kind)
+    raise NotImplementedError(f"{kind} {attributes}")
 
 
-def run(path: str, u: np.ndarray) -> np.ndarray:
-    """The output of a model of one input and one output."""
+def evaluate(model, inputs: dict) -> dict:
+    """The outputs of a model by their names."""
     import onnx
     from onnx import helper, numpy_helper
-    model = onnx.load(path)
-    onnx.checker.check_model(model)
     graph = model.graph
     known = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
-    known[next(i.name for i in graph.input if i.name not in known)] = u
+    known.update(inputs)
     for node in graph.node:
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         for name, value in attributes.items():
@@ -131,4 +138,14 @@ def run(path: str, u: np.ndarray) -> np.ndarray:
                 attributes[name] = numpy_helper.to_array(value)
         made = compute(node, [known[n] for n in node.input], attributes)
         known.update(zip(node.output, made if len(node.output) > 1 else [made]))
-    return known[graph.output[0].name]
+    return {output.name: known[output.name] for output in graph.output}
+
+
+def run(path: str, u: np.ndarray) -> np.ndarray:
+    """The output of a model of one input and one output."""
+    import onnx
+    model = onnx.load(path)
+    onnx.checker.check_model(model)
+    constants = {t.name for t in model.graph.initializer}
+    name = next(i.name for i in model.graph.input if i.name not in constants)
+    return evaluate(model, {name: u})[model.graph.output[0].name]
