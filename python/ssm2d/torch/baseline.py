@@ -133,8 +133,7 @@ class Baseline(nn.Module):
         if not isinstance(u, torch.Tensor):
             raise TypeError(f"u: expected a torch.Tensor, got {type(u).__name__}")
         params = [getattr(self, name) for name in self.names]
-        if u.dtype is not params[0].dtype and (torch.is_autocast_cpu_enabled()
-                                               or torch.is_autocast_enabled()):
+        if u.dtype is not params[0].dtype and tracing.autocast_enabled():
             u = u.to(params[0].dtype)
         axes = check_input(u, self.layout, self.channels)
         for parameter, p in zip(self.names, params):

@@ -340,8 +340,7 @@ gamma, beta."""
             params = [own[name] for name in self.names]
         except KeyError:  # parametrized or pruned: an attribute instead of a parameter
             params = [getattr(self, name) for name in self.names]
-        if u.dtype is not params[0].dtype and (torch.is_autocast_cpu_enabled()
-                                               or torch.is_autocast_enabled()):
+        if u.dtype is not params[0].dtype and tracing.autocast_enabled():
             u = u.to(params[0].dtype)
         # They see operators alone: what the library computes would be a constant to them.
         recorded = torch.jit.is_tracing() or type(u) not in PLAIN or compiling()

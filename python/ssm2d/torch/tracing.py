@@ -1,4 +1,4 @@
-"""Numbers that a trace should not follow."""
+"""Numbers that a trace should not follow, and the state of autocast."""
 from contextlib import contextmanager
 
 import torch
@@ -21,3 +21,18 @@ def sizes(tensor: torch.Tensor) -> tuple:
         return tensor.shape
     with not_traced():
         return tuple(tensor.shape)
+
+
+def _autocast_of_kinds() -> bool:
+    return torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")
+
+
+def _autocast_before() -> bool:
+    return torch.is_autocast_cpu_enabled() or torch.is_autocast_enabled()
+
+
+try:  # since torch 2.4; what was before is deprecated there
+    torch.is_autocast_enabled("cpu")
+    autocast_enabled = _autocast_of_kinds
+except TypeError:
+    autocast_enabled = _autocast_before

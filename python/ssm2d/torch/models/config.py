@@ -258,3 +258,18 @@ def resized(config: dict, image_size) -> dict:
 def grid(config: dict) -> tuple:
     """Rows and columns of patches."""
     return tuple(side // config["patch"] for side in config["image"])
+
+
+def least_numbers(config: dict) -> int:
+    """A lower bound of the model's parameters: its matrices. A file may hold any numbers, and a
+    model of them must not be made before the weights are seen to be as many."""
+    family = family_of(config)
+    if family == "swin":
+        return sum(depth * dim * (4 * dim + 2 * int(dim * config["mlp_ratio"]))
+                   for dim, depth in zip(config["dim"], config["depth"]))
+    dim = config["dim"]
+    if family == "mega":
+        block = dim * (2 * dim + config["z"] + 3 * config["v"] + 2 * config["ffn"])
+    else:
+        block = dim * (4 * dim + 2 * int(dim * config["mlp_ratio"]))
+    return config["depth"] * block + config["classes"] * dim

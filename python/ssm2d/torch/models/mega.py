@@ -44,11 +44,12 @@ class RelativeBias(nn.Module):
         super().__init__()
         self.tokens = tokens
         self.rel_pos_bias = nn.Parameter(torch.empty(2 * positions - 1))
-        at = torch.arange(tokens)
-        self.register_buffer("pairs", at + positions - 1 - at[:, None], persistent=False)
+        self.center = positions - 1
+        self.register_buffer("position", torch.arange(tokens), persistent=False)
 
     def forward(self) -> torch.Tensor:
-        picked = self.rel_pos_bias.index_select(0, self.pairs.flatten())
+        pairs = self.position + self.center - self.position[:, None]
+        picked = self.rel_pos_bias.index_select(0, pairs.flatten())
         return picked.reshape(self.tokens, self.tokens)
 
 

@@ -19,7 +19,7 @@ from .mega import Mega
 from .preprocess import FILTERS, Preprocess
 from .swin import SwinTransformer
 from .vit import VisionTransformer
-from .weights import load_weights, weights_of
+from .weights import load_weights, read_weights, weights_of
 
 FAMILIES = {"vit": VisionTransformer, "swin": SwinTransformer, "mega": Mega}
 WEIGHTS = {"last": "model.safetensors", "best": "best.safetensors"}
@@ -79,17 +79,19 @@ def load_model(config, weights, *, backend: str = "auto", image_size=None) -> Mo
     """A model from its configuration (JSON) and weights (safetensors), as `ssm2d run` takes them.
     Weights for another image size are interpolated. In evaluation mode; backend and image_size as
     in load_run."""
-    settings = configs.parse(config, read_json(config))
-    model = _build_for(config, settings, backend)
-    load_weights(model, weights)
+    model = _load(config, configs.parse(config, read_json(config)), weights, backend)
     return _finish(model, image_size)
 
 
-def _build_for(path, config: dict, backend: str) -> Model:
+def _load(path, config: dict, weights, backend: str) -> Model:
+    """path: of the configuration, for messages."""
+    read = read_weights(weights, config)
     try:
-        return build(config, backend)
+        model = build(config, backend)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    load_weights(model, weights, *read)
+    return model
 
 
 def _finish(model: Model, image_size) -> Model:
@@ -112,13 +114,12 @@ def load_run(folder, weights: str = "last", *, backend: str = "auto", image_size
         raise FileNotFoundError(f"{folder}: is not the folder of a run: it has no train.json")
     settings = read_json(paths["train.json"])
     config = configs.parse(paths["config.json"], read_json(paths["config.json"]))
-    _check_same(paths, config, configs.parse(paths["train.json"], settings, others=True))
+    _check_same(paths, config, _trained(paths["train.json"], settings))
     data = _read_data(paths["data.json"], config["classes"])
-    model = _build_for(paths["config.json"], config, backend)
     path = os.path.join(folder, WEIGHTS[weights])
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path}: is not there: it is written at the end of an epoch")
-    load_weights(model, path)
+    model = _load(paths["config.json"], config, path, backend)
     model.classes, model.labels = data["classes"], data.get("labels", "class")
     try:
         model.preprocess = _preprocess(config, data["mean"], data["std"],
@@ -129,6 +130,14 @@ def load_run(folder, weights: str = "last", *, backend: str = "auto", image_size
     if "images" in data:
         model.evaluation["images"] = data["images"]
     return _finish(model, image_size)
+
+
+def _trained(path: str, settings: dict) -> dict:
+    """The model of train.json, where a run that names no mixer has the model's own."""
+    name = settings.get("model")
+    if isinstance(name, str) and name in configs.TABLE["models"]:
+        settings = {"mixer": configs.TABLE["models"][name]["mixer"], **settings}
+    return configs.parse(path, settings, others=True)
 
 
 def _check_same(paths: dict, config: dict, other: dict) -> None:

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from ...safetensors import read_safetensors, save_safetensors
 from .blocks import Model
+from .config import least_numbers
 
 COUNTER = ".num_batches_tracked"  # PyTorch's, beside the moments of a BatchNorm; nobody reads it
 
@@ -108,13 +109,22 @@ def _check_names(path, found: dict, wanted: dict) -> None:
         raise ValueError(f"{path}: the array {missing[0]} is missing")
 
 
-def load_weights(model: Model, path) -> Model:
-    """Loads a safetensors file with the model's names. Position embeddings and tables of relative
-    positions for another image size are interpolated."""
+def read_weights(path, config: dict) -> tuple:
+    """(arrays, metadata) of a file that is large enough for the model."""
     found, notes = read_safetensors(path)
     if notes.get("format", "").startswith("ssm2d checkpoint"):
         raise ValueError(f"{path}: is a checkpoint, for --resume: use the model.safetensors beside "
                          "it")
+    numbers, least = sum(value.size for value in found.values()), least_numbers(config)
+    if numbers < least:
+        raise ValueError(f"{path}: has {numbers} numbers, but the model has more than {least}: it "
+                         "was made with other settings (dim, depth ..)")
+    return found, notes
+
+
+def load_weights(model: Model, path, found: dict, notes: dict) -> None:
+    """Loads what read_weights gave. Position embeddings and tables of relative positions for
+    another image size are interpolated."""
     wanted, grids = model.state_dict(), model.grids()
     found = {name: value for name, value in found.items() if not (
         name.endswith(COUNTER) and name[:-len(COUNTER)] + ".running_mean" in wanted)}
@@ -143,7 +153,6 @@ def load_weights(model: Model, path) -> Model:
             raise ValueError(f"{path}: {name} has a negative number")
         state[name] = torch.from_numpy(np.ascontiguousarray(value, np.float32))
     model.load_state_dict(state)
-    return model
 
 
 # ---- writing -------------------------------------------------------------------------------------
