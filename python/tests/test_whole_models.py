@@ -324,7 +324,8 @@ class BadWeights(Files):
     def test_checkpoint(self):
         path = self.folder / "weights.safetensors"
         self.write(make(*VARIANTS[0]))
-        ssm2d.save_safetensors(path, ssm2d.load_safetensors(path), {"format": "ssm2d checkpoint 1"}, overwrite=True)
+        ssm2d.save_safetensors(path, ssm2d.load_safetensors(path),
+                               {"format": "ssm2d checkpoint 1"}, overwrite=True)
         with self.assertRaisesRegex(ValueError, "is a checkpoint, for --resume"):
             self.load()
 
