@@ -164,10 +164,28 @@ class AgainstTheTool(Files):
                                     torch.from_numpy(labels)).backward()
                     self.check_gradients(loaded, grads)
 
+    def test_padding_of_windows(self):
+        """Padding has keys of zeros, which count where all real scores are far below zero."""
+        model = make(*VARIANTS[7])
+        with torch.no_grad():
+            for name, value in model.named_parameters():
+                if "attn.qkv" in name:
+                    value.mul_(8)
+        self.write(model)
+        x = images(model, 20)
+        logits, _ = self.tool(x)
+        with torch.no_grad():
+            self.assertLess(error(self.load()(torch.from_numpy(x)).numpy(), logits), 1e-4)
+            for module in model.modules():
+                if getattr(module, "real", None) is not None:
+                    module.real.fill_(1)
+            self.assertGreater(error(model(torch.from_numpy(x)).numpy(), logits), 1e-3)
+
     def test_other_image_sizes(self):
         """Weights for one size, the model for another: interpolated as the tool does."""
         for name, settings, size in (("vit-mini", VIT, [24, 16]), ("vit-mini", VIT, [12, 40]),
                                      ("swin-mini", SWIN, [8, 4]), ("swin-mini", SWIN, [6, 30]),
+                                     ("swin-mini", dict(SWIN, image=[16, 4]), [16, 24]),
                                      ("mega-mini", MEGA, [24, 16]), ("mega-mini", MEGA, [8, 12]),
                                      ("mega-mini", dict(MEGA, max_positions=30), [20, 44]),
                                      ("mega-mini", dict(MEGA, pos_embed=False), [20, 32])):
