@@ -210,8 +210,8 @@ class AgainstTheTool(Files):
             model = create_model(config.pop("model"), classes=config.pop("classes"),
                                  image_size=config.pop("image"), **config)
             self.assertEqual(sum(p.numel() for p in model.parameters()), row["parameters"], row)
-            self.assertEqual(model.config, row["config"] | dict(
-                model=row["model"], classes=row["classes"], image=row["image"]))
+            self.assertEqual(model.config, {**row["config"], "model": row["model"],
+                                            "classes": row["classes"], "image": row["image"]})
 
 
 class Modules(Files):
