@@ -129,9 +129,9 @@ static void test_other_folder(void **state)
     assert_done();
     shell_run("cd / && $SSM2D eval $FOLDER/two/");
     assert_done();
-    edit_file(in_folder("two/train.json"), "idx:moved\"", "none\"");
+    edit_file(in_folder("two/train.json"), "idx:moved\"", "elsewhere\"");
     shell_run("cd / && $SSM2D eval $FOLDER/two");
-    assert_refused(1, "eval", "none is no folder");
+    assert_refused(1, "eval", "elsewhere is no folder");
 }
 
 static void test_ignored_files(void **state)
