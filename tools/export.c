@@ -110,8 +110,7 @@ static ssm2d_status load(ssm2d_context *context, const char *path, source *s, ss
     if (!status) status = weights_load(s->weights, path, NULL, s->params, &report, error);
     if (!status && report.new_mixer_arrays)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has none of the mixers' %d arrays: give weights that were trained with "
-                    "them",
+                    "%s: lacks %d arrays of mixers: give weights that were trained with them",
                     text_path(path), report.new_mixer_arrays);
     return status;
 }

@@ -1,0 +1,1 @@
+def run(path, tool, runtime): pass
