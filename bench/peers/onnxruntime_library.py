@@ -1,5 +1,5 @@
-"""Where ONNX Runtime's library is: in npm's package onnxruntime-node, which holds it for Linux. It is
-installed into a folder of the user's, without running any of the package's scripts."""
+"""Where the library of ONNX Runtime is: in the package onnxruntime-node of npm, for Linux. It is
+installed into a folder of the user, without running any of the scripts of the package."""
 import os
 import subprocess
 

@@ -22,7 +22,7 @@ import onnxruntime_library  # noqa: E402
 from models import CASES  # noqa: E402
 from onnxruntime_session import Session  # noqa: E402
 
-TOOL, TEST_EXPORT, MODEL_NUMBERS, MAKE_SMALL_DATA = sys.argv[1:]
+TOOL, TEST_EXPORT, MODEL_NUMBERS, MAKE_SMALL_DATA = map(os.path.abspath, sys.argv[1:])
 GOLDEN = os.path.join(ROOT, "tests", "golden-models")
 TOLERANCE = 1e-4  # of logits of the size of one
 runtime = None
