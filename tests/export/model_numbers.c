@@ -32,6 +32,15 @@ static weights *model_in(const char *path, model_config *c)
     return w;
 }
 
+/* How far numbers of an array are moved: weights of a product by what keeps sums of the size of
+ * one. */
+static double deviation_of(const param_array *a)
+{
+    size_t inputs = 1;
+    for (int i = 1; i < a->rank; i++) inputs *= a->shape[i];
+    return a->rank > 1 && a->spec.part != PARAM_MIXER ? 0.5 / sqrt((double)inputs) : 0.2;
+}
+
 /* Initial values, moved: biases, embeddings and the mixers' small C are not left close to zero, nor
  * norms at one. Variances stay positive. */
 static void make_weights(const char *config, const char *out, uint64_t seed)
@@ -41,11 +50,11 @@ static void make_weights(const char *config, const char *out, uint64_t seed)
     rng r = rng_seed(seed);
     float *params = mem_alloc(context, w->total * sizeof *params);
     good(weights_init(w, PARAM_ALL, seed, params, &error));
-    for (size_t i = 0; i < w->total; i++) params[i] += (float)(0.2 * rng_normal(&r));
     for (int i = 0; i < w->count; i++)
-        for (size_t k = 0; w->arrays[i].spec.nonnegative && k < w->arrays[i].count; k++) {
+        for (size_t k = 0; k < w->arrays[i].count; k++) {
             float *x = &params[w->arrays[i].offset + k];
-            *x = fabsf(*x) + 0.1f;
+            *x += (float)(deviation_of(&w->arrays[i]) * rng_normal(&r));
+            if (w->arrays[i].spec.nonnegative) *x = fabsf(*x) + 0.1f;
         }
     good(weights_save(w, out, params, &error));
     mem_free(context, params);
