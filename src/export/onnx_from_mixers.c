@@ -66,7 +66,14 @@ static const char *convolve(onnx_builder *b, const char *x, const kernel *k, con
     if (!numbers) return NULL;
     for (size_t h = 0; h < k->channels; h++)
         for (size_t i = p.top; i < p.bottom; i++)
-            for (size_t j = p.left; j < p.right; j++) *at++ = (float)*cell(k, h, i, j);
+            for (size_t j = p.left; j < p.right; j++, at++) {
+                *at = (float)*cell(k, h, i, j);
+                if (!isfinite(*at))
+                    onnx_fail(b, SSM2D_ERROR_ARGUMENT,
+                              "%s: a number is %g: its parameters are too large for this image "
+                              "size",
+                              name, (double)*at);
+            }
     const char *w = onnx_array(b, name, 4, shape, numbers);
     mem_free(onnx_context(b), numbers);
     const onnx_attribute a[] = {

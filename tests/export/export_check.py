@@ -176,6 +176,23 @@ def check_features() -> None:
             assert 0 < more < 30 if last else more == 0, (name, block, more)
 
 
+def check_refused() -> None:
+    """A kernel that is not finite, of parameters that are."""
+    config = dict(CASES)["vit, real"]
+    json.dump(config, open("config.json", "w"))
+    call(MODEL_NUMBERS, "weights", "config.json", "weights.safetensors", "1")
+    file = bytearray(open("weights.safetensors", "rb").read())
+    header = int.from_bytes(file[:8], "little")
+    first, end = json.loads(file[8:8 + header])["blocks.1.mixer.C"]["data_offsets"]
+    file[8 + header + first:8 + header + end] = np.full((end - first) // 4, 3e38, "<f4").tobytes()
+    open("weights.safetensors", "wb").write(file)
+    done = subprocess.run([TOOL, "export", "--config", "config.json", "--weights",
+                           "weights.safetensors", "-o", "model.onnx"], stderr=subprocess.PIPE,
+                          text=True)
+    assert done.returncode == 1 and "blocks.1.mixer.kernel: a number is" in done.stderr, done
+    assert not os.path.exists("model.onnx")
+
+
 # ---- a run ---------------------------------------------------------------------------------------
 
 def metadata_of(model) -> dict:
@@ -243,7 +260,8 @@ def main() -> None:
         runtime = onnxruntime_library.find(install=True)
     except OSError as error:
         print(f"SKIPPED: export_numbers: ONNX Runtime, as it cannot be had: {error}")
-    parts = [check_operators, check_golden, check_models, check_features, check_run]
+    parts = [check_operators, check_golden, check_models, check_features, check_refused,
+             check_run]
     # in memory: each file is synced to the disk otherwise, which takes most of the time
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
