@@ -16,6 +16,7 @@ libdnnl-dev
 libcjson-dev
 libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev libarchive-dev
 libcairo2-dev
+protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 zlib1g-dev
 libcmocka-dev
 libfftw3-dev
@@ -31,9 +32,10 @@ packages_of() {
     gcc11) echo gcc-11 ;;
     python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
         python3-onnx python3-pip python3-venv python3-setuptools python3-wheel ;;
-    release) # Chromium looks into the page of ssm2d report
-        echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium ;;
-    dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
+    # Chromium looks into the page of ssm2d report, Python into what ssm2d export writes
+    release) echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium \
+        python3-numpy python3-onnx ;;
+    dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx ;;
     library | clang | asan | tsan | fuzz) ;;
     *)
         say "install-deps.sh: there is no stage '$1'"

@@ -4,13 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static const command *const commands[] = {&command_train,     &command_eval,
-                                          &command_predict,   &command_curves,
-                                          &command_report,    &command_kernels,
-                                          &command_models,    &command_data,
-                                          &command_filter,    &command_layer,
-                                          &command_run,       &command_bench,
-                                          &command_reproduce, NULL};
+static const command *const commands[] = {
+    &command_train,  &command_eval,    &command_predict, &command_export,    &command_curves,
+    &command_report, &command_kernels, &command_models,  &command_data,      &command_filter,
+    &command_layer,  &command_run,     &command_bench,   &command_reproduce, NULL};
 
 /* A program may be started with standard input, output or error closed. The first file that it
  * opens would get such a number, and what is printed would land in it. The numbers are taken here

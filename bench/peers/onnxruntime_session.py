@@ -20,11 +20,12 @@ class _ApiBase(ctypes.Structure):
 
 
 class Session:
-    """One input `images` and one output `logits`, both arrays of float that stay where they are."""
+    """Inputs and outputs are arrays of float that stay where they are."""
 
-    def __init__(self, library: str, model: str, images, logits, threads: int, spinning: bool,
-                 optimised: str = ""):
-        """optimised: where to write the model as ONNX Runtime has rewritten it, if anywhere."""
+    def __init__(self, library: str, model: str, inputs: dict, outputs: dict, threads: int,
+                 spinning: bool, optimised: str = ""):
+        """inputs, outputs: arrays by the names that the model has for them. optimised: where to
+        write the model as ONNX Runtime has rewritten it, if anywhere."""
         loaded = ctypes.CDLL(library)
         loaded.OrtGetApiBase.restype = ctypes.POINTER(_ApiBase)
         base = loaded.OrtGetApiBase().contents
@@ -35,7 +36,7 @@ class Session:
         self._table = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
         environment, options, memory = (ctypes.c_void_p() for _ in range(3))
         self._session, self._binding = ctypes.c_void_p(), ctypes.c_void_p()
-        self._arrays = images, logits  # kept alive
+        self._arrays = inputs, outputs  # kept alive
         self._call("CreateEnv", ctypes.c_int(WARNINGS), b"bench", ctypes.byref(environment))
         self._call("CreateSessionOptions", ctypes.byref(options))
         self._call("SetSessionGraphOptimizationLevel", options, ctypes.c_int(OPTIMISE_ALL))
@@ -52,8 +53,9 @@ class Session:
         self._call("CreateCpuMemoryInfo", ctypes.c_int(ARENA), ctypes.c_int(DEFAULT_MEMORY),
                    ctypes.byref(memory))
         self._call("CreateIoBinding", self._session, ctypes.byref(self._binding))
-        self._call("BindInput", self._binding, b"images", self._value(memory, images))
-        self._call("BindOutput", self._binding, b"logits", self._value(memory, logits))
+        for function, arrays in (("BindInput", inputs), ("BindOutput", outputs)):
+            for name, array in arrays.items():
+                self._call(function, self._binding, name.encode(), self._value(memory, array))
         self._run = self._function("RunWithBinding")
 
     def _function(self, name: str):

@@ -30,10 +30,9 @@ import tempfile
 import time
 
 import onnx_export
+import onnxruntime_library
 from torch_vit import MODELS
 
-PACKAGE = "onnxruntime-node@1.30.0"
-LIBRARY = "node_modules/onnxruntime-node/bin/napi-v6/linux/{}/libonnxruntime.so.1"
 CASES = [("vit", 128), ("vit", 1), ("deit-t", 32), ("deit-t", 1)]
 GOALS = {("vit", 128): 1.7, ("vit", 1): 1.5, ("deit-t", 32): 1.7, ("deit-t", 1): 1.4}
 D_STATE = {"vit": 16, "deit-t": 4}  # of the models' own mixers
@@ -99,8 +98,8 @@ def serve(library: str, folder: str, form: str, threads: int, spinning: bool) ->
     images = numpy.load(os.path.join(folder, "images.npy"))
     expected = numpy.load(os.path.join(folder, "expected.npy"))
     logits = numpy.zeros_like(expected)
-    session = Session(library, os.path.join(folder, form + ".onnx"), images, logits, threads,
-                      spinning)
+    session = Session(library, os.path.join(folder, form + ".onnx"), {"images": images},
+                      {"logits": logits}, threads, spinning)
     for _ in range(2):  # to warm up memory and caches
         session.run()
     print(json.dumps({"version": session.version,
@@ -273,24 +272,16 @@ def processor() -> str:
 # ---- options -------------------------------------------------------------------------------------
 
 def find_library(a) -> str:
-    """Returns the path of libonnxruntime, which --install fetches if it is not there."""
-    kind = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
-    path = os.path.join(a.onnxruntime, LIBRARY.format(kind))
-    command = ["npm", "install", "--ignore-scripts", "--no-save", "--prefix", a.onnxruntime,
-               PACKAGE]
-    if not os.path.exists(path) and a.install:
-        os.makedirs(a.onnxruntime, exist_ok=True)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    if not os.path.exists(path):
-        sys.exit(f"{path} is missing; --install runs `{' '.join(command)}`")
-    return path
+    try:
+        return onnxruntime_library.find(a.onnxruntime, a.install)
+    except OSError as error:
+        sys.exit(str(error) + ("" if a.install else " (--install does)"))
 
 
 def main() -> None:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tool", help="the ssm2d command to time beside ONNX Runtime")
-    parser.add_argument("--onnxruntime", default=os.path.join(cache, "ssm2d-onnxruntime"),
+    parser.add_argument("--onnxruntime", default=onnxruntime_library.FOLDER,
                         help="the folder that onnxruntime-node is in (default: %(default)s)")
     parser.add_argument("--install", action="store_true", help="install it there if it is not")
     parser.add_argument("--model", choices=[*MODELS, "all"], default="all")

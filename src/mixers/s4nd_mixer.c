@@ -1,12 +1,9 @@
 /* s4nd_mixer - S4ND, the separable state-space layer, as a mixer. */
+#include "mixers/s4nd_mixer.h"
+
 #include "baselines/baseline_fields.h"
 #include "mixers/baseline_mixer.h"
 #include "ops/ops.h"
-
-typedef struct s4nd_mixer {
-    ssm2d_s4nd_config layer; /* its channels follow from the tokens */
-    int init;                /* an ssm2d_init */
-} s4nd_mixer;
 
 _Static_assert(sizeof(s4nd_mixer) <= MIXER_OWN, "MIXER_OWN is too small");
 

@@ -3,6 +3,7 @@
 #include "core/arith.h"
 #include "ops/attention_impl.h"
 #include "ops/elementwise.h"
+#include "ops/node_attributes.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,34 @@ double attention_products(const node *n, int back)
 real *attention_gradient(const node *n, int i, size_t row, size_t column)
 {
     return n->in[i]->needs_grad ? row_grad(n->in[i], row) + column : NULL;
+}
+
+/* ---- for readers of the graph ---------------------------------------------------------------- */
+
+attention_setup attention_setup_of(const node *n)
+{
+    const attention_attributes *a = attention_of_node(n);
+    return (attention_setup){.heads = a->heads,
+                             .width = a->width,
+                             .v_width = a->v_width,
+                             .tokens = a->tokens,
+                             .image_groups = a->image_groups,
+                             .scale = a->scale,
+                             .scores = a->scores,
+                             .has_bias = a->entries > 0,
+                             .position = a->position,
+                             .center = a->center,
+                             .order = a->order,
+                             .mask_groups = a->mask ? a->mask_groups : 0,
+                             .mask_of = a->mask_of};
+}
+
+double attention_mask_at(const node *n, int mask, size_t query, size_t key)
+{
+    const attention_attributes *a = attention_of_node(n);
+    const size_t row = a->mask_size / a->tokens;
+    const real *at = a->mask + (size_t)mask * a->mask_size;
+    return (double)(n->op == &op_window_attention ? at[key * row + query] : at[query * row + key]);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
  * stay in the cache; the moments of blocks and then of parts are joined in order, in double. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
-#include "ops/ops.h"
+#include "ops/node_attributes.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,6 +27,8 @@ typedef struct batch_norm_attributes {
 } batch_norm_attributes;
 
 static const batch_norm_attributes *attributes_of(const node *n) { return n->attributes; }
+
+double batch_norm_eps(const node *n) { return attributes_of(n)->eps; }
 
 static size_t parts_of(const node *n)
 {

@@ -6,7 +6,7 @@
  * and added in order. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
-#include "ops/ops.h"
+#include "ops/node_attributes.h"
 #include "ops/simd/simd_ops.h"
 
 #include <string.h>
@@ -19,6 +19,8 @@ typedef struct layer_norm_attributes {
 } layer_norm_attributes;
 
 static const layer_norm_attributes *attributes_of(const node *n) { return n->attributes; }
+
+double layer_norm_eps(const node *n) { return attributes_of(n)->eps; }
 
 typedef struct job {
     const graph *g;

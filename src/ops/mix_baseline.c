@@ -2,6 +2,7 @@
 
 #include "core/status.h"
 #include "ops/grid_tokens.h"
+#include "ops/node_attributes.h"
 
 #include <string.h>
 
@@ -17,6 +18,17 @@ typedef struct mix_attributes {
 } mix_attributes;
 
 static const mix_attributes *attributes_of(const node *n) { return n->attributes; }
+
+const ssm2d_baseline_config *mix_baseline_config(const node *n)
+{
+    return &attributes_of(n)->config.base;
+}
+
+token_grid mix_baseline_grid(const node *n)
+{
+    const mix_attributes *a = attributes_of(n);
+    return (token_grid){(int)a->first, (int)a->rows, (int)a->cols};
+}
 
 typedef struct mixer {
     ssm2d_baseline_plan *plan;

@@ -5,7 +5,7 @@
  * made once per parameters: the owner of the graph says when they have changed (graph.step). */
 #include "core/status.h"
 #include "ops/grid_tokens.h"
-#include "ops/ops.h"
+#include "ops/node_attributes.h"
 
 enum { X, PARAMS };
 
@@ -15,6 +15,14 @@ typedef struct mix_ssm2d_attributes {
 } mix_ssm2d_attributes;
 
 static const mix_ssm2d_attributes *attributes_of(const node *n) { return n->attributes; }
+
+const ssm2d_config *mix_ssm2d_config(const node *n) { return &attributes_of(n)->config; }
+
+token_grid mix_ssm2d_grid(const node *n)
+{
+    const mix_ssm2d_attributes *a = attributes_of(n);
+    return (token_grid){(int)a->first, (int)a->rows, (int)a->cols};
+}
 
 typedef struct mixer {
     ssm2d_plan *plan;

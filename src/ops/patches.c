@@ -1,7 +1,7 @@
 /* patches - cuts images into patches, flattened as (channel, row, column). x: [B][C][R][S], y:
  * [B][R/p*S/p][C*p*p]. */
 #include "ops/elementwise.h"
-#include "ops/ops.h"
+#include "ops/node_attributes.h"
 
 #include <string.h>
 
@@ -10,6 +10,8 @@ typedef struct patches_attributes {
 } patches_attributes;
 
 static const patches_attributes *attributes_of(const node *n) { return n->attributes; }
+
+size_t patches_side(const node *n) { return attributes_of(n)->side; }
 
 /* One row of patches of one image; to the patches, or (back) from their gradient. */
 static void move_row(const node *n, size_t task, real *image, real *patches, int back)

@@ -6,7 +6,7 @@
  * order: a gather as well, by lists that are made once, so that it does not depend on threads. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
-#include "ops/ops.h"
+#include "ops/node_attributes.h"
 
 #include <string.h>
 
@@ -20,6 +20,12 @@ typedef struct rearrange_attributes {
 } rearrange_attributes;
 
 static const rearrange_attributes *attributes_of(const node *n) { return n->attributes; }
+
+rearrange_order rearrange_order_of(const node *n)
+{
+    const rearrange_attributes *a = attributes_of(n);
+    return (rearrange_order){a->images, a->in_tokens, a->out_tokens, a->index};
+}
 
 typedef struct job {
     const node *n;

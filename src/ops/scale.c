@@ -1,12 +1,14 @@
 /* scale - y = factor * x. */
 #include "ops/elementwise.h"
-#include "ops/ops.h"
+#include "ops/node_attributes.h"
 
 typedef struct scale_attributes {
     double factor;
 } scale_attributes;
 
 static const scale_attributes *attributes_of(const node *n) { return n->attributes; }
+
+double scale_factor(const node *n) { return attributes_of(n)->factor; }
 
 static void forward_part(const node *n, size_t row, size_t first, size_t end)
 {

@@ -5,7 +5,7 @@
  * and beta are kept for each part and added in order. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
-#include "ops/ops.h"
+#include "ops/node_attributes.h"
 
 #include <string.h>
 
@@ -17,6 +17,8 @@ typedef struct scale_shift_attributes {
 } scale_shift_attributes;
 
 static const scale_shift_attributes *attributes_of(const node *n) { return n->attributes; }
+
+size_t scale_shift_row(const node *n) { return attributes_of(n)->row; }
 
 static size_t parts_of(const node *n)
 {

@@ -1,7 +1,7 @@
 /* take_token - y[b] = x[b][t].  x: [B][T][D], y: [B][D]. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
-#include "ops/ops.h"
+#include "ops/node_attributes.h"
 
 #include <string.h>
 
@@ -10,6 +10,8 @@ typedef struct take_token_attributes {
 } take_token_attributes;
 
 static const take_token_attributes *attributes_of(const node *n) { return n->attributes; }
+
+size_t take_token_place(const node *n) { return attributes_of(n)->token; }
 
 enum { IMAGES = 4 }; /* of a task of forward, which is short */
 

@@ -125,6 +125,16 @@ fail_file() {
     done
 }
 
+# fail_export WORD..: of a build that can write ONNX; others refuse before they open anything.
+fail_export() {
+    if "$tool" export whole -o tried.onnx > out 2>&1; then
+        rm tried.onnx
+        fail_file m.onnx export whole -o results/m.onnx --force "$@"
+    else
+        grep -q "built without ONNX" out || give_up "export: $(cat out)"
+    fi
+}
+
 # fail_folder WORD..: a command that writes several files into results/. Each is whole or not there.
 fail_folder() {
     local k file

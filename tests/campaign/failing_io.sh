@@ -58,6 +58,7 @@ for temporary in 1 0; do
         fail_file f.png filter picture.png -o results/f.png
         fail_file f.jpg filter picture.png -o results/f.jpg --run whole
         fail_file f.pdf filter picture.png -o results/f.pdf
+        fail_export
         fail_file y.npy run --config "$model/config.json" --weights "$model/weights.safetensors" \
             --input "$model/x.npy" -o results/y.npy
         fail_file d.svg data show data -o results/d.svg --count 4

@@ -45,6 +45,7 @@ fail_file f.png filter picture.png -o results/f.png --threads 1
 fail_file f.png filter picture.png -o results/f.png --in-memory --threads 1
 fail_file f.jpg filter picture.png -o results/f.jpg --run whole --threads 1
 fail_file f.pdf filter picture.png -o results/f.pdf --threads 1
+fail_export --features 1 --image-size 12 --threads 1
 fail_printed train --recipe small --print-settings --threads 1
 run=(run --config "$model/config.json" --weights "$model/weights.safetensors"
     --input "$model/x.npy" --threads 1)

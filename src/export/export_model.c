@@ -1,0 +1,38 @@
+#include "export/export_model.h"
+
+#include "core/status.h"
+
+ssm2d_status model_export_available(ssm2d_error *error)
+{
+    (void)error;
+    return SSM2D_OK;
+}
+
+ssm2d_status model_export_onnx(ssm2d_context *context, const model_export *what, ssm2d_error *error)
+{
+    const model_config *c = what->config;
+    const model_family *family = c->model->family;
+    graph *g = NULL;
+    const int depth = family->depth(c);
+    onnx_output outputs[2] = {{"logits", NULL}, {"features", NULL}};
+    if (what->features < 0 || what->features > depth)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "there is no block %d: the model has blocks 1 to %d", what->features, depth);
+    ssm2d_status status = graph_create(context, 0, &g, error);
+    if (status) return status;
+    /* Any number is as good as another where the batch is not fixed. */
+    outputs[0].value = model_build(g, c, what->batch ? what->batch : 1);
+    /* Built once more from the images; what it has in common with the model is written once. */
+    if (what->features && !g->status)
+        outputs[1].value = family->tokens(g, c, graph_find(g, "images"), what->features);
+    const onnx_file file = {.path = what->path,
+                            .name = c->model->name,
+                            .outputs = what->features ? 2 : 1,
+                            .output = outputs,
+                            .notes = what->notes,
+                            .note = what->note,
+                            .any_batch = !what->batch};
+    status = onnx_graph_write(context, g, what->params, &file, error);
+    graph_destroy(g);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* onnx_builder - an ONNX graph that is being put together, for the exporters of operators
+ * (onnx_ops.def).
+ *
+ * Values are known by their names. As in a graph of ours, the first error is kept and everything
+ * after it does nothing, so that an exporter reads like its formula: functions return NULL after an
+ * error and accept NULL values then.
+ *
+ * A node or a constant that is there already, with the same inputs and attributes or contents, is
+ * not added again. No constant may depend on the number of images, which may be any: shapes say 0
+ * for it. */
+#ifndef SSM2D_EXPORT_ONNX_BUILDER_H
+#define SSM2D_EXPORT_ONNX_BUILDER_H
+
+#include "graph/graph.h"
+
+typedef struct onnx_builder onnx_builder;
+
+enum { ONNX_RANK = 6 };
+
+/* An integer, a number, or a list of integers. */
+typedef struct onnx_attribute {
+    const char *name;
+    enum { ONNX_INT, ONNX_FLOAT, ONNX_INTS } kind;
+    int64_t integer;
+    double number;
+    int count;
+    int64_t list[ONNX_RANK];
+} onnx_attribute;
+
+/* ---- what our graph has ---------------------------------------------------------------------- */
+
+/* The value of a tensor: an input, a parameter under its own name and with its shape in files (put
+ * into that of the graph by a node), some columns of another tensor, or what an exporter has
+ * returned for its node. */
+const char *onnx_value(onnx_builder *b, const tensor *t);
+/* The numbers of a parameter; refuses a tensor that is none, and returns NULL then. */
+const float *onnx_params(onnx_builder *b, const tensor *t);
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+/* These are copied. Integers are for shapes, indices for Gather. */
+const char *onnx_integers(onnx_builder *b, int count, const int64_t *numbers);
+const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *numbers);
+const char *onnx_index(onnx_builder *b, size_t number); /* of no axes */
+const char *onnx_number(onnx_builder *b, double number);
+/* name: how it is called unless its contents are there already; NULL: anything. */
+const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t *shape,
+                       const float *numbers);
+/* Whether the file has space for so many elements of this many bytes more; it is an error when it
+ * has not. To be asked before memory is taken for what may be large. */
+int onnx_has_space(onnx_builder *b, size_t count, size_t size);
+/* Under this name, which must be new. The numbers and the name are borrowed. */
+const char *onnx_floats(onnx_builder *b, const char *name, int rank, const size_t *shape,
+                        const float *numbers);
+/* Zeroed memory of count elements that lives as long as the builder; NULL after an error. */
+void *onnx_memory(onnx_builder *b, size_t count, size_t size);
+/* A formatted text in such memory. */
+const char *onnx_text(onnx_builder *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Memory that the caller frees with mem_free. */
+void *onnx_scratch(onnx_builder *b, size_t count, size_t size);
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* Returns the node's output; it has one. An attribute list ends without a name. */
+const char *onnx_node(onnx_builder *b, const char *type, int inputs, const char *const *in,
+                      const onnx_attribute *attributes);
+
+/* Nodes without attributes, of one and of two inputs. */
+const char *onnx_map(onnx_builder *b, const char *type, const char *x);
+const char *onnx_join(onnx_builder *b, const char *type, const char *x, const char *y);
+/* 0 in a shape keeps that axis, -1 is what remains. */
+const char *onnx_reshape(onnx_builder *b, const char *x, int rank, const int64_t *shape);
+const char *onnx_transpose(onnx_builder *b, const char *x, int rank, const int64_t *axes);
+/* [first, end) of an axis. */
+const char *onnx_slice(onnx_builder *b, const char *x, int axis, size_t first, size_t end);
+const char *onnx_gather(onnx_builder *b, const char *x, int axis, const char *indices);
+/* Zeros around x: as many as `before` and `after` say of each axis. */
+const char *onnx_pad(onnx_builder *b, const char *x, int rank, const int64_t *before,
+                     const int64_t *after);
+const char *onnx_concat(onnx_builder *b, int axis, int count, const char *const *in);
+/* Over the last axis. */
+const char *onnx_layer_norm(onnx_builder *b, const char *x, const char *gamma, const char *beta,
+                            double eps);
+const char *onnx_silu(onnx_builder *b, const char *x);
+
+#define ONNX_SHAPE(...)                                                                            \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+ssm2d_status onnx_status(const onnx_builder *b);
+/* Keep the first error; return NULL. */
+void *onnx_fail(onnx_builder *b, ssm2d_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void *onnx_no_memory(onnx_builder *b);
+const ssm2d_context *onnx_context(const onnx_builder *b);
+
+#endif

@@ -1,0 +1,110 @@
+/* onnx_from_elementwise - operators on numbers and on the channels of a token. */
+#include "export/onnx_ops.h"
+#include "ops/node_attributes.h"
+
+const char *onnx_from_add(onnx_builder *b, const node *n)
+{
+    return onnx_join(b, "Add", onnx_in(b, n, 0), onnx_in(b, n, 1));
+}
+
+const char *onnx_from_gate(onnx_builder *b, const node *n)
+{
+    return onnx_join(b, "Mul", onnx_in(b, n, 0), onnx_in(b, n, 1));
+}
+
+const char *onnx_from_contiguous(onnx_builder *b, const node *n) { return onnx_in(b, n, 0); }
+
+const char *onnx_from_scale(onnx_builder *b, const node *n)
+{
+    return onnx_join(b, "Mul", onnx_in(b, n, 0), onnx_number(b, scale_factor(n)));
+}
+
+const char *onnx_from_sigmoid(onnx_builder *b, const node *n)
+{
+    return onnx_map(b, "Sigmoid", onnx_in(b, n, 0));
+}
+
+const char *onnx_from_silu(onnx_builder *b, const node *n)
+{
+    return onnx_silu(b, onnx_in(b, n, 0));
+}
+
+const char *onnx_from_silu_gate(onnx_builder *b, const node *n)
+{
+    return onnx_join(b, "Mul", onnx_in(b, n, 0), onnx_silu(b, onnx_in(b, n, 1)));
+}
+
+/* x + sigmoid(u) * (silu(h + p) - x) */
+const char *onnx_from_gated_update(onnx_builder *b, const node *n)
+{
+    const char *x = onnx_in(b, n, 0), *gate = onnx_map(b, "Sigmoid", onnx_in(b, n, 1));
+    const char *h = onnx_silu(b, onnx_join(b, "Add", onnx_in(b, n, 2), onnx_in(b, n, 3)));
+    return onnx_join(b, "Add", x, onnx_join(b, "Mul", gate, onnx_join(b, "Sub", h, x)));
+}
+
+/* x * (1 + erf(x / sqrt 2)) / 2, in the order in which runtimes know it. */
+const char *onnx_from_gelu(onnx_builder *b, const node *n)
+{
+    const char *x = onnx_in(b, n, 0);
+    const char *e = onnx_map(b, "Erf", onnx_join(b, "Div", x, onnx_number(b, 1.4142135623730951)));
+    const char *twice = onnx_join(b, "Mul", x, onnx_join(b, "Add", e, onnx_number(b, 1)));
+    return onnx_join(b, "Mul", twice, onnx_number(b, 0.5));
+}
+
+const char *onnx_from_softmax(onnx_builder *b, const node *n)
+{
+    const char *x = onnx_in(b, n, 0);
+    return onnx_node(b, "Softmax", 1, &x,
+                     (onnx_attribute[]){{.name = "axis", .kind = ONNX_INT, .integer = -1}, {0}});
+}
+
+const char *onnx_from_layer_norm(onnx_builder *b, const node *n)
+{
+    return onnx_layer_norm(b, onnx_in(b, n, 0), onnx_in(b, n, 1), onnx_in(b, n, 2),
+                           layer_norm_eps(n));
+}
+
+/* BatchNormalization wants channels second: here they are last. With the running moments it is a
+ * factor and a shift, which runtimes compute once, as all of it is constant.
+ *     y = x * f + (beta - mean * f),  f = gamma / sqrt(variance + eps) */
+const char *onnx_from_batch_norm(onnx_builder *b, const node *n)
+{
+    enum { X, GAMMA, BETA, MEAN, VARIANCE };
+    const char *root = onnx_map(
+        b, "Sqrt", onnx_join(b, "Add", onnx_in(b, n, VARIANCE), onnx_number(b, batch_norm_eps(n))));
+    const char *factor = onnx_join(b, "Div", onnx_in(b, n, GAMMA), root);
+    const char *shift =
+        onnx_join(b, "Sub", onnx_in(b, n, BETA), onnx_join(b, "Mul", onnx_in(b, n, MEAN), factor));
+    return onnx_join(b, "Add", onnx_join(b, "Mul", onnx_in(b, n, X), factor), shift);
+}
+
+/* Row `row` of a table whose last axis is the width. */
+static const char *table_row(onnx_builder *b, const tensor *table, size_t row)
+{
+    const char *x = onnx_value(b, table);
+    if (table->rank == 1) return x;
+    if (table->rank > 2)
+        x = onnx_reshape(b, x, ONNX_SHAPE(-1, (int64_t)table->shape[table->rank - 1]));
+    return onnx_gather(b, x, 0, onnx_index(b, row));
+}
+
+const char *onnx_from_scale_shift(onnx_builder *b, const node *n)
+{
+    const size_t row = scale_shift_row(n);
+    const char *y = onnx_in(b, n, 0);
+    if (n->in[1]) y = onnx_join(b, "Mul", y, table_row(b, n->in[1], row));
+    if (n->in[2]) y = onnx_join(b, "Add", y, table_row(b, n->in[2], row));
+    return y;
+}
+
+/* W stays as it is in files, [out][in]: runtimes turn it once. */
+const char *onnx_from_linear(onnx_builder *b, const node *n)
+{
+    const char *in[] = {onnx_in(b, n, 0), onnx_in(b, n, 1), n->in[2] ? onnx_in(b, n, 2) : NULL};
+    if (n->in[0]->rank == 2) {
+        const onnx_attribute a[] = {{.name = "transB", .kind = ONNX_INT, .integer = 1}, {0}};
+        return onnx_node(b, "Gemm", in[2] ? 3 : 2, in, a);
+    }
+    const char *y = onnx_join(b, "MatMul", in[0], onnx_transpose(b, in[1], ONNX_SHAPE(1, 0)));
+    return in[2] ? onnx_join(b, "Add", y, in[2]) : y;
+}

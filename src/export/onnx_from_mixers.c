@@ -1,0 +1,260 @@
+/* onnx_from_mixers - mixers of patches as what they are once their kernel is known: depthwise
+ * convolutions over the grid, or over the sequence.
+ *
+ * ONNX's Conv is a correlation: y[i] = sum over k of w[k] * x[i + k - pad]. The mixers' kernels are
+ * by the offset of the input from the output, so that they are used as they are, and the pad is the
+ * place of offset 0. */
+#include "core/context.h"
+#include "export/onnx_ops.h"
+#include "mixers/s4nd_mixer.h"
+#include "mixers/ssm2d_mixer.h"
+#include "ops/node_attributes.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { X, PARAMS };
+
+static const double norm_eps = 1e-5; /* of the layer's LayerNorm */
+
+/* Kernels of all channels, about the place of offset 0: [channels][rows][cols] */
+typedef struct kernel {
+    size_t channels, rows, cols;
+    size_t row, col; /* of offset 0 */
+    double *at;
+} kernel;
+
+static double *cell(const kernel *k, size_t h, size_t i, size_t j)
+{
+    return k->at + (h * k->rows + i) * k->cols + j;
+}
+
+static int is_zero(const kernel *k, size_t i0, size_t i1, size_t j0, size_t j1)
+{
+    for (size_t h = 0; h < k->channels; h++)
+        for (size_t i = i0; i < i1; i++)
+            for (size_t j = j0; j < j1; j++)
+                if (*cell(k, h, i, j) != 0) return 0;
+    return 1;
+}
+
+/* The kernel without the rows and columns at its borders that are zero in all channels: those of a
+ * layer that looks one way, or whose kernel is cut. Offset 0 always stays. */
+typedef struct part {
+    size_t top, bottom, left, right;
+} part;
+
+static part part_of(const kernel *k)
+{
+    part p = {0, k->rows, 0, k->cols};
+    while (p.top < k->row && is_zero(k, p.top, p.top + 1, 0, k->cols)) p.top++;
+    while (p.bottom > k->row + 1 && is_zero(k, p.bottom - 1, p.bottom, 0, k->cols)) p.bottom--;
+    while (p.left < k->col && is_zero(k, 0, k->rows, p.left, p.left + 1)) p.left++;
+    while (p.right > k->col + 1 && is_zero(k, 0, k->rows, p.right - 1, p.right)) p.right--;
+    return p;
+}
+
+/* x: [B][channels][rows][cols], each channel with its kernel */
+static const char *convolve(onnx_builder *b, const char *x, const kernel *k, const char *name)
+{
+    if (onnx_status(b)) return NULL;
+    const part p = part_of(k);
+    const size_t shape[] = {k->channels, 1, p.bottom - p.top, p.right - p.left};
+    if (!onnx_has_space(b, shape[0] * shape[2] * shape[3], sizeof(float))) return NULL;
+    float *numbers = onnx_scratch(b, shape[0] * shape[2] * shape[3], sizeof *numbers),
+          *at = numbers;
+    if (!numbers) return NULL;
+    for (size_t h = 0; h < k->channels; h++)
+        for (size_t i = p.top; i < p.bottom; i++)
+            for (size_t j = p.left; j < p.right; j++, at++) {
+                *at = (float)*cell(k, h, i, j);
+                if (!isfinite(*at))
+                    onnx_fail(b, SSM2D_ERROR_ARGUMENT,
+                              "%s: a number is %g: its parameters are too large for this image "
+                              "size",
+                              name, (double)*at);
+            }
+    const char *w = onnx_array(b, name, 4, shape, numbers);
+    mem_free(onnx_context(b), numbers);
+    const onnx_attribute a[] = {
+        {.name = "group", .kind = ONNX_INT, .integer = (int64_t)k->channels},
+        {.name = "kernel_shape",
+         .kind = ONNX_INTS,
+         .count = 2,
+         .list = {(int64_t)shape[2], (int64_t)shape[3]}},
+        {.name = "pads",
+         .kind = ONNX_INTS,
+         .count = 4,
+         .list = {(int64_t)(k->row - p.top), (int64_t)(k->col - p.left),
+                  (int64_t)(p.bottom - 1 - k->row), (int64_t)(p.right - 1 - k->col)}},
+        {0}};
+    return onnx_node(b, "Conv", 2, (const char *[]){x, w}, a);
+}
+
+/* Memory for kernels of so many channels and offsets; the caller frees k->at. */
+static int make_kernel(onnx_builder *b, size_t channels, int rows, int cols, kernel *k)
+{
+    *k = (kernel){.channels = channels,
+                  .rows = 2 * (size_t)rows - 1,
+                  .cols = 2 * (size_t)cols - 1,
+                  .row = (size_t)rows - 1,
+                  .col = (size_t)cols - 1};
+    if (!onnx_has_space(b, channels * k->rows * k->cols, sizeof(float))) return 0;
+    k->at = onnx_scratch(b, channels * k->rows * k->cols, sizeof *k->at);
+    return k->at != NULL;
+}
+
+/* Fills k with the kernels of a mixer; own: its configuration. */
+static void fill_kernel(onnx_builder *b, const node *n, const mixer *kind, const void *own,
+                        token_grid grid, kernel *k)
+{
+    ssm2d_error error;
+    const float *params = onnx_params(b, n->in[PARAMS]);
+    const int channels = (int)n->out->shape[2];
+    if (onnx_status(b)) return;
+    /* making kernels is the library's work, which takes the context for its threads */
+    ssm2d_context *context = (ssm2d_context *)onnx_context(b);
+    const ssm2d_status status = kind->kernel(context, own, channels, grid.rows, grid.cols, params,
+                                             (int)k->channels, k->at, &error);
+    if (status) onnx_fail(b, status, "%s", error.line);
+}
+
+/* ---- tokens and grids ------------------------------------------------------------------------ */
+
+/* The tokens of the grid: [B][rows*cols][H] */
+static const char *grid_tokens(onnx_builder *b, const node *n, token_grid g)
+{
+    const char *x = onnx_in(b, n, X);
+    return g.first ? onnx_slice(b, x, 1, (size_t)g.first, n->out->shape[1]) : x;
+}
+
+/* The others pass unchanged. */
+static const char *with_others(onnx_builder *b, const node *n, token_grid g, const char *y)
+{
+    if (!g.first) return y;
+    const char *others = onnx_slice(b, onnx_in(b, n, X), 1, 0, (size_t)g.first);
+    return onnx_concat(b, 1, 2, (const char *[]){others, y});
+}
+
+/* [B][rows*cols][H] -> [B][H][rows][cols], and back */
+static const char *to_grid(onnx_builder *b, const char *x, token_grid g, size_t channels)
+{
+    x = onnx_reshape(b, x, ONNX_SHAPE(0, g.rows, g.cols, (int64_t)channels));
+    return onnx_transpose(b, x, ONNX_SHAPE(0, 3, 1, 2));
+}
+
+static const char *to_tokens(onnx_builder *b, const char *x, token_grid g, size_t channels)
+{
+    x = onnx_transpose(b, x, ONNX_SHAPE(0, 2, 3, 1));
+    return onnx_reshape(b, x, ONNX_SHAPE(0, (int64_t)g.rows * g.cols, (int64_t)channels));
+}
+
+/* A constant that is named after the mixer: blocks.0.mixer.kernel */
+static const char *part_name(onnx_builder *b, const node *n, const char *what)
+{
+    return onnx_text(b, "%s.%s", n->in[PARAMS]->name, what);
+}
+
+/* ---- the mixers ------------------------------------------------------------------------------ */
+
+/* Where an array of the layer begins in its parameters; NULL: it has none of this name. */
+static const float *layer_array(const ssm2d_config *c, const float *params, const char *name)
+{
+    ssm2d_param p;
+    for (int i = 0; ssm2d_param_get(c, i, &p); i++)
+        if (!strcmp(p.name, name)) return params + p.offset;
+    return NULL;
+}
+
+/* All directions and D are one kernel. */
+const char *onnx_from_mix_ssm2d(onnx_builder *b, const node *n)
+{
+    const token_grid grid = mix_ssm2d_grid(n);
+    const ssm2d_config *c = mix_ssm2d_config(n);
+    const ssm2d_mixer own = {.layer = *c};
+    const float *params = onnx_params(b, n->in[PARAMS]);
+    const size_t channels = (size_t)c->channels;
+    kernel k;
+    if (!params || !make_kernel(b, channels, grid.rows, grid.cols, &k)) return NULL;
+    fill_kernel(b, n, &mixer_ssm2d, &own, grid, &k);
+    const float *d = layer_array(c, params, "D"), *gamma = layer_array(c, params, "gamma"),
+                *beta = layer_array(c, params, "beta");
+    for (size_t h = 0; d && h < channels; h++) *cell(&k, h, k.row, k.col) += (double)d[h];
+    const char *y = to_grid(b, grid_tokens(b, n, grid), grid, channels);
+    y = to_tokens(b, convolve(b, y, &k, part_name(b, n, "kernel")), grid, channels);
+    mem_free(onnx_context(b), k.at);
+    if (gamma && beta)
+        y = onnx_layer_norm(b, y, onnx_array(b, part_name(b, n, "gamma"), 1, &channels, gamma),
+                            onnx_array(b, part_name(b, n, "beta"), 1, &channels, beta), norm_eps);
+    return with_others(b, n, grid, y);
+}
+
+/* A kernel that is the product of one for rows and one for columns, taken apart: the row and the
+ * column through its largest number, the row divided by that. rows, cols: those of channel h. */
+static void separate(const kernel *k, size_t system, kernel *rows, kernel *cols, size_t h)
+{
+    size_t row = 0, col = 0;
+    for (size_t i = 0; i < k->rows; i++)
+        for (size_t j = 0; j < k->cols; j++)
+            if (fabs(*cell(k, system, i, j)) > fabs(*cell(k, system, row, col))) row = i, col = j;
+    const double largest = *cell(k, system, row, col);
+    for (size_t i = 0; i < k->rows; i++) *cell(rows, h, i, 0) = *cell(k, system, i, col);
+    for (size_t j = 0; j < k->cols; j++)
+        *cell(cols, h, 0, j) = largest != 0 ? *cell(k, system, row, j) / largest : 0;
+}
+
+/* Channel h uses system h mod n_ssm: a convolution along columns of the grid, one along rows, and
+ * D. */
+const char *onnx_from_mix_s4nd(onnx_builder *b, const node *n)
+{
+    const token_grid grid = mix_baseline_grid(n);
+    const ssm2d_baseline_config *base = mix_baseline_config(n);
+    s4nd_mixer own = {0};
+    memcpy(&own.layer, base, sizeof own.layer);
+    const float *params = onnx_params(b, n->in[PARAMS]);
+    const size_t channels = (size_t)base->channels,
+                 systems = (size_t)mixer_s4nd.kernels(&own, base->channels);
+    kernel k = {0}, rows = {0}, cols = {0};
+    const char *y = NULL;
+    ssm2d_baseline_param p = {0};
+    if (!params || !make_kernel(b, systems, grid.rows, grid.cols, &k)
+        || !make_kernel(b, channels, grid.rows, 1, &rows)
+        || !make_kernel(b, channels, 1, grid.cols, &cols))
+        goto done;
+    fill_kernel(b, n, &mixer_s4nd, &own, grid, &k);
+    for (size_t h = 0; h < channels; h++) separate(&k, h % systems, &rows, &cols, h);
+    for (int i = 0; ssm2d_baseline_param_get(base, i, &p) && strcmp(p.name, "D"); i++) continue;
+    const char *u = to_grid(b, grid_tokens(b, n, grid), grid, channels);
+    y = convolve(b, u, &rows, part_name(b, n, "row_kernel"));
+    y = convolve(b, y, &cols, part_name(b, n, "column_kernel"));
+    const char *d =
+        onnx_array(b, part_name(b, n, "D"), 3, (size_t[]){channels, 1, 1}, params + p.offset);
+    y = onnx_join(b, "Add", y, onnx_join(b, "Mul", u, d));
+    y = with_others(b, n, grid, to_tokens(b, y, grid, channels));
+done:
+    mem_free(onnx_context(b), k.at);
+    mem_free(onnx_context(b), rows.at);
+    mem_free(onnx_context(b), cols.at);
+    return y;
+}
+
+/* The sequence is a grid of one row. omega is the weight of offset 0. */
+const char *onnx_from_mix_ema(onnx_builder *b, const node *n)
+{
+    const token_grid grid = mix_baseline_grid(n);
+    const token_grid line = {grid.first, 1, grid.rows * grid.cols};
+    const ssm2d_baseline_config *base = mix_baseline_config(n);
+    const float *params = onnx_params(b, n->in[PARAMS]);
+    const size_t channels = (size_t)base->channels;
+    ssm2d_baseline_param p = {0};
+    kernel k;
+    if (!params || !make_kernel(b, channels, line.rows, line.cols, &k)) return NULL;
+    fill_kernel(b, n, &mixer_ema, base, line, &k);
+    for (int i = 0; ssm2d_baseline_param_get(base, i, &p) && strcmp(p.name, "omega"); i++) continue;
+    for (size_t h = 0; h < channels; h++)
+        *cell(&k, h, k.row, k.col) += (double)params[p.offset + h];
+    const char *y = to_grid(b, grid_tokens(b, n, line), line, channels);
+    y = to_tokens(b, convolve(b, y, &k, part_name(b, n, "kernel")), line, channels);
+    mem_free(onnx_context(b), k.at);
+    return with_others(b, n, line, onnx_silu(b, y));
+}

@@ -1,0 +1,164 @@
+/* ssm2d export: what it refuses and says, and that nothing is replaced unasked. What the files
+ * compute is checked by tests/export. */
+#include "tool_run.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const config = GOLDEN_MODELS "/05_vit_ssm2d_attn/config.json",
+                         *const weights = GOLDEN_MODELS "/05_vit_ssm2d_attn/weights.safetensors";
+
+#define EXPORT(...)       TOOL("export", __VA_ARGS__, "--threads", "1")
+#define EXPORT_FILES(...) EXPORT("--config", config, "--weights", weights, __VA_ARGS__)
+
+static int exists(const char *path)
+{
+    struct stat info;
+    return !lstat(path, &info);
+}
+
+static size_t size_of(const char *path)
+{
+    size_t size;
+    free(get_file(path, &size));
+    return size;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static void test_words(void **state)
+{
+    (void)state;
+    const char *out = in_folder("a.onnx");
+    EXPORT("-o", out);
+    assert_refused(2, "export", "neither");
+    EXPORT(GOLDEN_RUN, "--config", config, "--weights", weights, "-o", out);
+    assert_refused(2, "export", "not both");
+    EXPORT("--config", config, "-o", out);
+    assert_refused(2, "export", "--config needs --weights");
+    EXPORT(GOLDEN_RUN);
+    assert_refused(2, "export", "--output");
+    EXPORT(GOLDEN_RUN, "-o", out, "--weights", weights);
+    assert_refused(2, "export", "use last or best");
+    static const char *const batches[] = {"0", "-1", "x", "3x", "70000", "all"};
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        EXPORT(GOLDEN_RUN, "-o", out, "--batch", batches[i]);
+        assert_refused(2, "export", "use any, or a whole number from 1 to 65536");
+    }
+    EXPORT(GOLDEN_RUN, "-o", out, "--image-size", "8xa");
+    assert_refused(2, "export", "--image-size=8xa");
+    EXPORT(GOLDEN_RUN, "-o", out, "--features", "0");
+    assert_refused(2, "export", "--features=0");
+    assert_false(exists(out));
+}
+
+/* A build without protobuf-c says what it would need. */
+static void test_missing(void **state)
+{
+    (void)state;
+    EXPORT(GOLDEN_RUN, "-o", in_folder("a.onnx"));
+    assert_refused(1, "export", "built without ONNX");
+    assert_non_null(strstr(tool.err, "libprotobuf-c-dev"));
+    assert_false(exists(in_folder("a.onnx")));
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static void test_bad_models(void **state)
+{
+    (void)state;
+    const char *out = in_folder("a.onnx");
+    EXPORT(in_folder("nothing"), "-o", out);
+    assert_refused(1, "export", "is not the folder of a run");
+    copy_folder(GOLDEN_RUN, in_folder("run"));
+    EXPORT(in_folder("run"), "-o", out, "--features", "99");
+    assert_refused(1, "export", "there is no block 99: the model has blocks 1 to");
+    EXPORT(in_folder("run"), "-o", out, "--image-size", "9x8");
+    assert_refused(1, "export", "9 x 8 cannot be cut");
+    assert_int_equal(unlink(in_folder("run/model.safetensors")), 0);
+    EXPORT(in_folder("run"), "-o", out);
+    assert_refused(1, "export", "model.safetensors: does not exist yet");
+    EXPORT("--config", config, "--weights", in_folder("nothing"), "-o", out);
+    assert_refused(1, "export", "nothing");
+    EXPORT("--config", in_folder("nothing"), "--weights", weights, "-o", out);
+    assert_refused(1, "export", "nothing");
+    EXPORT("--config", config, "--weights", config, "-o", out);
+    assert_refused(1, "export", "config.json");
+    /* weights of the same model without its mixers */
+    EXPORT("--config", config, "--weights", GOLDEN_MODELS "/01_vit/weights.safetensors", "-o", out);
+    assert_refused(1, "export", "lacks 8 arrays of mixers");
+    /* a bias for so many pairs of tokens fits no file */
+    EXPORT("--config", GOLDEN_MODELS "/14_mega/config.json", "--weights",
+           GOLDEN_MODELS "/14_mega/weights.safetensors", "-o", out, "--image-size", "1024x1024");
+    assert_refused(1, "export", "more than 2 GB");
+    assert_false(exists(out));
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void test_output(void **state)
+{
+    (void)state;
+    const char *out = in_folder("a.onnx");
+    EXPORT_FILES("-o", out, "--batch", "4");
+    assert_done();
+    assert_non_null(strstr(tool.out, "a.onnx: vit"));
+    assert_non_null(strstr(tool.out, " for 4 images of "));
+    assert_true(size_of(out) > 100000);
+
+    /* nothing of the user's is replaced, whatever it is */
+    put_text(out, "mine");
+    EXPORT_FILES("-o", out);
+    assert_refused(1, "export", "exists already: --force replaces it");
+    assert_int_equal(size_of(out), 4);
+    EXPORT_FILES("-o", out, "--force");
+    assert_done();
+    assert_true(size_of(out) > 100000);
+    assert_int_equal(symlink("nowhere", in_folder("link.onnx")), 0);
+    EXPORT_FILES("-o", in_folder("link.onnx"));
+    assert_refused(1, "export", "exists already");
+    assert_true(exists(in_folder("link.onnx")));
+
+    assert_int_equal(mkdir(in_folder("folder"), 0777), 0);
+    EXPORT_FILES("-o", in_folder("folder"));
+    assert_refused(1, "export", "is a folder");
+    EXPORT_FILES("-o", in_folder("folder"), "--force");
+    assert_refused(1, "export", "is a folder");
+    assert_int_equal(mkfifo(in_folder("pipe"), 0666), 0);
+    EXPORT_FILES("-o", in_folder("pipe"), "--force");
+    assert_refused(1, "export", "is not a regular file");
+    EXPORT_FILES("-o", in_folder("nowhere/a.onnx"));
+    assert_refused(1, "export", "cannot be written");
+    EXPORT_FILES("-o", in_folder("folder/"));
+    assert_refused(1, "export", "is not the name of a file");
+}
+
+/* The same model gives the same bytes, whatever the number of threads. */
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    size_t one, two;
+    TOOL("export", GOLDEN_RUN, "-o", in_folder("one.onnx"), "--threads", "1");
+    assert_done();
+    TOOL("export", GOLDEN_RUN, "-o", in_folder("two.onnx"), "--threads", "3");
+    assert_done();
+    char *a = get_file(in_folder("one.onnx"), &one), *b = get_file(in_folder("two.onnx"), &two);
+    assert_int_equal(one, two);
+    assert_memory_equal(a, b, one);
+    free(a);
+    free(b);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_setup, folder_teardown)
+#if HAS_ONNX
+    const struct CMUnitTest tests[] = {IN_FOLDER(test_words), IN_FOLDER(test_bad_models),
+                                       IN_FOLDER(test_output), IN_FOLDER(test_same_bytes)};
+    (void)test_missing;
+#else
+    const struct CMUnitTest tests[] = {IN_FOLDER(test_words), IN_FOLDER(test_missing)};
+    (void)test_bad_models, (void)test_output, (void)test_same_bytes;
+#endif
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
