@@ -35,7 +35,7 @@ typedef struct board {
 /* Between a process and its keeper, before they are two. */
 typedef struct board_ticket {
     int rank;
-    double timeout;             /* seconds that a process may wait for another; 0: not known yet */
+    _Atomic double timeout;     /* seconds that a process may wait for another; 0: not known yet */
     atomic_int parts;           /* the process ends by itself, in order */
     atomic_int owner, fd, size; /* the board: a file of that process; size is 0 until it is there */
     atomic_int word;            /* as long as there is none */

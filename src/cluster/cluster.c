@@ -30,6 +30,10 @@ cluster cluster_alone(void)
     return (cluster){.transport = transport_alone(), .size = 1, .speaks = 1};
 }
 
+/* The least that a start may take: launchers start processes one after another, and Open MPI's own
+ * hangs when one is killed while it joins. */
+static const double start_seconds = 60;
+
 ssm2d_status cluster_join(cluster *c, board_ticket *ticket, ssm2d_error *error)
 {
     char why[LINE];
@@ -48,7 +52,7 @@ ssm2d_status cluster_join(cluster *c, board_ticket *ticket, ssm2d_error *error)
         c->ticket = ticket;
         c->place = &ticket->place;
         ticket->place.process = (long)getpid();
-        ticket->timeout = c->timeout;
+        ticket->timeout = c->timeout > start_seconds ? c->timeout : start_seconds;
     }
     cluster_enter(c, -1); /* MPI waits for all to start it */
     const int bad = transport_load(l->is_mpich, &c->transport, why, sizeof why);

@@ -113,6 +113,8 @@ static void fill_board(const cluster *c, board *b)
 static void share_board(cluster *c, board *own)
 {
     const int first = first_here(c), mine = c->peers[c->rank].board;
+    if (!c->ticket) return;
+    c->ticket->timeout = c->timeout;
     const cluster_peer *p = &c->peers[first];
     c->board = first == c->rank ? own : NULL;
     if (!c->board && p->board >= 0) c->board = board_open(p->process, p->board, c->size);
@@ -122,7 +124,6 @@ static void share_board(cluster *c, board *own)
     }
     if (!c->board) return;
     c->place = &c->board->places[c->rank];
-    if (!c->ticket) return;
     c->ticket->owner = (int)p->process;
     c->ticket->fd = p->board;
     c->ticket->size = c->size;
