@@ -67,11 +67,13 @@ typedef struct bench_result {
     char algorithm[16];
     size_t bytes; /* of the workspace */
     int rounds;
-    double forward, train;               /* of the layer, kernels included */
-    double linear_forward, linear_train; /* 0 in double, which oneDNN does not have */
-    double memory;                       /* a copy of the input */
-    double kernel, kernel_train;         /* generating the kernels; with the adjoint */
-    double forward_ratio, train_ratio;   /* to the Linear of the same round */
+    double forward, train;                     /* of the layer, kernels included */
+    double linear_forward, linear_train;       /* 0 in double, which oneDNN does not have */
+    double memory;                             /* a copy of the input */
+    double kernel, kernel_train;               /* generating the kernels; with the adjoint */
+    double forward_ratio, train_ratio;         /* to the Linear of the same round */
+    double forward_products, train_products;   /* share of the sgemm peak; 0 in double */
+    double forward_bandwidth, train_bandwidth; /* share of a copy's bytes per second */
     bench_baseline_result baselines[BENCH_BASELINES];
     /* median of `train` over its shortest; well above 1 on a busy machine */
     double spread;
@@ -79,6 +81,12 @@ typedef struct bench_result {
 
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result,
                          ssm2d_error *error);
+
+/* Fills in the shares of bounds from the times, when the machine does so many multiply-adds in a
+ * millisecond (0: not known). */
+void bench_find_bounds(const bench_case *c, double products_per_ms, bench_result *result);
+void bench_print_bounds_head(void);
+void bench_print_bounds(const bench_result *result, const char *name);
 
 /* How the time for the kernels and their adjoint (one direction, 8 channels) grows with the number
  * of cells: times for square grids of side 16 to 1024, and the slope of the least-squares line

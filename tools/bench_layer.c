@@ -168,6 +168,7 @@ enum {
     LINEAR_FORWARD,
     LINEAR_TRAIN,
     COPY,
+    PEAK,
     KERNEL,
     KERNEL_TRAIN,
     S4ND_FORWARD,
@@ -210,6 +211,7 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
     double samples[WORKS][MAX_ROUNDS], median[WORKS];
     subject s;
     bench_linear *linear = NULL;
+    bench_peak *peak = NULL;
     bench_baseline *baselines[BENCH_BASELINES] = {NULL};
     ssm2d_status status = open_subject(context, c, 0, &s, error);
     if (status) return status;
@@ -221,6 +223,7 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
         size_t tokens = c->batch * c->rows * c->cols;
         status = bench_linear_create(context, tokens, (size_t)c->config.channels, s.u, s.dy,
                                      &linear, error);
+        if (!status) status = bench_peak_create(context, &peak, error);
         if (status) goto done;
     }
 
@@ -229,6 +232,7 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
                                [LINEAR_FORWARD] = {bench_linear_forward, linear},
                                [LINEAR_TRAIN] = {bench_linear_train, linear},
                                [COPY] = {copy, &s},
+                               [PEAK] = {bench_peak_run, peak},
                                [KERNEL] = {kernel, &s},
                                [KERNEL_TRAIN] = {kernel_train, &s},
                                [S4ND_FORWARD] = {bench_baseline_forward, baselines[0]},
@@ -269,9 +273,11 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
         result->baselines[i].train = median[S4ND_TRAIN + 2 * i];
     }
     strncpy(result->algorithm, ssm2d_plan_algorithm(s.plan), sizeof result->algorithm - 1);
+    bench_find_bounds(c, peak ? bench_peak_products(peak) / median[PEAK] : 0, result);
 done:
     for (int i = 0; i < BENCH_BASELINES; i++) bench_baseline_destroy(baselines[i]);
     bench_linear_destroy(linear);
+    bench_peak_destroy(peak);
     close_subject(&s);
     return status;
 }

@@ -10,7 +10,7 @@ enum { IMAGES_PER_GRADIENT = 4 };
 
 /* Costs in multiply-adds: of one element more in a row, for the columns it adds to; of a product in
  * a spectrum; of splitting and joining an element; of a byte of memory beyond LARGE_BYTES. */
-enum { COLUMN_COST = 60, PRODUCT_COST = 12, PASS_COST = 8, BYTE_COST = 10, LARGE_BYTES = 1 << 30 };
+enum { COLUMN_COST = 60, PRODUCT_COST = 12, PASS_COST = 8, BYTE_COST = 3, LARGE_BYTES = 1 << 27 };
 
 /* Work is cut into at most max_chunks chunks of at least `images` images, and if those are too few,
  * also into groups of vectors. Groups are whole cache lines, so that no two threads write to one

@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "core/context.h"
 
 #include "core/processors.h"
@@ -8,12 +9,24 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ALIGNMENT = 64, MAX_THREADS = 1024 };
+enum { LARGE = 8 << 20, PIECE = 2 << 20 }; /* PIECE: a large page */
 
+/* Large blocks ask for large pages, which many systems give only when asked: a step goes through
+ * hundreds of megabytes, and would wait for the tables of small pages again and again. */
 static void *default_allocate(size_t bytes, void *user)
 {
     (void)user;
+#ifdef MADV_HUGEPAGE
+    if (bytes >= LARGE && bytes <= SIZE_MAX - PIECE) {
+        const size_t whole = (bytes + PIECE - 1) / PIECE * PIECE;
+        void *memory = aligned_alloc(PIECE, whole);
+        if (memory) (void)madvise(memory, whole, MADV_HUGEPAGE); /* a wish; small pages serve too */
+        return memory;
+    }
+#endif
     return malloc(bytes);
 }
 
@@ -26,8 +39,6 @@ static void default_release(void *memory, void *user)
 /* Memory belongs to the processors near the thread that touches it first. A large block is zeroed
  * by all threads, piece by piece in turns, so that every part of it, whatever operator uses it, is
  * spread over the machine's memory; this is also faster, as the system zeroes new pages itself. */
-enum { LARGE = 8 << 20, PIECE = 2 << 20 }; /* PIECE: a large page */
-
 typedef struct zeroing {
     char *memory;
     size_t bytes;

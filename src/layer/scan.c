@@ -32,7 +32,7 @@ double scan_cost(const ssm2d_plan *p)
 {
     double products = p->config.values == SSM2D_REAL ? 12 : 44; /* of one coordinate at one cell */
     double cells = (double)p->options.batch * p->rows * p->cols * p->config.channels;
-    return 2.5 * cells * p->config.directions * (products * p->width + 2 * p->lanes);
+    return 2.2 * cells * p->config.directions * (products * p->width + 2 * p->lanes);
 }
 
 ssm2d_status scan_plan_make(ssm2d_plan *p, ssm2d_error *error)

@@ -31,7 +31,8 @@ typedef void scatter_fn(real *dst, const real *tile, size_t vector_step, size_t 
  * width imaginary ones. "W" is width (complex: twice).
  *
  * coef: [COEFS][W], see enum. c: [2][W], c1 and c2. Gradients have the layout of what they are the
- * gradient of. Kernel rows: state [cols][2][W], h and v of each cell. */
+ * gradient of. Kernel rows: state [width / lanes][cols][2][lanes] (complex: [2][2][lanes]), h and v
+ * of each cell. */
 enum coef { RHO, SIGMA, TAU, PHI, PSI, CHI, E_H, E_V, COEFS };
 
 typedef struct state_functions {
@@ -48,14 +49,14 @@ typedef struct state_functions {
      * dbefore, that of row i-1 (not touched when i = 0), and to dcoef. */
     void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now,
                             const real *before, const real *coef, int i, int cols, int width);
-    /* One row of the recurrence. row: [cols][2][W], q and Q, made those of the next row. u, y: cols
-     * numbers at `stride` (negative to run from right to left); y is added to. sums:
+    /* One row of the recurrence. row: states as above, q and Q, made those of the next row. u, y:
+     * cols numbers at `stride` (negative to run from right to left); y is added to. sums:
      * [cols][lanes] scratch. */
     void (*scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row,
                      const real *coef, const real *c, real centre, real border, int cols, int width,
                      real *sums);
-    /* The adjoint of that row. row: q and Q as they were before it; left: [cols][2][W] scratch;
-     * drow: [cols][2][W], the gradient of the next row's q and Q, made that of this row's. du is
+    /* The adjoint of that row. row: q and Q as they were before it; left: states, scratch;
+     * drow: states, the gradient of the next row's q and Q, made that of this row's. du is
      * added to unless NULL. */
     void (*scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre,
                           const real *dy, ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride,

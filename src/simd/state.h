@@ -64,34 +64,39 @@ INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b) { return sum + a * b; }
 #define WIDE                ((size_t)width * (COMPLEX + 1)) /* W of simd_table.h */
 #define COEF(name)          F(get)(coef + name * WIDE + v, width)
 #define ADD_TO(where, what) F(put)((where) + v, width, F(plus)(F(get)((where) + v, width), what))
-#define H_OF(rows, j)                                                                              \
-    ((rows) + 2 * (size_t)(j)*WIDE + v) /* first of the pair at column j: h, q or r */
-#define V_OF(rows, j) ((rows) + (2 * (size_t)(j) + 1) * WIDE + v) /* second: v, Q or P */
+/* States of a row: [width / LANES][cols][2][W of a vector]. A vector of coordinates has all its
+ * columns side by side, so that a pass over them reads whole cache lines of its own alone. */
+#define STATE_OF(rows, j, which)                                                                   \
+    ((rows)                                                                                        \
+     + (2 * ((size_t)(v / LANES) * (size_t)cols + (size_t)(j)) + (which))                          \
+           * (size_t)(LANES * (COMPLEX + 1)))
+#define H_OF(rows, j) STATE_OF(rows, j, 0) /* first of the pair at column j: h, q or r */
+#define V_OF(rows, j) STATE_OF(rows, j, 1) /* second: v, Q or P */
 
 static void F(kernel_row)(real *now, const real *before, const real *coef, int i, int cols,
                           int width)
 {
     for (int v = 0; v < width; v += LANES) {
         NUM h = F(zero)(), down;
-        F(put)(H_OF(now, 0), width, h);
+        F(put)(H_OF(now, 0), LANES, h);
         if (i == 0) {
-            F(put)(V_OF(now, 0), width, h);
+            F(put)(V_OF(now, 0), LANES, h);
             for (int j = 1; j < cols; j++) {
                 h = j == 1 ? COEF(E_H) : F(times)(COEF(RHO), h);
-                F(put)(H_OF(now, j), width, h);
-                F(put)(V_OF(now, j), width, F(zero)());
+                F(put)(H_OF(now, j), LANES, h);
+                F(put)(V_OF(now, j), LANES, F(zero)());
             }
             continue;
         }
         NUM sigma = COEF(SIGMA), tau = COEF(TAU), phi = COEF(PHI), psi = COEF(PSI);
-        down = i == 1 ? COEF(E_V) : F(times)(COEF(CHI), F(get)(V_OF(before, 0), width));
-        F(put)(V_OF(now, 0), width, down);
+        down = i == 1 ? COEF(E_V) : F(times)(COEF(CHI), F(get)(V_OF(before, 0), LANES));
+        F(put)(V_OF(now, 0), LANES, down);
         for (int j = 1; j < cols; j++) {
             h = F(mac)(F(times)(tau, down), sigma, h);
-            down = F(mac)(F(times)(psi, F(get)(V_OF(before, j), width)), phi,
-                          F(get)(H_OF(before, j), width));
-            F(put)(H_OF(now, j), width, h);
-            F(put)(V_OF(now, j), width, down);
+            down = F(mac)(F(times)(psi, F(get)(V_OF(before, j), LANES)), phi,
+                          F(get)(H_OF(before, j), LANES));
+            F(put)(H_OF(now, j), LANES, h);
+            F(put)(V_OF(now, j), LANES, down);
         }
     }
 }
@@ -102,8 +107,8 @@ static void F(kernel_emit)(real *out, ptrdiff_t stride, const real *now, const r
     for (int j = first; j < cols; j++) {
         vec sum = {0};
         for (int v = 0; v < width; v += LANES) {
-            sum = F(mac_re)(sum, F(get)(c + v, width), F(get)(H_OF(now, j), width));
-            sum = F(mac_re)(sum, F(get)(c + WIDE + v, width), F(get)(V_OF(now, j), width));
+            sum = F(mac_re)(sum, F(get)(c + v, width), F(get)(H_OF(now, j), LANES));
+            sum = F(mac_re)(sum, F(get)(c + WIDE + v, width), F(get)(V_OF(now, j), LANES));
         }
         out[j * stride] = sum_lanes(sum);
     }
@@ -117,10 +122,10 @@ static void F(kernel_emit_back)(real *dnow, real *dc, const real *dout, ptrdiff_
             dc1 = F(zero)(), dc2 = F(zero)();
         for (int j = first; j < cols; j++) {
             real d = dout[j * stride];
-            F(put)(H_OF(dnow, j), width, F(mac_scalar)(F(get)(H_OF(dnow, j), width), c1, d));
-            F(put)(V_OF(dnow, j), width, F(mac_scalar)(F(get)(V_OF(dnow, j), width), c2, d));
-            dc1 = F(mac_scalar)(dc1, F(get)(H_OF(now, j), width), d);
-            dc2 = F(mac_scalar)(dc2, F(get)(V_OF(now, j), width), d);
+            F(put)(H_OF(dnow, j), LANES, F(mac_scalar)(F(get)(H_OF(dnow, j), LANES), c1, d));
+            F(put)(V_OF(dnow, j), LANES, F(mac_scalar)(F(get)(V_OF(dnow, j), LANES), c2, d));
+            dc1 = F(mac_scalar)(dc1, F(get)(H_OF(now, j), LANES), d);
+            dc2 = F(mac_scalar)(dc2, F(get)(V_OF(now, j), LANES), d);
         }
         ADD_TO(dc, F(conj)(dc1));
         ADD_TO(dc + WIDE, F(conj)(dc2));
@@ -134,8 +139,8 @@ static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const rea
         if (i == 0) {
             NUM rho = COEF(RHO), drho = F(zero)(), dh = F(zero)();
             for (int j = cols - 1; j >= 1; j--) {
-                dh = F(mac_adjoint)(F(get)(H_OF(dnow, j), width), rho, dh);
-                if (j > 1) drho = F(mac_adjoint)(drho, F(get)(H_OF(now, j - 1), width), dh);
+                dh = F(mac_adjoint)(F(get)(H_OF(dnow, j), LANES), rho, dh);
+                if (j > 1) drho = F(mac_adjoint)(drho, F(get)(H_OF(now, j - 1), LANES), dh);
             }
             ADD_TO(dcoef + E_H * WIDE, dh);
             ADD_TO(dcoef + RHO * WIDE, drho);
@@ -145,26 +150,26 @@ static void F(kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const rea
         NUM dsigma = F(zero)(), dtau = F(zero)(), dphi = F(zero)(), dpsi = F(zero)();
         NUM right = F(zero)(); /* the gradient of h one column to the right */
         for (int j = cols - 1; j >= 0; j--) {
-            NUM dh = F(mac_adjoint)(F(get)(H_OF(dnow, j), width), sigma, right);
-            NUM dv = F(mac_adjoint)(F(get)(V_OF(dnow, j), width), tau, right);
-            dsigma = F(mac_adjoint)(dsigma, F(get)(H_OF(now, j), width), right);
-            dtau = F(mac_adjoint)(dtau, F(get)(V_OF(now, j), width), right);
+            NUM dh = F(mac_adjoint)(F(get)(H_OF(dnow, j), LANES), sigma, right);
+            NUM dv = F(mac_adjoint)(F(get)(V_OF(dnow, j), LANES), tau, right);
+            dsigma = F(mac_adjoint)(dsigma, F(get)(H_OF(now, j), LANES), right);
+            dtau = F(mac_adjoint)(dtau, F(get)(V_OF(now, j), LANES), right);
             right = dh;
             if (j > 0) {
                 F(put)
-                (H_OF(dbefore, j), width, F(mac_adjoint)(F(get)(H_OF(dbefore, j), width), phi, dv));
+                (H_OF(dbefore, j), LANES, F(mac_adjoint)(F(get)(H_OF(dbefore, j), LANES), phi, dv));
                 F(put)
-                (V_OF(dbefore, j), width, F(mac_adjoint)(F(get)(V_OF(dbefore, j), width), psi, dv));
-                dphi = F(mac_adjoint)(dphi, F(get)(H_OF(before, j), width), dv);
-                dpsi = F(mac_adjoint)(dpsi, F(get)(V_OF(before, j), width), dv);
+                (V_OF(dbefore, j), LANES, F(mac_adjoint)(F(get)(V_OF(dbefore, j), LANES), psi, dv));
+                dphi = F(mac_adjoint)(dphi, F(get)(H_OF(before, j), LANES), dv);
+                dpsi = F(mac_adjoint)(dpsi, F(get)(V_OF(before, j), LANES), dv);
             } else if (i == 1) {
                 ADD_TO(dcoef + E_V * WIDE, dv);
             } else {
                 F(put)
-                (V_OF(dbefore, 0), width,
-                 F(mac_adjoint)(F(get)(V_OF(dbefore, 0), width), COEF(CHI), dv));
+                (V_OF(dbefore, 0), LANES,
+                 F(mac_adjoint)(F(get)(V_OF(dbefore, 0), LANES), COEF(CHI), dv));
                 ADD_TO(dcoef + CHI * WIDE,
-                       F(mac_adjoint)(F(zero)(), F(get)(V_OF(before, 0), width), dv));
+                       F(mac_adjoint)(F(zero)(), F(get)(V_OF(before, 0), LANES), dv));
             }
         }
         ADD_TO(dcoef + SIGMA * WIDE, dsigma);
@@ -186,14 +191,14 @@ static void F(scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_
         NUM r = F(zero)(), P = F(zero)();
         for (int j = 0; j < cols; j++) {
             real in = u[j * u_stride];
-            NUM q = F(get)(H_OF(row, j), width), Q = F(get)(V_OF(row, j), width);
+            NUM q = F(get)(H_OF(row, j), LANES), Q = F(get)(V_OF(row, j), LANES);
             vec sum = v ? load(sums + j * LANES) : (vec){0};
             sum = F(mac_re)(sum, c1, F(mac_scalar)(P, r, border));
             sum = F(mac_re)(sum, c2, F(mac_scalar)(Q, q, border));
             store(sums + j * LANES, sum);
-            F(put)(V_OF(row, j), width, F(mac)(F(times)(psi, Q), phi, F(plus)(P, r)));
+            F(put)(V_OF(row, j), LANES, F(mac)(F(times)(psi, Q), phi, F(plus)(P, r)));
             P = F(mac)(F(times)(sigma, P), tau, F(plus)(Q, q));
-            F(put)(H_OF(row, j), width, F(mac_scalar)(F(times)(chi, q), e_v, in));
+            F(put)(H_OF(row, j), LANES, F(mac_scalar)(F(times)(chi, q), e_v, in));
             r = F(mac_scalar)(F(times)(rho, r), e_h, in);
         }
     }
@@ -210,10 +215,10 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
         NUM rho = COEF(RHO), sigma = COEF(SIGMA), tau = COEF(TAU), e_h = COEF(E_H);
         NUM r = F(zero)(), P = F(zero)();
         for (int j = 0; j < cols; j++) { /* the states that move right, once more */
-            F(put)(H_OF(left, j), width, r);
-            F(put)(V_OF(left, j), width, P);
+            F(put)(H_OF(left, j), LANES, r);
+            F(put)(V_OF(left, j), LANES, P);
             P = F(mac)(F(times)(sigma, P), tau,
-                       F(plus)(F(get)(V_OF(row, j), width), F(get)(H_OF(row, j), width)));
+                       F(plus)(F(get)(V_OF(row, j), LANES), F(get)(H_OF(row, j), LANES)));
             r = F(mac_scalar)(F(times)(rho, r), e_h, u[j * u_stride]);
         }
         NUM phi = COEF(PHI), psi = COEF(PSI), chi = COEF(CHI), e_v = COEF(E_V);
@@ -224,9 +229,9 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
         NUM dr = F(zero)(), dP = F(zero)(); /* of the states after column j */
         for (int j = cols - 1; j >= 0; j--) {
             real in = u[j * u_stride], out = dy[j * dy_stride];
-            NUM q = F(get)(H_OF(row, j), width), Q = F(get)(V_OF(row, j), width);
-            NUM dq = F(get)(H_OF(drow, j), width), dQ = F(get)(V_OF(drow, j), width);
-            r = F(get)(H_OF(left, j), width), P = F(get)(V_OF(left, j), width);
+            NUM q = F(get)(H_OF(row, j), LANES), Q = F(get)(V_OF(row, j), LANES);
+            NUM dq = F(get)(H_OF(drow, j), LANES), dQ = F(get)(V_OF(drow, j), LANES);
+            r = F(get)(H_OF(left, j), LANES), P = F(get)(V_OF(left, j), LANES);
             vec sum = v ? load(sums + j * LANES) : (vec){0};
             sum = F(mac_re_adjoint)(F(mac_re_adjoint)(sum, e_h, dr), e_v, dq);
             store(sums + j * LANES, sum);
@@ -246,9 +251,9 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
             dr = F(mac_adjoint)(F(plus)(through_phi, F(scaled)(from_c1, border)), rho, dr);
             dP = F(mac_adjoint)(F(plus)(through_phi, from_c1), sigma, dP);
             F(put)
-            (H_OF(drow, j), width,
+            (H_OF(drow, j), LANES,
              F(mac_adjoint)(F(plus)(through_tau, F(scaled)(from_c2, border)), chi, dq));
-            F(put)(V_OF(drow, j), width, F(mac_adjoint)(F(plus)(through_tau, from_c2), psi, dQ));
+            F(put)(V_OF(drow, j), LANES, F(mac_adjoint)(F(plus)(through_tau, from_c2), psi, dQ));
         }
         ADD_TO(dcoef + RHO * WIDE, drho);
         ADD_TO(dcoef + SIGMA * WIDE, dsigma);
@@ -281,5 +286,6 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
 #undef WIDE
 #undef COEF
 #undef ADD_TO
+#undef STATE_OF
 #undef H_OF
 #undef V_OF
