@@ -104,6 +104,7 @@ static int is_over(keeper *k)
 static void pass_on(keeper *k, int number)
 {
     k->told = number;
+    k->watchdog.waited = 0; /* perhaps others have waited as long, and say so */
     kill(k->process, number);
     kill(k->process, SIGCONT); /* a process that is stopped would not hear it */
 }

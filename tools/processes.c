@@ -35,18 +35,19 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error)
     const launcher l = launcher_find(getenv);
     together = cluster_alone();
     joined = 1;
-    if (!c->several && l.name && l.size > 1) {
+    if (c->several == SEVERAL_REFUSED && l.name && l.size > 1) {
         together.speaks = l.rank == 0;
         leave_the_word();
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "works in one process, and %s has started %d: train, eval, bench train and "
-                    "bench scale use several",
+                    "works in one process, and %s has started %d: train, eval, bench train, "
+                    "bench scale and reproduce use several",
                     l.name, l.size);
     }
     ssm2d_status status = SSM2D_OK;
     board_ticket *ticket = NULL;
-    if (c->several && l.name && l.size != 1) status = keeper_start(c->name, l.rank, &ticket, error);
-    if (c->several && !status) status = cluster_join(&together, ticket, error);
+    if (c->several != SEVERAL_TOGETHER) return SSM2D_OK;
+    if (l.name && l.size != 1) status = keeper_start(c->name, l.rank, &ticket, error);
+    if (!status) status = cluster_join(&together, ticket, error);
     if (ticket && (status || together.size == 1)) ticket->parts = 1; /* nobody waits for it */
     if (status)
         leave_the_word();

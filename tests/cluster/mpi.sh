@@ -352,8 +352,13 @@ unordered() {
     says "batch=15"
 }
 
-# Commands that work in one process say so; a module that is not there as well.
+# Commands that work in one process say so; a module that is not there as well. One whose processes
+# share nothing but a folder works in all of them.
 refused() {
+    alone reproduce table1 --out x --dry-run
+    cat out out | sort > twice
+    must_work 2 reproduce table1 --out x --dry-run
+    sort out | cmp -s - twice || give_up "reproduce: not in both processes"
     together 2 predict x y
     says "works in one process"
     export SSM2D_MPI=/nowhere.so
