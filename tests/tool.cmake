@@ -29,7 +29,7 @@ set_tests_properties(campaign_kill PROPERTIES LABELS tool TIMEOUT 1800
 # ways back.
 add_executable(failing_memory campaign/failing_memory.c $<TARGET_OBJECTS:ssm2d_tool>)
 target_link_libraries(failing_memory PRIVATE $<TARGET_PROPERTY:ssm2d_tool,LINK_LIBRARIES>)
-target_link_options(failing_memory PRIVATE -Wl,--wrap=malloc,--wrap=free)
+target_link_options(failing_memory PRIVATE -Wl,--wrap=malloc,--wrap=aligned_alloc,--wrap=free)
 add_test(NAME campaign_failing_memory
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/failing_memory.sh
   $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_memory>)

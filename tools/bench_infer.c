@@ -44,7 +44,8 @@ static const option options[] = {
 const command command_bench_infer = {
     "bench infer",
     "inference of a model, on a batch and on one image",
-    "Times inference on random images, with kernels computed beforehand, beside the same "
+    "Times inference on random images through the C API (ssm2d_model.h), with kernels computed "
+    "beforehand, beside the same "
     "model without a mixer and beside oneDNN's sgemm on large matrices, in alternation; "
     "prints medians, and the time of each operator. Without --batch, for batches of 128 "
     "images and of one.\n"

@@ -3,8 +3,7 @@
 #include "core/context.h"
 #include "core/rng.h"
 #include "core/status.h"
-#include "models/model.h"
-#include "models/weights.h"
+#include "inference/trained_model.h"
 #include "ops/ops.h"
 #include "train/adamw.h"
 
@@ -12,14 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM_UP = 2 }; /* runs that are not timed */
+enum { WARM_UP = 2, SEED = 1 }; /* WARM_UP: runs that are not timed */
 
 static const adamw default_adamw = {0.9, 0.999, 1e-8, 0.05};
 static const double learning_rate = 1e-4;
 
 struct bench_model {
     ssm2d_context *context;
-    weights *weights;
+    ssm2d_model *model;     /* of inference, which has the weights, and a plan of it */
+    ssm2d_model_plan *plan; /* the graph is in it; NULL: this is training */
+    float *logits;          /* [batch][classes] */
+    weights *weights;       /* of training */
     graph *graph;
     tensor *out;             /* loss, or logits */
     float *images, *targets; /* [batch][channels][rows][cols], [batch][classes] */
@@ -49,9 +51,12 @@ void bench_model_run(void *arg)
 {
     bench_model *m = arg;
     m->runs++;
-    if (m->graph->training) m->graph->step = (uint64_t)m->steps;
+    if (m->plan) {
+        ssm2d_model_run(m->plan, m->images, m->plan->evaluator->batch, m->logits);
+        return;
+    }
+    m->graph->step = (uint64_t)m->steps;
     graph_forward(m->graph);
-    if (!m->graph->training) return;
     m->out->grad[0] = 1;
     graph_backward(m->graph);
     double start = bench_now();
@@ -76,42 +81,64 @@ void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* Inference: a model with initial weights, planned and run as by a program that uses
+ * ssm2d_model.h. */
+static ssm2d_status make_plan(bench_model *m, const model_config *c, size_t batch,
+                              ssm2d_error *error)
+{
+    ssm2d_model_plan_options with = ssm2d_model_plan_options_default();
+    with.batch = batch;
+    ssm2d_status status = model_open_new(m->context, c, SEED, &m->model, error);
+    if (!status) status = model_plan_create(m->context, m->model, &with, &m->plan, error);
+    if (status) return status;
+    m->graph = m->plan->evaluator->graph;
+    m->out = m->plan->evaluator->out;
+    m->logits = mem_alloc(m->context, m->out->count * sizeof *m->logits);
+    m->images = mem_alloc(m->context, m->plan->evaluator->images->count * sizeof *m->images);
+    return m->logits && m->images
+               ? SSM2D_OK
+               : fail(error, SSM2D_ERROR_MEMORY, "no memory for a batch of %zu images", batch);
+}
+
 static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t batch, bench_task task,
                                ssm2d_error *error)
 {
     const size_t shape[] = {batch, (size_t)c->classes};
-    const int training = task != BENCH_INFERENCE;
-    ssm2d_status status = graph_create(m->context, training, &m->graph, error);
+    ssm2d_status status = weights_create(m->context, c, &m->weights, error);
+    if (!status) status = graph_create(m->context, 1, &m->graph, error);
     if (status) return status;
     m->graph->saves_memory = task == BENCH_TRAINING_LOW_MEMORY;
-    m->out = model_build(m->graph, c, batch);
-    if (training)
-        m->out = cross_entropy(m->graph, m->out, graph_input(m->graph, "targets", 2, shape));
+    m->out = cross_entropy(m->graph, model_build(m->graph, c, batch),
+                           graph_input(m->graph, "targets", 2, shape));
     return graph_finish(m->graph, m->out, error);
 }
 
 static ssm2d_status alloc_arrays(bench_model *m, ssm2d_error *error)
 {
     const size_t count = m->weights->total, bytes = count * sizeof(float);
-    const tensor *images = graph_find(m->graph, "images"),
-                 *targets = graph_find(m->graph, "targets");
-    m->images = mem_alloc(m->context, images->count * sizeof *m->images);
+    m->images = mem_alloc(m->context, graph_find(m->graph, "images")->count * sizeof *m->images);
+    m->targets = mem_alloc(m->context, graph_find(m->graph, "targets")->count * sizeof *m->targets);
     m->params = mem_alloc(m->context, bytes);
-    m->times = mem_alloc(m->context, 2 * (size_t)m->graph->node_count * sizeof *m->times);
-    int enough = m->images && m->params && m->times;
-    if (targets) {
-        m->targets = mem_alloc(m->context, targets->count * sizeof *m->targets);
-        m->grads = mem_alloc(m->context, bytes);
-        m->moment1 = mem_alloc(m->context, bytes);
-        m->moment2 = mem_alloc(m->context, bytes);
-        m->spans = mem_alloc(m->context, (size_t)m->weights->count * sizeof *m->spans);
-        m->partial = mem_alloc(m->context, norm_pieces(count) * sizeof *m->partial);
-        enough =
-            enough && m->targets && m->grads && m->moment1 && m->moment2 && m->spans && m->partial;
-    }
-    return enough ? SSM2D_OK
-                  : fail(error, SSM2D_ERROR_MEMORY,
-                         "no memory for %zu parameters and a batch of images", count);
+    m->grads = mem_alloc(m->context, bytes);
+    m->moment1 = mem_alloc(m->context, bytes);
+    m->moment2 = mem_alloc(m->context, bytes);
+    m->spans = mem_alloc(m->context, (size_t)m->weights->count * sizeof *m->spans);
+    m->partial = mem_alloc(m->context, norm_pieces(count) * sizeof *m->partial);
+    return m->images && m->targets && m->params && m->grads && m->moment1 && m->moment2 && m->spans
+                   && m->partial
+               ? SSM2D_OK
+               : fail(error, SSM2D_ERROR_MEMORY,
+                      "no memory for %zu parameters and a batch of images", count);
+}
+
+static ssm2d_status make_training(bench_model *m, const model_config *c, size_t batch,
+                                  bench_task task, ssm2d_error *error)
+{
+    ssm2d_status status = make_graph(m, c, batch, task, error);
+    if (!status) status = alloc_arrays(m, error);
+    if (!status) status = weights_init(m->weights, PARAM_ALL, SEED, m->params, error);
+    if (!status) graph_bind(m->graph, m->params, m->grads);
+    return status;
 }
 
 /* Random images, random classes, and one span of parameters per array. */
@@ -119,7 +146,7 @@ static void fill(bench_model *m)
 {
     tensor *images = graph_find(m->graph, "images"), *targets = graph_find(m->graph, "targets");
     rng r = rng_seed(1);
-    images->data = m->images;
+    if (!m->plan) images->data = m->images;
     for (size_t i = 0; i < images->count; i++) m->images[i] = (float)rng_uniform(&r, -2, 2);
     if (!targets) return;
     targets->data = m->targets;
@@ -133,7 +160,10 @@ static void fill(bench_model *m)
 
 static ssm2d_status warm_up(bench_model *m, ssm2d_error *error)
 {
-    graph_bind(m->graph, m->params, m->grads);
+    m->times = mem_alloc(m->context, 2 * (size_t)m->graph->node_count * sizeof *m->times);
+    if (!m->times)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the times of %d nodes",
+                    m->graph->node_count);
     for (int i = 0; i < WARM_UP; i++) bench_model_run(m);
     for (size_t i = 0; i < m->out->count; i++)
         if (!isfinite(m->out->data[i]))
@@ -151,10 +181,8 @@ ssm2d_status bench_model_create(ssm2d_context *context, const model_config *conf
     bench_model *m = mem_alloc(context, sizeof *m);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
     m->context = context;
-    ssm2d_status status = weights_create(context, config, &m->weights, error);
-    if (!status) status = make_graph(m, config, batch, task, error);
-    if (!status) status = alloc_arrays(m, error);
-    if (!status) status = weights_init(m->weights, PARAM_ALL, 1, m->params, error);
+    ssm2d_status status = task == BENCH_INFERENCE ? make_plan(m, config, batch, error)
+                                                  : make_training(m, config, batch, task, error);
     if (!status) {
         fill(m);
         status = warm_up(m, error);
@@ -171,8 +199,10 @@ void bench_model_destroy(bench_model *m)
     if (!m) return;
     ssm2d_context *context = m->context;
     void *const memory[] = {m->images,  m->targets, m->params,  m->grads, m->moment1,
-                            m->moment2, m->spans,   m->partial, m->times};
-    graph_destroy(m->graph);
+                            m->moment2, m->spans,   m->partial, m->times, m->logits};
+    if (!m->plan) graph_destroy(m->graph);
+    ssm2d_model_plan_destroy(m->plan);
+    ssm2d_model_close(m->model);
     weights_destroy(m->weights);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(context, memory[i]);
     mem_free(context, m);

@@ -143,7 +143,7 @@ typedef struct work {
     int opened; /* the model is */
     dataset *data;
     loader *images;
-    evaluator *evaluator;
+    ssm2d_model_plan *plan;
     evaluation_detail detail;
 } work;
 
@@ -168,7 +168,7 @@ static ssm2d_status prepare(ssm2d_context *context, const values *o, work *w, ss
                        dataset_about(w->data)->first_ignored);
     if ((status = loader_settings(o, m, w->data, &lo, error))) return status;
     if ((status = loader_create(context, w->data, &lo, &w->images, error))) return status;
-    status = evaluator_create(context, &m->settings.model, lo.batch, &w->evaluator, error);
+    status = run_model_plan(context, m, lo.batch, &w->plan, error);
     if (!status && (o->per_class || o->confusion))
         status = evaluation_detail_create(context, m->data.labels, m->data.classes,
                                           o->confusion != NULL, &w->detail, error);
@@ -197,14 +197,12 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                      .split = o->split,
                      .per_class = o->per_class,
                      .detail = w.detail.images ? &w.detail : NULL};
-    evaluator_weights(w.evaluator, w.model.params);
     progress p = progress_start("ssm2d eval: batch", 1);
     const evaluation_hooks hooks = {.user = &p,
                                     .progress = processes_speak() ? show_progress : NULL,
                                     .detail = w.detail.images ? &w.detail : NULL,
                                     .cluster = processes()};
-    status = evaluate(w.evaluator, w.images, (train_loss)w.model.settings.options.loss, &hooks,
-                      &r.result, error);
+    status = evaluate(w.plan->evaluator, w.images, w.model.model->loss, &hooks, &r.result, error);
     progress_end(&p);
     ssm2d_error first;
     size_t skipped = loader_skipped(w.images, &first);
@@ -215,10 +213,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                                processes_speak() ? report(context, o, &r, error) : SSM2D_OK, error);
 done:
     evaluation_detail_destroy(context, &w.detail);
-    evaluator_destroy(w.evaluator);
+    ssm2d_model_plan_destroy(w.plan);
     loader_destroy(w.images);
     dataset_close(w.data);
-    if (w.opened) run_model_close(context, &w.model);
+    if (w.opened) run_model_close(&w.model);
     return status;
 }
 

@@ -1,9 +1,9 @@
 /* ssm2d export - writes a trained model as an ONNX file, for runtimes of others. */
 #include "command.h"
-#include "core/context.h"
 #include "core/status.h"
 #include "export/export_model.h"
 #include "export_notes.h"
+#include "inference/trained_model.h"
 #include "io/text.h"
 #include "run_weights.h"
 
@@ -83,85 +83,20 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     return status ? status : image_size_of(o->image_size, size, error);
 }
 
-/* ---- the model ------------------------------------------------------------------------------- */
-
-/* A model with weights: of a run, or of files. */
-typedef struct source {
-    run_model run;
-    int is_run;
-    model_config config; /* of files */
-    weights *weights;
-    float *params;
-} source;
-
-static ssm2d_status take_params(ssm2d_context *context, source *s, const weights *w,
-                                ssm2d_error *error)
+/* A run, or files. */
+static ssm2d_status open_model(ssm2d_context *context, const values *o, ssm2d_model **m,
+                               ssm2d_error *error)
 {
-    s->params = mem_alloc(context, w->total * sizeof *s->params);
-    return s->params ? SSM2D_OK
-                     : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", w->total);
-}
-
-static ssm2d_status load(ssm2d_context *context, const char *path, source *s, ssm2d_error *error)
-{
-    weights_report report;
-    ssm2d_status status = weights_create(context, &s->config, &s->weights, error);
-    if (!status) status = take_params(context, s, s->weights, error);
-    if (!status) status = weights_load(s->weights, path, NULL, s->params, &report, error);
-    if (!status && report.new_mixer_arrays)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: lacks %d arrays of mixers: give weights that were trained with them",
-                    text_path(path), report.new_mixer_arrays);
-    return status;
-}
-
-/* Adapts the weights to images of another size. */
-static ssm2d_status change_size(ssm2d_context *context, const int image[2], source *s,
-                                ssm2d_error *error)
-{
-    weights *old = s->weights;
-    float *old_params = s->params;
-    s->weights = NULL;
-    s->params = NULL;
-    ssm2d_status status = model_config_resize(&s->config, image, error);
-    if (!status) status = weights_create(context, &s->config, &s->weights, error);
-    if (!status) status = take_params(context, s, s->weights, error);
-    if (!status) status = weights_resize(old, old_params, s->weights, s->params, error);
-    mem_free(context, old_params);
-    weights_destroy(old);
-    return status;
-}
-
-static ssm2d_status open_files(ssm2d_context *context, const values *o, const int image[2],
-                               source *s, ssm2d_error *error)
-{
-    ssm2d_error why;
-    ssm2d_status status = model_config_read(context, o->config, &s->config, error);
-    if (!status && (status = model_config_finish(&s->config, &why)))
-        fail(error, status, "%s: %s", text_path(o->config), why.line);
-    if (!status) status = load(context, o->weights, s, error);
-    if (!status && image[0] && (image[0] != s->config.image[0] || image[1] != s->config.image[1]))
-        status = change_size(context, image, s, error);
-    return status;
-}
-
-static ssm2d_status open_source(ssm2d_context *context, const values *o, source *s,
-                                ssm2d_error *error)
-{
+    model_config c = {0};
     int image[2];
     ssm2d_status status = image_size_of(o->image_size, image, error);
-    if (status || o->config) return status ? status : open_files(context, o, image, s, error);
+    if (status) return status;
     const run_file which = run_weights_file(o->weights ? o->weights : run_weights_at(0));
-    status = run_model_open(context, o->run, which, image, &s->run, error);
-    s->is_run = !status;
-    return status;
-}
-
-static void close_source(ssm2d_context *context, source *s)
-{
-    if (s->is_run) run_model_close(context, &s->run);
-    weights_destroy(s->weights);
-    mem_free(context, s->params);
+    if (o->run) return model_open_run(context, o->run, which, image, m, error);
+    status = model_config_read(context, o->config, &c, error);
+    if (!status)
+        status = model_open_weights(context, o->config, &c, o->weights, NULL, NULL, m, error);
+    return status ? status : model_change_size(*m, o->config, image, error);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -188,29 +123,27 @@ static void report(const values *o, const model_config *c, size_t batch)
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    source s = {0};
+    ssm2d_model *m = NULL;
     export_notes notes = {0};
     size_t batch;
     ssm2d_status status = model_export_available(error);
     if (!status) status = batch_of(o->batch, &batch, error);
     if (!status) status = check_output(o, error);
-    if (!status) status = open_source(context, o, &s, error);
+    if (!status) status = open_model(context, o, &m, error);
+    if (!status) status = export_notes_make(context, m, &notes, error);
     if (status) goto done;
-    const model_config *c = s.is_run ? &s.run.settings.model : &s.config;
-    status = export_notes_make(context, c, s.is_run ? &s.run : NULL, &notes, error);
-    if (status) goto done;
-    const model_export what = {.config = c,
-                               .params = s.is_run ? s.run.params : s.params,
+    const model_export what = {.config = &m->config,
+                               .params = m->params,
                                .batch = batch,
                                .features = o->features == OPTION_UNSET ? 0 : (int)o->features,
                                .path = o->output,
                                .notes = notes.count,
                                .note = notes.list};
     status = model_export_onnx(context, &what, error);
-    if (!status) report(o, c, batch);
+    if (!status) report(o, &m->config, batch);
 done:
     export_notes_free(context, &notes);
-    close_source(context, &s);
+    ssm2d_model_close(m);
     return status;
 }
 

@@ -49,11 +49,11 @@ static ssm2d_status add_channels(ssm2d_context *context, export_notes *n, const 
 }
 
 /* The value of one of the run's settings for images. */
-static ssm2d_status add_setting(ssm2d_context *context, export_notes *n, const run_model *m,
+static ssm2d_status add_setting(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
                                 const char *name, ssm2d_error *error)
 {
     field_group groups[MAX_AUGMENTATIONS + 1] = {0};
-    augment_options options = m->settings.augment;
+    augment_options options = m->augment;
     void *at = &options;
     char text[64];
     augment_options_groups(0, groups);
@@ -61,10 +61,11 @@ static ssm2d_status add_setting(ssm2d_context *context, export_notes *n, const r
     return f ? add(context, n, name, field_print(f, at, text, sizeof text), error) : SSM2D_OK;
 }
 
-static ssm2d_status add_data(ssm2d_context *context, export_notes *n, const run_model *m,
-                             int channels, ssm2d_error *error)
+static ssm2d_status add_data(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
+                             ssm2d_error *error)
 {
     const run_data *d = &m->data;
+    const int channels = m->config.channels;
     cJSON *names = cJSON_CreateArray();
     int good = names != NULL;
     for (int i = 0; good && i < d->classes; i++)
@@ -82,9 +83,10 @@ static ssm2d_status add_data(ssm2d_context *context, export_notes *n, const run_
     return status ? status : add_setting(context, n, m, "eval_crop", error);
 }
 
-ssm2d_status export_notes_make(ssm2d_context *context, const model_config *c, const run_model *of,
-                               export_notes *n, ssm2d_error *error)
+ssm2d_status export_notes_make(ssm2d_context *context, const ssm2d_model *m, export_notes *n,
+                               ssm2d_error *error)
 {
+    const model_config *c = &m->config;
     char size[32], channels[16], mixed[128];
     snprintf(size, sizeof size, "%dx%d", c->image[0], c->image[1]);
     snprintf(channels, sizeof channels, "%d", c->channels);
@@ -95,7 +97,7 @@ ssm2d_status export_notes_make(ssm2d_context *context, const model_config *c, co
     if (!status) status = add_json(context, n, "config", model_config_to_json(c), error);
     if (!status) status = add(context, n, "image_size", size, error);
     if (!status) status = add(context, n, "channels", channels, error);
-    return status || !of ? status : add_data(context, n, of, c->channels, error);
+    return status || !m->is_run ? status : add_data(context, n, m, error);
 }
 
 void export_notes_free(ssm2d_context *context, export_notes *n)

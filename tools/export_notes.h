@@ -4,7 +4,7 @@
 #define SSM2D_TOOLS_EXPORT_NOTES_H
 
 #include "export/onnx_graph.h"
-#include "train/run_folder.h"
+#include "inference/trained_model.h"
 
 enum { EXPORT_NOTES = 16 };
 
@@ -14,10 +14,10 @@ typedef struct export_notes {
     char *text[EXPORT_NOTES]; /* the list's */
 } export_notes;
 
-/* of: the run that the model is of, which knows its data; NULL: the model alone is known. *notes is
- * zeros before, and the caller frees it, also after a failure. */
-ssm2d_status export_notes_make(ssm2d_context *context, const model_config *config,
-                               const run_model *of, export_notes *notes, ssm2d_error *error);
+/* A model of files does not know its data, and has less to say. *notes is zeros before, and the
+ * caller frees it, also after a failure. */
+ssm2d_status export_notes_make(ssm2d_context *context, const ssm2d_model *model,
+                               export_notes *notes, ssm2d_error *error);
 void export_notes_free(ssm2d_context *context, export_notes *notes);
 
 #endif

@@ -147,6 +147,6 @@ ssm2d_status filter_run_layer(ssm2d_context *context, const filter_run *what, ss
                                  what->channel < 0 ? 0 : what->channel,
                                  what->channel < 0 ? b->channels : 1, config, params, error);
     }
-    run_model_close(context, &m);
+    run_model_close(&m);
     return status;
 }

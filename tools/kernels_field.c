@@ -52,7 +52,7 @@ static ssm2d_status field_of(ssm2d_context *context, const kernels_field *what, 
                "90 %% within %d, 99 %% within %d\n",
                text_path(folder), c->model->name, mixed, radius[0], radius[1], radius[2]);
     }
-    run_model_close(context, &m);
+    run_model_close(&m);
     return status;
 }
 

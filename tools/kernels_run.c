@@ -127,6 +127,6 @@ ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, s
 done:
     for (int i = 0; blocks && i < m.weights->blocks; i++) mem_free(context, blocks[i].fields);
     mem_free(context, blocks);
-    run_model_close(context, &m);
+    run_model_close(&m);
     return status;
 }

@@ -3,12 +3,10 @@
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
-#include "data/augment.h"
 #include "data/picture.h"
 #include "io/json.h"
 #include "io/text.h"
 #include "run_weights.h"
-#include "train/evaluate.h"
 #include "train/run_folder.h"
 
 #include <cjson/cJSON.h>
@@ -51,9 +49,8 @@ typedef struct job {
     ssm2d_context *context;
     const values *options;
     run_model m;
-    evaluator *evaluator;
-    augment *augment;
-    float *image;
+    ssm2d_model_plan *plan;
+    float *logits;
     double *probabilities;
 } job;
 
@@ -120,35 +117,33 @@ static ssm2d_status print_json(const job *j, const char *path, ssm2d_error *erro
 }
 
 /* Weights that are finite may still be so large that what the model computes is not. */
-static ssm2d_status check_logits(const job *j, const char *path, const float *logits,
-                                 ssm2d_error *error)
+static ssm2d_status check_logits(const job *j, const char *path, ssm2d_error *error)
 {
     char name[48];
     for (int c = 0; c < j->m.data.classes; c++)
-        if (!isfinite(logits[c]))
+        if (!isfinite(j->logits[c]))
             return fail(
                 error, SSM2D_ERROR_ARGUMENT,
                 "%s: the model gives %g for class %s: it cannot classify this image",
-                text_path(path), (double)logits[c],
+                text_path(path), (double)j->logits[c],
                 text_show(j->m.data.names[c], strlen(j->m.data.names[c]), name, sizeof name));
     return SSM2D_OK;
 }
 
 static ssm2d_status classify(job *j, const char *path, ssm2d_error *error)
 {
-    const int classes = j->m.data.classes;
-    augment_begin(j->augment, 0, 0);
     const size_t max_pixels = j->options->max_pixels == OPTION_UNSET
                                   ? (size_t)j->m.settings.options.max_pixels
                                   : (size_t)j->options->max_pixels;
-    ssm2d_status status = picture_read(j->context, path, max_pixels, augment_resize(j->augment),
-                                       augment_pixels(j->augment), error);
+    /* decoded row by row into the plan's resizing, so that a large photo is never in memory */
+    ssm2d_status status = picture_read(j->context, path, max_pixels, model_plan_resize(j->plan),
+                                       model_plan_pixels(j->plan), error);
     if (status) return status;
-    augment_end(j->augment, j->image);
-    const float *logits = evaluator_run(j->evaluator, j->image, 1);
-    status = check_logits(j, path, logits, error);
+    model_plan_prepared(j->plan, 0);
+    ssm2d_model_run(j->plan, NULL, 1, j->logits);
+    status = check_logits(j, path, error);
     if (status) return status;
-    class_probabilities((train_loss)j->m.settings.options.loss, logits, classes, j->probabilities);
+    ssm2d_model_probabilities(j->m.model, j->logits, 1, j->probabilities);
     if (j->options->json) return print_json(j, path, error);
     print_text(j, path);
     return SSM2D_OK;
@@ -187,37 +182,26 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status)
         status = run_model_open(context, o->run, run_weights_file(o->weights), size, &j.m, error);
     if (status) return status;
-    const model_config *c = &j.m.settings.model;
-    const size_t rows = (size_t)c->image[0], cols = (size_t)c->image[1];
-    if ((status = evaluator_create(context, c, 1, &j.evaluator, error))) goto done;
-    if (!isnan(o->eval_crop)) {
-        char crop[32];
-        snprintf(crop, sizeof crop, "%.17g", o->eval_crop);
-        if ((status = augment_options_set(&j.m.settings.augment, "eval_crop", crop, error)))
-            goto done;
-    }
-    const augment_setup setup = {.options = &j.m.settings.augment,
-                                 .when = AUGMENT_EVALUATION,
-                                 .norm = j.m.data.norm,
-                                 .rows = rows,
-                                 .cols = cols,
-                                 .channels = c->channels};
-    if ((status = augment_create(context, &setup, &j.augment, error))) goto done;
-    j.image = mem_alloc(context, rows * cols * (size_t)c->channels * sizeof *j.image);
-    j.probabilities = mem_alloc(context, (size_t)c->classes * sizeof *j.probabilities);
-    if (!j.image || !j.probabilities) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for an image");
+    const size_t classes = (size_t)j.m.data.classes;
+    ssm2d_model_plan_options with = ssm2d_model_plan_options_default();
+    ssm2d_model_preparation prepare = ssm2d_model_preparation_default();
+    ssm2d_model_preparation_get(j.m.model, &prepare);
+    if (!isnan(o->eval_crop)) prepare.crop = o->eval_crop;
+    with.preparation = &prepare;
+    if ((status = model_plan_create(context, j.m.model, &with, &j.plan, error))) goto done;
+    j.logits = mem_alloc(context, classes * sizeof *j.logits);
+    j.probabilities = mem_alloc(context, classes * sizeof *j.probabilities);
+    if (!j.logits || !j.probabilities) {
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu classes", classes);
         goto done;
     }
-    evaluator_weights(j.evaluator, j.m.params);
     status =
         o->images.count == 1 ? classify(&j, o->images.words[0], error) : classify_all(&j, error);
 done:
-    mem_free(context, j.image);
+    mem_free(context, j.logits);
     mem_free(context, j.probabilities);
-    augment_destroy(j.augment);
-    evaluator_destroy(j.evaluator);
-    run_model_close(context, &j.m);
+    ssm2d_model_plan_destroy(j.plan);
+    run_model_close(&j.m);
     return status;
 }
 

@@ -185,23 +185,21 @@ static ssm2d_status evaluate_run(ssm2d_context *context, const planned_run *run,
 {
     run_model m;
     run_images images;
-    evaluator *e = NULL;
+    ssm2d_model_plan *of_model = NULL;
     ssm2d_status status = run_model_open(context, run->folder, which, NULL, &m, error);
     if (status) return status;
     status = run_images_open(context, run->folder, &m, run->data->spec, &images, error);
     if (!status && images.split != DATASET_TEST)
         status =
             fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no test images", text_path(run->data->spec));
-    if (!status) status = evaluator_create(context, &m.settings.model, images.batch, &e, error);
+    if (!status) status = run_model_plan(context, &m, images.batch, &of_model, error);
     if (!status) {
         const evaluation_hooks hooks = {.stop = stop};
-        evaluator_weights(e, m.params);
-        status =
-            evaluate(e, images.loader, (train_loss)m.settings.options.loss, &hooks, out, error);
+        status = evaluate(of_model->evaluator, images.loader, m.model->loss, &hooks, out, error);
     }
-    evaluator_destroy(e);
+    ssm2d_model_plan_destroy(of_model);
     run_images_close(&images);
-    run_model_close(context, &m);
+    run_model_close(&m);
     return status;
 }
 

@@ -4,10 +4,9 @@
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
+#include "inference/trained_model.h"
 #include "io/npy.h"
 #include "io/text.h"
-#include "models/model.h"
-#include "models/weights.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -46,10 +45,11 @@ typedef struct job {
     ssm2d_context *context;
     const values *options;
     model_config config;
-    weights *weights;
+    ssm2d_model *model;
     size_t batch, classes, pixels; /* of one image */
-    float *params, *grads, *images, *targets, *logits;
-    graph *graph;
+    float *grads, *images, *targets, *logits;
+    ssm2d_model_plan *plan;
+    graph *graph; /* of the loss */
 } job;
 
 static ssm2d_status no_memory(ssm2d_error *error, const char *what)
@@ -135,12 +135,10 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
 {
     const weights_options with = {.seed = (uint64_t)j->options->seed};
     weights_report report;
-    ssm2d_status status = weights_create(j->context, &j->config, &j->weights, error);
+    const ssm2d_status status =
+        model_open_weights(j->context, j->options->config, &j->config, j->options->weights, &with,
+                           &report, &j->model, error);
     if (status) return status;
-    j->params = mem_alloc(j->context, j->weights->total * sizeof *j->params);
-    if (!j->params) return no_memory(error, "weights");
-    if ((status = weights_load(j->weights, j->options->weights, &with, j->params, &report, error)))
-        return status;
     if (report.new_mixer_arrays) {
         printf("%d arrays of mixers are not in ", report.new_mixer_arrays);
         text_print(stdout, j->options->weights);
@@ -172,18 +170,14 @@ static ssm2d_status check_finite(const job *j, const char *what, const float *x,
  * the last one may overlap with the one before. */
 static ssm2d_status infer(job *j, ssm2d_error *error)
 {
-    const size_t batch = min_size(j->batch, MAX_BATCH);
-    ssm2d_status status = graph_create(j->context, 0, &j->graph, error);
+    ssm2d_model_plan_options with = ssm2d_model_plan_options_default();
+    with.batch = min_size(j->batch, MAX_BATCH);
+    const ssm2d_status status = model_plan_create(j->context, j->model, &with, &j->plan, error);
     if (status) return status;
-    tensor *logits = model_build(j->graph, &j->config, batch);
-    if ((status = graph_finish(j->graph, logits, error))) return status;
-    graph_bind(j->graph, j->params, NULL);
-    for (size_t done = 0; done < j->batch; done += batch) {
-        const size_t first = min_size(done, j->batch - batch);
-        graph_find(j->graph, "images")->data = j->images + first * j->pixels;
-        graph_forward(j->graph);
-        memcpy(j->logits + first * j->classes, logits->data,
-               batch * j->classes * sizeof *j->logits);
+    for (size_t done = 0; done < j->batch; done += with.batch) {
+        const size_t first = min_size(done, j->batch - with.batch);
+        ssm2d_model_run(j->plan, j->images + first * j->pixels, with.batch,
+                        j->logits + first * j->classes);
     }
     return check_finite(j, "logit", j->logits, j->batch * j->classes, error);
 }
@@ -195,13 +189,13 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     ssm2d_status status = graph_create(j->context, j->options->grads != NULL, &j->graph, error);
     if (status) return status;
     j->graph->random = 0; /* no stochastic depth */
-    tensor *logits = model_build(j->graph, &j->config, j->batch);
+    tensor *logits = model_build(j->graph, &j->model->config, j->batch);
     tensor *targets = graph_input(j->graph, "targets", 2, shape);
     tensor *loss = cross_entropy(j->graph, logits, targets);
     if ((status = graph_finish(j->graph, loss, error))) return status;
-    j->grads = mem_alloc(j->context, j->weights->total * sizeof *j->grads);
+    j->grads = mem_alloc(j->context, j->model->weights->total * sizeof *j->grads);
     if (!j->grads) return no_memory(error, "gradients");
-    graph_bind(j->graph, j->params, j->grads);
+    graph_bind(j->graph, j->model->params, j->grads);
     graph_find(j->graph, "images")->data = j->images;
     targets->data = j->targets;
     graph_forward(j->graph);
@@ -213,12 +207,12 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     if (!status && j->options->grads) {
         loss->grad[0] = 1;
         graph_backward(j->graph);
-        status = check_finite(j, "gradient", j->grads, j->weights->total, error);
+        status = check_finite(j, "gradient", j->grads, j->model->weights->total, error);
     }
     if (status) return status;
     printf("loss %.9g\n", (double)value);
     if (!j->options->grads) return SSM2D_OK;
-    return weights_save_gradients(j->weights, j->options->grads, j->grads, error);
+    return weights_save_gradients(j->model->weights, j->options->grads, j->grads, error);
 }
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -259,8 +253,8 @@ done:
     mem_free(context, j.targets);
     mem_free(context, j.images);
     mem_free(context, j.grads);
-    mem_free(context, j.params);
-    weights_destroy(j.weights);
+    ssm2d_model_plan_destroy(j.plan);
+    ssm2d_model_close(j.model);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* image_rgba - rows of RGBA, as decoders give them, to rows as the caller wants them: blended over
  * white and reduced to 8 bits, or kept as they are. */
+#include "io/blend.h"
 #include "io/image_format.h"
 
 #include <string.h>
@@ -8,9 +9,7 @@ static void blend_8(const uint8_t *rgba, size_t cols, int channels, uint8_t *row
 {
     for (size_t i = 0; i < cols; i++)
         for (int c = 0; c < channels; c++)
-            row[i * channels + c] =
-                (uint8_t)((rgba[4 * i + c] * rgba[4 * i + 3] + 255 * (255 - rgba[4 * i + 3]) + 127)
-                          / 255);
+            row[i * channels + c] = blend_white(rgba[4 * i + c], rgba[4 * i + 3]);
 }
 
 static void blend_16(const uint16_t *rgba, size_t cols, int channels, uint8_t *row)

@@ -113,7 +113,7 @@ static ssm2d_status run_model_on(job *j, run_images *images, ssm2d_error *error)
     report_evaluation *e = &j->run->evaluation;
     const int classes = m->data.classes, is_class = m->data.labels == LABEL_CLASS;
     const int side = max_int(m->settings.model.image[0], m->settings.model.image[1]);
-    evaluator *runner = NULL;
+    ssm2d_model_plan *plan = NULL;
     ssm2d_error first;
     j->reduce = min_int(div_up(side, MAX_SIDE),
                         min_int(m->settings.model.image[0], m->settings.model.image[1]));
@@ -125,14 +125,12 @@ static ssm2d_status run_model_on(job *j, run_images *images, ssm2d_error *error)
         status =
             evaluation_detail_create(context, m->data.labels, classes, is_class, &e->detail, error);
     if (!status) status = reserve(j, error);
-    if (!status)
-        status = evaluator_create(context, &m->settings.model, images->batch, &runner, error);
+    if (!status) status = run_model_plan(context, m, images->batch, &plan, error);
     if (!status) {
         const evaluation_hooks hooks = {
             .user = j, .progress = show_progress, .detail = &e->detail, .image = take_image};
-        evaluator_weights(runner, m->params);
-        status = evaluate(runner, images->loader, (train_loss)m->settings.options.loss, &hooks,
-                          &e->result, error);
+        status =
+            evaluate(plan->evaluator, images->loader, m->model->loss, &hooks, &e->result, error);
     }
     if (!status) {
         e->split = images->split;
@@ -140,7 +138,7 @@ static ssm2d_status run_model_on(job *j, run_images *images, ssm2d_error *error)
         e->known_index = !e->skipped;
         e->done = 1;
     }
-    evaluator_destroy(runner);
+    ssm2d_model_plan_destroy(plan);
     mem_free(context, j->probabilities);
     return status;
 }
@@ -161,7 +159,7 @@ ssm2d_status report_evaluate(const report *r, report_run *run, ssm2d_error *erro
         status = run_images_open(r->context, run->folder, &m, NULL, &images, &e->why);
         if (!status) status = run_model_on(&j, &images, &e->why);
         run_images_close(&images);
-        run_model_close(r->context, &m);
+        run_model_close(&m);
     }
     for (int i = e->done ? e->wrong_count : 0; i < REPORT_WRONG; i++) {
         mem_free(r->context, e->wrong[i].pixels);

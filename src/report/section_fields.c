@@ -59,7 +59,7 @@ static ssm2d_status put_group(const report *r, html *h, int group, ssm2d_error *
         status = run_field_compute(r->context, &request, &f, &why);
         if (!status) put_field(h, r, group, &f);
         run_field_destroy(r->context, &f);
-        run_model_close(r->context, &m);
+        run_model_close(&m);
     }
     if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", why.line);
     if (status) put_missing(h, run->name, why.line);

@@ -71,7 +71,7 @@ static ssm2d_status put_run(const report *r, html *h, const report_run *run, ssm
     if (!status) {
         for (int i = 0; i < m.weights->blocks && !status; i++)
             status = put_block(r, h, &m, i, &why);
-        run_model_close(r->context, &m);
+        run_model_close(&m);
     }
     if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", why.line);
     if (status) put_missing(h, run->name, why.line);

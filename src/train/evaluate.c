@@ -9,85 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-struct evaluator {
-    ssm2d_context *context;
-    graph *graph;
-    tensor *images, *logits;
-    size_t batch, image; /* numbers in an image */
-    int classes;
-    float *part; /* a batch that is not full is copied here, as the graph always runs full ones */
-};
-
-ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
-                              evaluator **out, ssm2d_error *error)
-{
-    *out = NULL;
-    evaluator *e = mem_alloc(context, sizeof *e);
-    if (!e) return fail(error, SSM2D_ERROR_MEMORY, "no memory to evaluate");
-    e->context = context;
-    e->batch = batch;
-    e->classes = config->classes;
-    e->image = (size_t)config->channels * (size_t)config->image[0] * (size_t)config->image[1];
-    ssm2d_status status = graph_create(context, 0, &e->graph, error);
-    if (status) goto done;
-    e->logits = model_build(e->graph, config, batch);
-    if ((status = graph_finish(e->graph, e->logits, error))) goto done;
-    e->images = graph_find(e->graph, "images");
-    e->part = mem_alloc(context, batch * e->image * sizeof *e->part);
-    if (!e->part)
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a batch of %zu images", batch);
-done:
-    if (status)
-        evaluator_destroy(e);
-    else
-        *out = e;
-    return status;
-}
-
-void evaluator_destroy(evaluator *e)
-{
-    if (!e) return;
-    graph_destroy(e->graph);
-    mem_free(e->context, e->part);
-    mem_free(e->context, e);
-}
-
-void evaluator_weights(evaluator *e, float *weights)
-{
-    graph_bind(e->graph, weights, NULL);
-    e->graph->step++; /* kernels are computed again */
-}
-
-const float *evaluator_run(evaluator *e, const float *images, size_t count)
-{
-    e->images->data = (float *)images; /* the graph only reads it */
-    if (count < e->batch) {
-        memcpy(e->part, images, count * e->image * sizeof *images);
-        e->images->data = e->part;
-    }
-    graph_forward(e->graph);
-    return e->logits->data;
-}
-
 /* log(sum(exp(x))), without overflow. */
 static double log_sum(const float *x, int classes)
 {
     double top = (double)x[largest_index(x, classes)], sum = 0;
     for (int c = 0; c < classes; c++) sum += exp((double)x[c] - top);
     return top + log(sum);
-}
-
-void class_probabilities(train_loss loss, const float *logits, int classes, double *probabilities)
-{
-    if (loss == TRAIN_LOSS_BCE) {
-        for (int c = 0; c < classes; c++) probabilities[c] = 1 / (1 + exp(-(double)logits[c]));
-        return;
-    }
-    /* Relative to the largest: added to its logit, the logarithm of a sum might vanish. */
-    const double largest = logits[largest_index(logits, classes)];
-    double sum = 0;
-    for (int c = 0; c < classes; c++) sum += probabilities[c] = exp((double)logits[c] - largest);
-    for (int c = 0; c < classes; c++) probabilities[c] /= sum;
 }
 
 /* The loss of one image. target: zeros and ones; for cross-entropy a single one. */

@@ -1,26 +1,11 @@
-/* evaluate - a model in inference: logits of batches of images, and its loss and accuracy on a data
- * set. */
+/* evaluate - the loss and accuracy of a model on a data set. */
 #ifndef SSM2D_TRAIN_EVALUATE_H
 #define SSM2D_TRAIN_EVALUATE_H
 
 #include "cluster/cluster.h"
 #include "data/loader.h"
-#include "models/model.h"
+#include "inference/evaluator.h"
 #include "train/options.h"
-
-typedef struct evaluator evaluator;
-
-/* Creates an evaluator for batches of at most `batch` images, which the caller destroys. config is
- * one that model_config_finish has checked. */
-ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
-                              evaluator **out, ssm2d_error *error);
-void evaluator_destroy(evaluator *e);
-/* Sets the weights to use from now on. They are borrowed; call this again when they have
- * changed. */
-void evaluator_weights(evaluator *e, float *weights);
-/* Runs the model on images[count][channels][rows][cols], count <= batch. Returns the logits
- * [count][classes], which are valid until the next call. */
-const float *evaluator_run(evaluator *e, const float *images, size_t count);
 
 typedef struct evaluation {
     double loss;     /* mean over images, without smoothing */
@@ -67,8 +52,5 @@ typedef struct evaluation_hooks {
 /* Evaluates all images of a loader that was created for evaluation. hooks may be NULL. */
 ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks,
                       evaluation *result, ssm2d_error *error);
-
-/* Computes probabilities[classes] of one image: softmax, or for bce the sigmoid of each logit. */
-void class_probabilities(train_loss loss, const float *logits, int classes, double *probabilities);
 
 #endif

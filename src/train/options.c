@@ -13,7 +13,6 @@ static const char *const train_repeat_names[] = {"passes", "images", NULL};
 static const char *const train_bad_images_names[] = {"stop", "skip", NULL};
 static const char *const train_memory_names[] = {"normal", "low", NULL};
 static const char *const train_reduce_names[] = {"ordered", "unordered", NULL};
-static const char *const train_loss_names[] = {"cross-entropy", "bce", NULL};
 
 const ssm2d_field train_fields[] = {
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \

@@ -4,6 +4,7 @@
 
 #include "core/field.h"
 #include "data/split.h"
+#include "inference/probabilities.h"
 
 typedef struct train_options {
 #define TEXT(field)                                                char field[SSM2D_TEXT];
@@ -25,7 +26,6 @@ enum { TRAIN_SCHEDULE_FROM_WARMUP, TRAIN_SCHEDULE_FROM_RUN };
 enum { TRAIN_LR_SCALED_PEAK, TRAIN_LR_SCALED_ALL };
 enum { TRAIN_LR_EVERY_STEP, TRAIN_LR_EVERY_EPOCH };
 enum { TRAIN_REDUCE_ORDERED, TRAIN_REDUCE_UNORDERED };
-typedef enum train_loss { TRAIN_LOSS_CROSS_ENTROPY, TRAIN_LOSS_BCE } train_loss;
 
 extern const ssm2d_field train_fields[]; /* in the order of options.def; the last has no name */
 

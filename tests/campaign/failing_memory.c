@@ -1,6 +1,7 @@
 /* failing_memory - makes of the tool one in which an allocation fails (fail_at.h says which): the
- * linker wraps malloc and free for the objects of this tree, where the context's allocator alone
- * calls them, and cJSON is given the same. Ends with exit code 70 when something was not freed. */
+ * linker wraps malloc, aligned_alloc and free for the objects of this tree, where the context's
+ * allocator alone calls them, and cJSON is given the same. Ends with exit code 70 when something
+ * was not freed. */
 #include "fail_at.h"
 
 #include <cjson/cJSON.h>
@@ -9,13 +10,23 @@
 static atomic_long live;
 
 void *__real_malloc(size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *memory);
 void *__wrap_malloc(size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __wrap_free(void *memory);
 
 void *__wrap_malloc(size_t size)
 {
     void *memory = fail_now() ? NULL : __real_malloc(size);
+    if (memory) atomic_fetch_add(&live, 1);
+    return memory;
+}
+
+/* of large blocks */
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    void *memory = fail_now() ? NULL : __real_aligned_alloc(alignment, size);
     if (memory) atomic_fetch_add(&live, 1);
     return memory;
 }

@@ -163,6 +163,7 @@ int main(int count, char **arguments)
     seed_images();
     seed_data();
     seed_runs();
+    seed_models();
     ssm2d_context_destroy(context);
     return 0;
 }

@@ -17,5 +17,6 @@ void seed_text(const char *target, int number, const char *text);
 void seed_images(void);
 void seed_data(void); /* idx, cifar, data */
 void seed_runs(void); /* settings, metrics, checkpoint, weights */
+void seed_models(void);
 
 #endif

@@ -1,22 +1,22 @@
 #!/bin/sh
-# symbols.sh NM LIBSSM2D.SO LIBSSM2D.A - no library defines a symbol for others to see that does not
-# begin with ssm2d_.
+# symbols.sh NM SHARED STATIC NAMES ONE - neither library defines a symbol for others to see that
+# does not match NAMES, an extended regular expression; ONE is one that both do define.
 set -eu
-nm=$1 shared=$2 static=$3
+nm=$1 shared=$2 static=$3 names=$4 one=$5
 bad=0
 
 # check FILE SYMBOLS: three columns of nm each, the third is the name
 check() {
-    ours=$(printf '%s\n' "$2" | awk 'NF == 3 && $3 ~ /^ssm2d_/' | wc -l)
-    others=$(printf '%s\n' "$2" | awk 'NF == 3 && $3 !~ /^ssm2d_/ { print "  " $3 }')
-    echo "$1: $ours symbols of ssm2d_"
+    defined=$(printf '%s\n' "$2" | awk 'NF == 3 { print $3 }')
+    echo "$1: $(printf '%s\n' "$defined" | grep -cE "$names" || true) symbols of $names"
+    others=$(printf '%s\n' "$defined" | grep -vE "$names" || true)
     if [ -n "$others" ]; then
-        echo "$1 defines symbols that do not begin with ssm2d_:"
+        echo "$1 defines symbols that do not match $names:"
         echo "$others"
         bad=1
     fi
-    if ! printf '%s\n' "$2" | awk '{ print $3 }' | grep -qx ssm2d_forward; then
-        echo "$1 does not define ssm2d_forward"
+    if ! printf '%s\n' "$defined" | grep -qx "$one"; then
+        echo "$1 does not define $one"
         bad=1
     fi
 }

@@ -32,7 +32,7 @@ static layer_of_run layer_open(ssm2d_context *context, const char *folder, int b
     l.config.layer_norm = 0; /* gamma and beta stand at the end */
     l.params = malloc(b->count * sizeof *l.params);
     for (size_t i = 0; i < b->count; i++) l.params[i] = (double)m.params[b->offset + i];
-    run_model_close(context, &m);
+    run_model_close(&m);
     return l;
 }
 

@@ -123,7 +123,7 @@ static inline ending load(const char *run)
     e.state.count = m.weights->total;
     e.memory = calloc(5 * m.weights->total, sizeof *e.memory);
     memcpy(e.memory + 4 * m.weights->total, m.params, m.weights->total * sizeof *e.memory);
-    run_model_close(context, &m);
+    run_model_close(&m);
     e.state.weights = e.memory;
     e.state.moment1 = e.memory + e.state.count;
     e.state.moment2 = e.memory + 2 * e.state.count;

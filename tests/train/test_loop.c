@@ -49,12 +49,12 @@ static void test_learns(void **state)
     assert_int_equal(m.data.classes, SMALL_CLASSES);
     assert_string_equal(m.data.names[2], "2");
     assert_true(m.data.norm.std[0] > 0);
-    run_model_close(context, &m);
+    run_model_close(&m);
     /* and at another size, too */
     if (run_model_open(context, path_of("run"), RUN_BEST, (int[]){16, 16}, &m, &error))
         fail_msg("%s", error.line);
     assert_true(m.resized);
-    run_model_close(context, &m);
+    run_model_close(&m);
     assert_int_not_equal(
         run_model_open(context, path_of("run"), RUN_BEST, (int[]){15, 16}, &m, &error), SSM2D_OK);
     assert_line("cannot be cut into such patches");
@@ -163,7 +163,7 @@ static void test_start(void **state)
     assert_int_equal(weights_save(given, path, first, &error), SSM2D_OK);
     free(first);
     weights_destroy(given);
-    run_model_close(context, &m);
+    run_model_close(&m);
     if (train_begin(context, path_of("more"), &s, &hooks, &result, &error))
         fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 1);

@@ -140,7 +140,7 @@ static void test_evaluates_attributes(void **state)
     evaluator_destroy(e);
     loader_destroy(l);
     dataset_close(d);
-    run_model_close(context, &m);
+    run_model_close(&m);
     ssm2d_context_destroy(context);
 }
 

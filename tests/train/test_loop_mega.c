@@ -97,7 +97,7 @@ static void test_moments(void **state)
         assert_int_equal(moved, 5 * 2 * 16);
         assert_int_equal(m.resized, i);
         assert_int_equal(mega_of(&m.settings.model)->max_positions, i ? 64 : 20);
-        run_model_close(context, &m);
+        run_model_close(&m);
     }
     free(e.memory);
     ssm2d_context_destroy(context);

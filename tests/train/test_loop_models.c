@@ -100,7 +100,7 @@ static void test_learns(void **state)
         if (run_model_open(context, run_of(which, "run"), RUN_BEST, (int[]){16, 24}, &m, &error))
             fail_msg("%s", error.line);
         assert_true(m.resized);
-        run_model_close(context, &m);
+        run_model_close(&m);
         ssm2d_context_destroy(context);
     }
 }

@@ -92,7 +92,7 @@ static void chooses_by_what_is_held_out(void **state)
     evaluator_destroy(e);
     loader_destroy(l);
     dataset_close(d);
-    run_model_close(context, &m);
+    run_model_close(&m);
     ssm2d_context_destroy(context);
 }
 

@@ -60,7 +60,7 @@ static void assert_ends_as(const char *version)
     if (!(difference <= 1e-8 * size))
         fail_msg("%s: weights differ by %g of their size", version, sqrt(difference / size));
     free(expected);
-    run_model_close(context, &m);
+    run_model_close(&m);
     ssm2d_context_destroy(context);
 }
 
@@ -118,7 +118,7 @@ static void test_settings(void **state)
         cJSON_free(text);
     }
     cJSON_Delete(root);
-    run_model_close(context, &m);
+    run_model_close(&m);
     ssm2d_context_destroy(context);
 }
 

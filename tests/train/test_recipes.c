@@ -242,7 +242,7 @@ static void test_normalisation(void **state)
     if (run_model_open(context, path_of("run"), RUN_MODEL, NULL, &m, &error))
         fail_msg("%s", error.line);
     assert_true(m.data.norm.mean[0] == 0.48f && m.data.norm.std[0] == 0.24f);
-    run_model_close(context, &m);
+    run_model_close(&m);
     ssm2d_context_destroy(context);
 }
 

@@ -1,0 +1,119 @@
+#include "inference/evaluator.h"
+
+#include "core/context.h"
+#include "core/status.h"
+
+#include <string.h>
+
+/* Builds the graph: of the logits, or when blocks is not 0 of the tokens after so many. */
+static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
+{
+    const model_config *c = &e->config;
+    const model_family *family = c->model->family;
+    const size_t shape[] = {e->batch, (size_t)c->channels, (size_t)c->image[0],
+                            (size_t)c->image[1]};
+    const int depth = family->depth ? family->depth(c) : 0;
+    if (blocks && !family->tokens)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s do not give tokens",
+                    family->name);
+    if (blocks < 0 || blocks > depth)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "features=%d: use 1 to %d, the number of the model's blocks", blocks, depth);
+    ssm2d_status status = graph_create(e->context, 0, &e->graph, error);
+    if (status) return status;
+    e->out = blocks ? family->tokens(e->graph, c, graph_input(e->graph, "images", 4, shape), blocks)
+                    : model_build(e->graph, c, e->batch);
+    if ((status = graph_finish(e->graph, e->out, error))) return status;
+    e->images = graph_find(e->graph, "images");
+    return SSM2D_OK;
+}
+
+static ssm2d_status create(ssm2d_context *context, const model_config *config, size_t batch,
+                           int blocks, evaluator **out, ssm2d_error *error)
+{
+    size_t bytes;
+    *out = NULL;
+    evaluator *e = mem_alloc(context, sizeof *e);
+    if (!e) return fail(error, SSM2D_ERROR_MEMORY, "no memory to evaluate");
+    e->context = context;
+    e->config = *config;
+    e->batch = batch;
+    e->classes = config->classes;
+    e->image = (size_t)config->channels * (size_t)config->image[0] * (size_t)config->image[1];
+    ssm2d_status status = build(e, blocks, error);
+    if (!status) {
+        if (!__builtin_mul_overflow(batch, e->image * sizeof *e->part, &bytes))
+            e->part = mem_alloc(context, bytes);
+        if (!e->part)
+            status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a batch of %zu images", batch);
+    }
+    if (status)
+        evaluator_destroy(e);
+    else
+        *out = e;
+    return status;
+}
+
+ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
+                              evaluator **out, ssm2d_error *error)
+{
+    return create(context, config, batch, 0, out, error);
+}
+
+/* The graph has fewer arrays than the model, and may declare them in another order. */
+static ssm2d_status copy_weights(evaluator *e, const weights *w, const float *params,
+                                 ssm2d_error *error)
+{
+    e->params = mem_alloc(e->context, e->graph->param_count * sizeof *e->params);
+    if (!e->params)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters",
+                    e->graph->param_count);
+    for (int i = 0; i < e->graph->array_count; i++) {
+        const param_array *to = &e->graph->arrays[i], *from = weights_find(w, to->name);
+        if (!from || from->count != to->count)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "the model's weights have no %s of %zu numbers", to->name, to->count);
+        memcpy(e->params + to->offset, params + from->offset, to->count * sizeof *params);
+    }
+    return SSM2D_OK;
+}
+
+ssm2d_status evaluator_create_tokens(ssm2d_context *context, const weights *w, const float *params,
+                                     size_t batch, int blocks, evaluator **out, ssm2d_error *error)
+{
+    ssm2d_status status = create(context, &w->config, batch, blocks, out, error);
+    if (!status) status = copy_weights(*out, w, params, error);
+    if (!status) {
+        evaluator_weights(*out, (*out)->params);
+        return SSM2D_OK;
+    }
+    evaluator_destroy(*out);
+    *out = NULL;
+    return status;
+}
+
+void evaluator_destroy(evaluator *e)
+{
+    if (!e) return;
+    graph_destroy(e->graph);
+    mem_free(e->context, e->part);
+    mem_free(e->context, e->params);
+    mem_free(e->context, e);
+}
+
+void evaluator_weights(evaluator *e, const float *params)
+{
+    graph_bind(e->graph, (float *)params, NULL); /* in inference the graph only reads them */
+    e->graph->step++;                            /* kernels are computed again */
+}
+
+const float *evaluator_run(evaluator *e, const float *images, size_t count)
+{
+    e->images->data = (float *)images; /* the graph only reads it */
+    if (count < e->batch) {
+        if (images != e->part) memcpy(e->part, images, count * e->image * sizeof *images);
+        e->images->data = e->part;
+    }
+    graph_forward(e->graph);
+    return e->out->data;
+}

@@ -1,0 +1,316 @@
+/* model_open - a trained model from the files of a run, or from a configuration and weights. */
+#include "core/context.h"
+#include "core/sized.h"
+#include "core/status.h"
+#include "inference/trained_model.h"
+#include "io/field_json.h"
+#include "io/json.h"
+#include "io/text.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- settings of a run ----------------------------------------------------------------------- */
+
+/* The model alone has a file of its own, in which no key is unknown. */
+static ssm2d_status read_config(const ssm2d_context *context, const char *path,
+                                model_config *config, ssm2d_error *error)
+{
+    cJSON *root = NULL;
+    ssm2d_status status = json_read_regular(context, path, &root, error);
+    if (!status) status = model_config_from_json(path, root, NULL, config, error);
+    cJSON_Delete(root);
+    return status;
+}
+
+static const ssm2d_field loss_field = {.name = "loss",
+                                       .kind = SSM2D_KIND_CHOICE,
+                                       .default_value = "cross-entropy",
+                                       .names = train_loss_names};
+
+/* How images are resized, and what logits mean. All other settings say how the model was trained,
+ * and are not looked at. */
+static ssm2d_status read_settings(const ssm2d_context *context, const char *path, ssm2d_model *m,
+                                  ssm2d_error *error)
+{
+    const field_source from = {.where = text_path(path)};
+    field_group groups[MAX_AUGMENTATIONS + 1] = {{0}};
+    cJSON *root = NULL;
+    int loss = TRAIN_LOSS_CROSS_ENTROPY;
+    ssm2d_status status = json_read_regular(context, path, &root, error);
+    if (!status && !cJSON_IsObject(root))
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not an object {..} of settings",
+                      text_path(path));
+    m->augment = augment_options_default();
+    augment_options_groups(0, groups);
+    for (const cJSON *item = status ? NULL : root->child; item && !status; item = item->next) {
+        void *config = &m->augment;
+        const ssm2d_field *f = field_find_in(groups, item->string, &config);
+        if (f) status = field_from_json(from, f, item, config, error);
+        if (!strcmp(item->string, loss_field.name))
+            status = field_from_json(from, &loss_field, item, &loss, error);
+    }
+    m->loss = (train_loss)loss;
+    cJSON_Delete(root);
+    return status;
+}
+
+static ssm2d_status check_run(const char *folder, const ssm2d_model *m, ssm2d_error *error)
+{
+    const int channels = m->config.channels;
+    if (m->config.classes != m->data.classes)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"classes\" of config.json is %d, but data.json names %d",
+                    text_path(folder), m->config.classes, m->data.classes);
+    if (channels != 1 && channels != 3)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"channels\" of config.json is %d: images have 1 or 3", text_path(folder),
+                    channels);
+    if (m->data.labels == LABEL_BINARY && m->loss != TRAIN_LOSS_BCE)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: the labels of data.json are binary, for which \"loss\" of train.json has "
+                    "to be bce",
+                    text_path(folder));
+    ssm2d_error why;
+    const ssm2d_status status = augment_options_check(&m->augment, &why);
+    return status ? fail(error, status, "%s/train.json: %s", text_path(folder), why.line)
+                  : SSM2D_OK;
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+/* A configuration may ask for any amount of memory, which is to be believed only when there is a
+ * file of weights to fill it: no number takes less than a byte. What is not in the file as it is,
+ * mixers and arrays for another grid, is not counted. */
+static ssm2d_status check_file_size(const ssm2d_model *m, const char *name, const char *path,
+                                    ssm2d_error *error)
+{
+    struct stat info;
+    size_t numbers = 0;
+    for (int i = 0; i < m->weights->count; i++) {
+        const param_array *a = &m->weights->arrays[i];
+        if (a->spec.part != PARAM_MIXER && (m->is_run || a->spec.resize == PARAM_KEEP))
+            numbers += a->count;
+    }
+    if (stat(path, &info) || !S_ISREG(info.st_mode) || (size_t)info.st_size >= numbers)
+        return SSM2D_OK; /* or reading says what is wrong */
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: has %lld bytes, and the model of %s %zu parameters: they do not belong "
+                "together",
+                text_path(path), (long long)info.st_size, text_path(name), numbers);
+}
+
+/* Completes the configuration and takes memory for its parameters. `name` is where it is from, and
+ * path the file that they will be read from; NULL: none. */
+static ssm2d_status take_params(ssm2d_model *m, const char *name, const char *path,
+                                ssm2d_error *error)
+{
+    ssm2d_error why;
+    ssm2d_status status = model_config_finish(&m->config, &why);
+    if (!status) status = weights_create(m->context, &m->config, &m->weights, &why);
+    if (status) return fail(error, status, "%s: %s", text_path(name), why.line);
+    if (path && (status = check_file_size(m, name, path, error))) return status;
+    m->params = mem_alloc(m->context, m->weights->total * sizeof *m->params);
+    return m->params ? SSM2D_OK
+                     : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
+                            text_path(name), m->weights->total);
+}
+
+/* Mixers that are not in the file would be new ones, which nobody has trained. */
+static ssm2d_status load_weights(ssm2d_model *m, const char *name, const char *path,
+                                 const weights_options *options, weights_report *report,
+                                 ssm2d_error *error)
+{
+    weights_report own;
+    ssm2d_status status =
+        weights_load(m->weights, path, options, m->params, report ? report : &own, error);
+    if (!status && !report && own.new_mixer_arrays)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has no arrays of the mixer %s, which the model of %s has", text_path(path),
+                    m->config.mixer.kind->name, text_path(name));
+    return status;
+}
+
+ssm2d_status model_change_size(ssm2d_model *m, const char *name, const int image[2],
+                               ssm2d_error *error)
+{
+    weights *old = m->weights;
+    float *params = m->params;
+    if (!image[0] || (image[0] == m->config.image[0] && image[1] == m->config.image[1]))
+        return SSM2D_OK;
+    m->weights = NULL;
+    m->params = NULL;
+    ssm2d_status status = model_config_resize(&m->config, image, error);
+    if (!status) status = take_params(m, name, NULL, error);
+    if (!status) status = weights_resize(old, params, m->weights, m->params, error);
+    for (int i = 0; !status && i < m->weights->count; i++) {
+        const param_array *a = &m->weights->arrays[i], *before = weights_find(old, a->name);
+        if (a->spec.resize == PARAM_KEEP) continue;
+        m->resized |= memcmp(&a->spec.grid, &before->spec.grid, sizeof a->spec.grid) != 0;
+    }
+    mem_free(m->context, params);
+    weights_destroy(old);
+    return status;
+}
+
+static ssm2d_status begin(ssm2d_context *context, ssm2d_model **out, ssm2d_error *error)
+{
+    *out = mem_alloc(context, sizeof **out);
+    if (!*out) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
+    (*out)->context = context;
+    return SSM2D_OK;
+}
+
+/* What has to be done at the end of all functions that open: *out is a whole model, or NULL. */
+static ssm2d_status finish(ssm2d_status status, ssm2d_model **out)
+{
+    if (!status) return status;
+    ssm2d_model_close(*out);
+    *out = NULL;
+    return status;
+}
+
+static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which, const int image[2],
+                             ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    ssm2d_status status;
+    if (!run_exists(folder))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: is not the folder of a run: it has no train.json", text_path(folder));
+    m->is_run = 1;
+    if ((status = run_path(folder, RUN_TRAIN, path, error))
+        || (status = read_settings(m->context, path, m, error))
+        || (status = run_path(folder, RUN_CONFIG, path, error))
+        || (status = read_config(m->context, path, &m->config, error))
+        || (status = run_data_read(m->context, folder, &m->data, error))
+        || (status = check_run(folder, m, error))
+        || (status = run_path(folder, which, path, error)))
+        return status;
+    if (access(path, F_OK))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: does not exist yet: it is written at the end of an epoch",
+                    text_path(path));
+    if ((status = take_params(m, folder, path, error))) return status;
+    status = load_weights(m, folder, path, NULL, NULL, error);
+    if (!status && image) status = model_change_size(m, folder, image, error);
+    return status;
+}
+
+ssm2d_status model_open_run(ssm2d_context *context, const char *folder, run_file which,
+                            const int image[2], ssm2d_model **out, ssm2d_error *error)
+{
+    ssm2d_status status = begin(context, out, error);
+    return status ? status : finish(open_run(*out, folder, which, image, error), out);
+}
+
+static ssm2d_status open_weights(ssm2d_model *m, const char *name, const char *path,
+                                 const weights_options *options, weights_report *report,
+                                 ssm2d_error *error)
+{
+    const ssm2d_status status = take_params(m, name, path, error);
+    return status ? status : load_weights(m, name, path, options, report, error);
+}
+
+ssm2d_status model_open_weights(ssm2d_context *context, const char *name,
+                                const model_config *config, const char *path,
+                                const weights_options *options, weights_report *report,
+                                ssm2d_model **out, ssm2d_error *error)
+{
+    ssm2d_status status = begin(context, out, error);
+    if (status) return status;
+    (*out)->config = *config;
+    return finish(open_weights(*out, name, path, options, report, error), out);
+}
+
+ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, uint64_t seed,
+                            ssm2d_model **out, ssm2d_error *error)
+{
+    ssm2d_status status = begin(context, out, error);
+    if (status) return status;
+    (*out)->config = *config;
+    status = take_params(*out, "model", NULL, error);
+    if (!status) status = weights_init((*out)->weights, PARAM_ALL, seed, (*out)->params, error);
+    return finish(status, out);
+}
+
+/* ---- the public functions -------------------------------------------------------------------- */
+
+void ssm2d_model_options_init(ssm2d_model_options *options, size_t size)
+{
+    const ssm2d_model_options defaults = {0};
+    sized_init(options, size, &defaults, sizeof defaults);
+}
+
+/* The context of a model has one thread: its plans have theirs. */
+static ssm2d_status start(const char *path, const ssm2d_model_options *options, ssm2d_model **out,
+                          ssm2d_model_options *o, ssm2d_context **context, ssm2d_error *error)
+{
+    static const size_t sizes[] = {sizeof(ssm2d_model_options), 0};
+    ssm2d_status status = SSM2D_OK;
+    if (!out)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "model=NULL: there is nowhere to put the result");
+    *out = NULL;
+    if (!path) return fail(error, SSM2D_ERROR_ARGUMENT, "the name of a file is NULL");
+    *o = (ssm2d_model_options){0};
+    if (options) status = sized_read(o, options, sizes, "model_options", error);
+    if (status) return status;
+    if (o->weights != SSM2D_MODEL_LAST && o->weights != SSM2D_MODEL_BEST)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "weights=%d: use SSM2D_MODEL_LAST or SSM2D_MODEL_BEST", (int)o->weights);
+    const ssm2d_context_options c = {.size = sizeof c,
+                                     .threads = 1,
+                                     .cpu = o->cpu,
+                                     .allocate = o->allocate,
+                                     .release = o->release,
+                                     .user = o->user};
+    return ssm2d_context_create(&c, context, error);
+}
+
+/* Gives the model its context, or destroys that. */
+static ssm2d_status hand_over(ssm2d_status status, ssm2d_context *context, ssm2d_model *m)
+{
+    if (status)
+        ssm2d_context_destroy(context);
+    else
+        m->owns_context = 1;
+    return status;
+}
+
+ssm2d_status ssm2d_model_open(const char *folder, const ssm2d_model_options *options,
+                              ssm2d_model **out, ssm2d_error *error)
+{
+    ssm2d_model_options o;
+    ssm2d_context *context;
+    ssm2d_status status = start(folder, options, out, &o, &context, error);
+    if (status) return status;
+    status = model_open_run(context, folder, o.weights == SSM2D_MODEL_BEST ? RUN_BEST : RUN_MODEL,
+                            NULL, out, error);
+    return hand_over(status, context, *out);
+}
+
+ssm2d_status ssm2d_model_open_files(const char *config, const char *path,
+                                    const ssm2d_model_options *options, ssm2d_model **out,
+                                    ssm2d_error *error)
+{
+    ssm2d_model_options o;
+    ssm2d_context *context;
+    model_config c = {0};
+    ssm2d_status status = start(path ? config : NULL, options, out, &o, &context, error);
+    if (status) return status;
+    status = read_config(context, config, &c, error);
+    if (!status) status = model_open_weights(context, config, &c, path, NULL, NULL, out, error);
+    return hand_over(status, context, *out);
+}
+
+void ssm2d_model_close(ssm2d_model *m)
+{
+    if (!m) return;
+    ssm2d_context *context = m->context, *own = m->owns_context ? context : NULL;
+    weights_destroy(m->weights);
+    mem_free(context, m->params);
+    run_data_free(context, &m->data);
+    mem_free(context, m);
+    ssm2d_context_destroy(own);
+}

@@ -1,0 +1,23 @@
+/* run_data - data.json of a run: what is known of the images that a model was trained on. */
+#ifndef SSM2D_INFERENCE_RUN_DATA_H
+#define SSM2D_INFERENCE_RUN_DATA_H
+
+#include "data/dataset.h"
+
+/* What data.json says: enough to classify an image without the data. */
+typedef struct run_data {
+    label_kind labels;
+    int classes, channels;
+    const char **names; /* [classes], one block; NULL when empty */
+    normalisation norm;
+    long images; /* to train on */
+} run_data;
+
+/* Returns the text of data.json, which the caller frees with cJSON_free; NULL without memory. */
+char *run_data_text(const dataset_info *train, const normalisation *norm);
+/* Reads that of the run in a folder. The caller frees *data. */
+ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
+                           ssm2d_error *error);
+void run_data_free(const ssm2d_context *context, run_data *data);
+
+#endif

@@ -1,0 +1,39 @@
+/* run_files - the files in the folder of a run.
+ *
+ *     train.json          every setting, in the form that --config reads
+ *     config.json         the model alone, for ssm2d run
+ *     data.json           a description of the data: classes, normalisation, sizes
+ *     last.safetensors    the latest checkpoint: all that --resume needs
+ *     model.safetensors   the weights after the latest epoch, timm's names (with EMA: the average)
+ *     best.safetensors    the weights of the epoch with the highest test accuracy
+ *     metrics.jsonl       losses and accuracies, one JSON object per line
+ *     curves.svg          a picture of them */
+#ifndef SSM2D_INFERENCE_RUN_FILES_H
+#define SSM2D_INFERENCE_RUN_FILES_H
+
+#include "ssm2d.h"
+
+typedef enum run_file {
+    RUN_TRAIN,
+    RUN_CONFIG,
+    RUN_DATA,
+    RUN_LAST,
+    RUN_MODEL,
+    RUN_BEST,
+    RUN_METRICS,
+    RUN_CURVES,
+    RUN_FILES
+} run_file;
+
+extern const char *const run_file_names[RUN_FILES];
+
+enum { RUN_PATH = 4096 };
+
+/* The path of a file in a run's folder; refuses folders whose names are too long, and what is there
+ * under that name but is no regular file. */
+ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], ssm2d_error *error);
+/* Whether the folder has a run: whether there is a train.json. It is the first file that a run
+ * writes, and the last that is removed with it: other files without it are somebody else's. */
+int run_exists(const char *folder);
+
+#endif

@@ -1,0 +1,68 @@
+/* trained_model - what is behind ssm2d_model.h, for the tool: the same models and plans, in a
+ * context that the caller has. */
+#ifndef SSM2D_INFERENCE_TRAINED_MODEL_H
+#define SSM2D_INFERENCE_TRAINED_MODEL_H
+
+#include "data/augment.h"
+#include "inference/evaluator.h"
+#include "inference/probabilities.h"
+#include "inference/run_data.h"
+#include "inference/run_files.h"
+#include "ssm2d_model.h"
+
+/* Does not change once it is open, so that threads may share it. */
+struct ssm2d_model {
+    ssm2d_context *context;
+    int owns_context;
+    model_config config;
+    weights *weights;
+    float *params;
+    int resized; /* the position embedding, or tables of relative positions, were interpolated */
+    int is_run;  /* data, augment and loss are those of a run */
+    run_data data;
+    augment_options augment;
+    train_loss loss;
+};
+
+/* Opens the model of a run, finished or not; `which` says which weights. image, unless it is NULL
+ * or 0, replaces the image size, and the weights are adapted to it. The caller closes *out. */
+ssm2d_status model_open_run(ssm2d_context *context, const char *folder, run_file which,
+                            const int image[2], ssm2d_model **out, ssm2d_error *error);
+/* Opens a configuration, which need not have been finished, with weights of a file; `name` is that
+ * of the configuration in messages. options and report as for weights_load: mixers that the file
+ * does not have are refused unless there is a report to say so in. */
+ssm2d_status model_open_weights(ssm2d_context *context, const char *name,
+                                const model_config *config, const char *path,
+                                const weights_options *options, weights_report *report,
+                                ssm2d_model **out, ssm2d_error *error);
+/* Adapts a model that nobody else has yet to images of another size, unless that is 0 or its own;
+ * `name` is the model's in messages. After a failure it can only be closed. */
+ssm2d_status model_change_size(ssm2d_model *model, const char *name, const int image[2],
+                               ssm2d_error *error);
+/* A model with initial weights. */
+ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, uint64_t seed,
+                            ssm2d_model **out, ssm2d_error *error);
+
+struct ssm2d_model_plan {
+    const ssm2d_model *model;
+    ssm2d_context *context;
+    struct memory_budget *budget; /* of a context of its own; NULL: the context is the caller's */
+    /* of an image size that is not the model's; else NULL */
+    weights *weights;
+    float *params;
+    evaluator *evaluator;
+    augment *augment; /* NULL: nobody has said how pixels are prepared */
+};
+
+/* Creates a plan in a context of the caller's, whose threads it uses instead of options->threads;
+ * max_bytes is not looked at. */
+ssm2d_status model_plan_create(ssm2d_context *context, const ssm2d_model *model,
+                               const ssm2d_model_plan_options *options, ssm2d_model_plan **out,
+                               ssm2d_error *error);
+/* What image `i` of the batch is resized with, and where its pixels go (data/picture.h); and the
+ * end of it, when they are there. */
+resize *model_plan_resize(ssm2d_model_plan *plan);
+uint8_t *model_plan_pixels(ssm2d_model_plan *plan);
+void model_plan_prepared(ssm2d_model_plan *plan, size_t i);
+
+#endif
