@@ -96,7 +96,8 @@ static ssm2d_status open_images(ssm2d_context *context, const values *o, const r
     int splits = 0;
     run_find_data(o->run, m->settings.options.data, found);
     const char *where = o->data ? o->data : found;
-    ssm2d_status status = dataset_splits(where, &splits, error);
+    ssm2d_status status = run_names_data(o->run, where, error);
+    if (!status) status = dataset_splits(where, &splits, error);
     if (!status && split == DATASET_TEST && splits == DATASET_HAS(TRAIN))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: has no test images: --split val evaluates those held out from training",

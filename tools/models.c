@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "models/weights.h"
+#include "models_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ typedef struct values {
 static const option options[] = {
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
     {"keys", OPTION_FLAG, offsetof(values, keys),
-     .help = "list the keys of a configuration instead"},
+     .help = "list the keys of a configuration instead; with --json also their values in every "
+             "model and mixer"},
     {0}};
 
 /* The rows for a model that is not in the paper: mixers, and their settings; EMA for models that
@@ -183,37 +185,6 @@ static ssm2d_status print_json(const row *rows, int count, ssm2d_error *error)
     return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
-
-/* The keys of a model of each family, and those of each mixer. */
-static ssm2d_status print_keys(ssm2d_error *error)
-{
-    char key[MODEL_KEY];
-    const char *help, *name;
-    const model *m;
-    const model_family *last = NULL;
-    for (int i = 0; (m = model_at(i)); i++) {
-        model_config c;
-        if (m->family == last) continue;
-        last = m->family;
-        ssm2d_status status = model_config_named(m->name, &c, error);
-        if (status) return status;
-        printf("%skeys of a model of the family %s:\n\n", i ? "\n" : "", m->family->name);
-        for (int k = 0; model_config_key(&c, k, key, &help); k++) printf("%-24s%s\n", key, help);
-    }
-    for (int i = 0; mixer_at(i); i++) {
-        mixer_config c;
-        if (!mixer_at(i)->fields) continue;
-        mixer_config_default(mixer_at(i), &c);
-        printf("\nkeys of the mixer %s, %s:\n\n", c.kind->name, c.kind->help);
-        for (int k = 0; mixer_config_key(&c, k, &name, &help); k++) {
-            snprintf(key, sizeof key, "mixer.%s", name);
-            printf("%-24s%s\n", key, help);
-        }
-    }
-    return SSM2D_OK;
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static const paper_row *rows_of(const model *m)
@@ -227,7 +198,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     const values *o = v;
     const model *m;
     int count = 0, filled = 0;
-    if (o->keys) return print_keys(error);
+    if (o->keys) return o->json ? models_keys_json(error) : models_keys_text(error);
     for (int i = 0; (m = model_at(i)); i++)
         for (const paper_row *p = rows_of(m); p->mixer; p++) count++;
     row *rows = mem_alloc(context, (size_t)count * sizeof *rows);
@@ -242,14 +213,6 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     return status;
 }
 
-static ssm2d_status check_values(const void *v, ssm2d_error *error)
-{
-    const values *o = v;
-    if (o->json && o->keys)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--json and --keys cannot be combined");
-    return SSM2D_OK;
-}
-
 static const char about[] =
     "Lists every model with each mixer that the paper's Tables 1, 2 and 4 have for it, with its "
     "settings and its number of parameters beside the number in the paper, for the paper's classes "
@@ -257,4 +220,4 @@ static const char about[] =
     "may change everything; --keys lists its keys.";
 
 const command command_models = {
-    "models", "list models and their numbers of parameters", about, options, check_values, run, 0};
+    "models", "list models and their numbers of parameters", about, options, NULL, run, 0};

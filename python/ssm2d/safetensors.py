@@ -1,10 +1,12 @@
-"""Reads safetensors files, which `ssm2d train` writes: a length, a JSON header, the arrays. Needs
-NumPy only."""
+"""Reads and writes safetensors files, which `ssm2d train` writes: a length, a JSON header, the
+arrays. Needs NumPy only."""
 import json
 import os
 import struct
 
 import numpy as np
+
+from .files import write_whole
 
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4",
          "I16": "<i2", "I8": "i1",
@@ -47,9 +49,22 @@ def _entry(name: str, entry, available: int) -> tuple:
     return begin, end, kind, shape
 
 
+def _notes(metadata) -> dict:
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ValueError("__metadata__: not an object of texts")
+    return metadata
+
+
 def load_safetensors(path) -> dict:
     """The arrays of a file by name; BF16 becomes float32. ValueError, naming the file, for one that
     is not sound."""
+    return read_safetensors(path)[0]
+
+
+def read_safetensors(path) -> tuple:
+    """(the arrays of a file by name, its metadata: texts by name)"""
     path = os.fspath(path)
     with open(path, "rb") as file:
         length = os.fstat(file.fileno()).st_size
@@ -67,7 +82,7 @@ def load_safetensors(path) -> dict:
                 raise ValueError(f"the header is not JSON: {error}") from None
             if not isinstance(header, dict):
                 raise ValueError("the header is not a JSON object")
-            header.pop("__metadata__", None)
+            notes = _notes(header.pop("__metadata__", None))
             entries = {n: _entry(n, e, length - 8 - header_length) for n, e in header.items()}
             last = ""
             position = 0
@@ -83,6 +98,30 @@ def load_safetensors(path) -> dict:
                     raise ValueError(f"{name}: the file ends early")
                 array = np.frombuffer(bytearray(data), TYPES[kind]).reshape(shape)
                 arrays[name] = (array.astype("<u4") << 16).view("<f4") if kind == "BF16" else array
-            return arrays
+            return arrays, notes
         except ValueError as error:
             raise ValueError(f"{path}: not a sound safetensors file: {error}") from None
+
+
+def save_safetensors(path, arrays: dict, metadata: dict = None, *, overwrite: bool = False) -> None:
+    """Writes arrays by name, and metadata, texts by name. The file appears whole or not at all; one
+    that is there already is replaced only with overwrite=True."""
+    header, parts, position = {}, [], 0
+    if metadata:
+        header["__metadata__"] = dict(metadata)
+    kinds = {dtype: kind for kind, dtype in TYPES.items() if kind != "BF16"}
+    for name, array in arrays.items():
+        array = np.asarray(array)
+        kind = kinds.get(array.dtype.newbyteorder("<").str.replace("|b1", "?").replace("|", ""))
+        if kind is None:
+            raise TypeError(f"{name}: dtype {array.dtype}; use one of "
+                            f"{', '.join(str(np.dtype(d)) for d in kinds)}")
+        data = np.ascontiguousarray(array, TYPES[kind])
+        header[name] = {"dtype": kind, "shape": list(array.shape),
+                        "data_offsets": [position, position + data.nbytes]}
+        position += data.nbytes
+        parts.append(data)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # so that the arrays are aligned
+    write_whole(path, [struct.pack("<Q", len(text)), text, *(p.tobytes() for p in parts)],
+                overwrite)

@@ -2,6 +2,9 @@
 import json
 import os
 import pathlib
+import struct
+import subprocess
+import unittest
 
 import numpy as np
 
@@ -10,6 +13,10 @@ import ssm2d
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = pathlib.Path(os.environ.get("SSM2D_GOLDEN") or ROOT / "tests" / "golden")
 MODELS = pathlib.Path(os.environ.get("SSM2D_GOLDEN_MODELS") or ROOT / "tests" / "golden-models")
+
+# the command beside the library, and the larger sets of golden models that developers have
+TOOL = pathlib.Path(os.environ.get("SSM2D_LIBRARY", "")).resolve().parents[1] / "tools" / "ssm2d"
+MORE_MODELS = ROOT.parent / "shared" / "golden-models"
 
 try:
     import torch
@@ -78,3 +85,43 @@ def naive_causal(u: np.ndarray, k: np.ndarray) -> np.ndarray:
         for q in range(cols):
             y[:, p:, q:] += k[p, q] * u[:, :rows - p, :cols - q]
     return y
+
+
+def one_thread() -> None:
+    """For modules of tests whose models are small: threads would wait for each other."""
+    unittest.addModuleCleanup(torch.set_num_threads, torch.get_num_threads())
+    torch.set_num_threads(1)
+
+
+def run_tool(*arguments) -> str:
+    """What the command prints; AssertionError with its message when it fails."""
+    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused_by_tool(*arguments) -> str:
+    """The message of a command that fails."""
+    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode in (1, 2), (done.returncode, done.stderr)
+    return done.stderr
+
+
+def write_idx(folder: pathlib.Path, split: str, count: int, rng) -> None:
+    """Images of 8 x 12 pixels in four classes, of which one is brighter."""
+    labels = np.arange(count, dtype=np.uint8) % 4
+    images = rng.integers(0, 130, (count, 8, 12),
+                          dtype=np.uint8) + (60 * (labels == 2)).astype(np.uint8)[:, None, None]
+    folder.mkdir(exist_ok=True)
+    (folder / f"{split}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, *images.shape)
+                                                        + images.tobytes())
+    (folder / f"{split}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count)
+                                                        + labels.tobytes())
+
+
+def read_idx(folder: pathlib.Path, split: str) -> tuple:
+    """(images, labels)"""
+    images = (folder / f"{split}-images-idx3-ubyte").read_bytes()
+    labels = (folder / f"{split}-labels-idx1-ubyte").read_bytes()
+    return (np.frombuffer(images[16:], np.uint8).reshape(struct.unpack(">III", images[4:16])),
+            np.frombuffer(labels[8:], np.uint8))

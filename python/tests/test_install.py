@@ -27,6 +27,7 @@ except ImportError:
 else:
     import ssm2d.torch
     ssm2d.torch.SSM2d(4)(torch.ones(1, 3, 3, 4)).sum().backward()
+    ssm2d.torch.create_model("vit-mini", depth=1, image_size=8)(torch.ones(1, 3, 8, 8))
 print(ssm2d.__version__)
 """
 

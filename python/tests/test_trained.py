@@ -1,16 +1,13 @@
 """What `ssm2d train` writes, in PyTorch: the same model, built around SSM2d, gives the logits of
 `ssm2d run`."""
 import json
-import os
 import pathlib
-import struct
-import subprocess
 import tempfile
 import unittest
 
 import numpy as np
 
-from tests.support import error, options_of, torch
+from tests.support import TOOL, error, options_of, run_tool, torch, write_idx
 
 if torch is None:
     raise unittest.SkipTest("torch is not installed")
@@ -18,18 +15,6 @@ from torch.nn import functional as F
 
 import ssm2d
 from ssm2d.torch import SSM2d
-
-TOOL = pathlib.Path(os.environ.get("SSM2D_LIBRARY", "")).resolve().parents[1] / "tools" / "ssm2d"
-
-
-def write_idx(folder: pathlib.Path, split: str, count: int, rng) -> None:
-    labels = np.arange(count, dtype=np.uint8) % 4
-    images = rng.integers(0, 130, (count, 8, 12),
-                          dtype=np.uint8) + (60 * (labels == 2)).astype(np.uint8)[:, None, None]
-    (folder / f"{split}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, *images.shape)
-                                                        + images.tobytes())
-    (folder / f"{split}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count)
-                                                        + labels.tobytes())
 
 
 def vit(x, w: dict, mixers: list, *, patch: int, heads: int, eps: float) -> "torch.Tensor":
@@ -64,18 +49,13 @@ def vit(x, w: dict, mixers: list, *, patch: int, heads: int, eps: float) -> "tor
 class Trained(unittest.TestCase):
     def train(self, folder: pathlib.Path, *options: str) -> pathlib.Path:
         data, run = folder / "data", folder / "run"
-        data.mkdir()
         rng = np.random.default_rng(0)
         write_idx(data, "train", 64, rng)
         write_idx(data, "t10k", 16, rng)
-        self.tool("train", "--data", data, "--epochs", "2", "--batch", "16", "--lr", "0.01",
+        run_tool("train", "--data", data, "--epochs", "2", "--batch", "16", "--lr", "0.01",
                   "--set", "dim=24", "--set",
                   "depth=2", "--set", "heads=3", *options, "--out", run)
         return run
-
-    def tool(self, *arguments) -> None:
-        done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_logits(self):
         for options in ([], ["--set", "mixer.complex=true", "--set", "mixer.layer_norm=true"],
@@ -90,7 +70,7 @@ class Trained(unittest.TestCase):
                 x = np.random.default_rng(1).standard_normal((3, config["channels"],
                                                               *config["image"])).astype(np.float32)
                 np.save(run / "x.npy", x)
-                self.tool("run", "--config", run / "config.json", "--weights",
+                run_tool("run", "--config", run / "config.json", "--weights",
                           run / "model.safetensors", "--input",
                           run / "x.npy", "--out", run / "logits.npy")
                 weights = {key: torch.from_numpy(value) for key, value in arrays.items()}

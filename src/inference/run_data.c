@@ -111,7 +111,7 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     if (!status)
         status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
     if (!status)
-        status = json_get_int(path, root, "images", JSON_REQUIRED, 1, INT32_MAX, &images, error);
+        status = json_get_int(path, root, "images", JSON_OPTIONAL, 1, INT32_MAX, &images, error);
     if (!status) status = read_three(path, root, "mean", data->norm.mean, error);
     if (!status) status = read_three(path, root, "std", data->norm.std, error);
     for (int i = 0; i < 3 && !status; i++)

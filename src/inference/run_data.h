@@ -10,7 +10,7 @@ typedef struct run_data {
     int classes, channels;
     const char **names; /* [classes], one block; NULL when empty */
     normalisation norm;
-    long images; /* to train on */
+    long images; /* to train on; 0: not known, as of weights that come from elsewhere */
 } run_data;
 
 /* Returns the text of data.json, which the caller frees with cJSON_free; NULL without memory. */

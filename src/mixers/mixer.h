@@ -83,6 +83,8 @@ cJSON *mixer_config_to_json(const mixer_config *m);
 ssm2d_status mixer_config_check(const mixer_config *m, int channels, ssm2d_error *error);
 /* The i-th key that mixer_config_set takes, and what it is; 0 past the last. */
 int mixer_config_key(const mixer_config *m, int i, const char **key, const char **help);
+/* The field `place`, which every mixer has besides those of its kind. */
+const ssm2d_field *mixer_place_field(void);
 /* What distinguishes it: "ssm2d (d_state 16, n_ssm 2, directions 4, real)", or "none". */
 const char *mixer_config_text(const mixer_config *m, char *text, size_t size);
 

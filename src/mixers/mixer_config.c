@@ -24,6 +24,8 @@ static const ssm2d_field place_field = {
     place_names,
     NULL};
 
+const ssm2d_field *mixer_place_field(void) { return &place_field; }
+
 static const field_group no_fields[] = {{NULL, 0}};
 
 static const field_group *fields_of(const mixer_config *m)

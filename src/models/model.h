@@ -91,7 +91,8 @@ struct model_family {
 
 /* ---- models by name -------------------------------------------------------------------------- */
 
-const model *model_at(int i); /* the i-th model that is listed, NULL past the last */
+const model *model_at(int i);  /* the i-th model that is listed, NULL past the last */
+const model *model_any(int i); /* the i-th of all, listed or not */
 /* The error says which names there are. */
 ssm2d_status model_find(const char *name, const model **found, ssm2d_error *error);
 
@@ -136,6 +137,8 @@ int model_config_same(const model_config *a, const model_config *b);
  * suggestions. */
 enum { MODEL_KEY = 48 };
 int model_config_key(const model_config *config, int i, char key[MODEL_KEY], const char **help);
+/* The fields that every model has, besides those of its family; a list that ends without a name. */
+const ssm2d_field *model_common_fields(void);
 /* The value of a key of the model or its family as text; "-" when the family has none. */
 const char *model_config_text(const model_config *config, const char *key, char *text, size_t size);
 

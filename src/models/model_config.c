@@ -24,6 +24,8 @@ static const ssm2d_field common_fields[] = {
     {"classes", "number of classes", SSM2D_KIND_INT, PLACE(classes), 1, 1 << 20, NULL, NULL, NULL},
     {0}};
 
+const ssm2d_field *model_common_fields(void) { return common_fields; }
+
 static const char model_help[] = "a name of `ssm2d models`, from which all other values start";
 static const char mixer_help[] =
     "what mixes patches inside a block; in a file, null, a name or an object";

@@ -13,8 +13,7 @@ static const model_family *const families[] = {&family_vit, &family_swin, &famil
 
 enum { FAMILIES = sizeof families / sizeof *families, MAX_MODELS = 64 };
 
-/* The i-th of all models, listed or not; NULL past the last. */
-static const model *any_model(int i)
+const model *model_any(int i)
 {
     for (int f = 0; f < FAMILIES; f++)
         for (const model *m = families[f]->models; m->name; m++)
@@ -25,7 +24,7 @@ static const model *any_model(int i)
 const model *model_at(int i)
 {
     const model *m;
-    for (int k = 0; (m = any_model(k)); k++)
+    for (int k = 0; (m = model_any(k)); k++)
         if (!m->hidden && i-- == 0) return m;
     return NULL;
 }
@@ -35,12 +34,12 @@ ssm2d_status model_find(const char *name, const model **found, ssm2d_error *erro
     const char *names[MAX_MODELS + 1] = {0};
     char shown[40], list[256] = "";
     const model *m;
-    for (int i = 0; (m = any_model(i)) && i < MAX_MODELS; i++) {
+    for (int i = 0; (m = model_any(i)) && i < MAX_MODELS; i++) {
         const size_t used = strlen(list);
         *found = m;
         if (!strcmp(name, m->name)) return SSM2D_OK;
         names[i] = m->name;
-        snprintf(list + used, sizeof list - used, "%s%s", i ? any_model(i + 1) ? ", " : " or " : "",
+        snprintf(list + used, sizeof list - used, "%s%s", i ? model_any(i + 1) ? ", " : " or " : "",
                  m->name);
     }
     *found = NULL;

@@ -251,6 +251,11 @@ static ssm2d_status open_run(resumed *r, ssm2d_error *error)
     if ((status = run_lock(folder, &r->lock, error))) return status;
     temporaries_remove(r->lock);
     r->how.is_new = run_not_begun(folder);
+    if (!r->how.is_new && access(r->path, F_OK))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: does not exist, so that there is no checkpoint to resume: --start begins "
+                    "a run with the weights in model.safetensors",
+                    text_path(r->path));
     if (r->how.is_new) {
         status = run_path(folder, RUN_TRAIN, train, error);
         if (!status) status = train_settings_default(&r->settings, error);

@@ -63,7 +63,8 @@ static ssm2d_status add_dataset(job *j, ssm2d_error *error)
         run_find_data(q->folder, q->m->settings.options.data, where);
     else
         snprintf(where, sizeof where, "%s", q->images);
-    ssm2d_status status = dataset_open(j->context, where, DATASET_TEST, &data, error);
+    ssm2d_status status = run_names_data(q->folder, where, error);
+    if (!status) status = dataset_open(j->context, where, DATASET_TEST, &data, error);
     if (status) return status;
     dataset_limit_pixels(data, max_pixels(j));
     const size_t all = dataset_about(data)->count, count = q->count < all ? q->count : all;

@@ -17,6 +17,14 @@
 static const char *const label_words[] = {
     [LABEL_CLASS] = "one class per image", [LABEL_BINARY] = "binary labels"};
 
+ssm2d_status run_names_data(const char *folder, const char *data, ssm2d_error *error)
+{
+    if (strcmp(data, "none")) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: does not say which data it is for: name them (eval --data)",
+                text_path(folder));
+}
+
 int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT])
 {
     char beside[RUN_PATH];

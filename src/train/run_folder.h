@@ -12,6 +12,10 @@
  * whether it was found there. */
 int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT]);
 
+/* Refuses settings that name no data: weights that come from elsewhere (save_run of ssm2d.torch)
+ * may have none, which is written as "none". */
+ssm2d_status run_names_data(const char *folder, const char *data, ssm2d_error *error);
+
 /* Returns the text of train.json, which the caller frees with cJSON_free; NULL without memory. */
 char *run_settings_text(const train_settings *s);
 /* Refuses data with another kind of labels, another number of classes, or other names of classes.

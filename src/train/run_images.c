@@ -12,7 +12,8 @@ ssm2d_status run_images_open(ssm2d_context *context, const char *folder, const r
         run_find_data(folder, o->data, found);
         where = found;
     }
-    ssm2d_status status = dataset_splits(where, &splits, error);
+    ssm2d_status status = run_names_data(folder, where, error);
+    if (!status) status = dataset_splits(where, &splits, error);
     if (!status && splits == DATASET_HAS(TRAIN)) images->split = DATASET_VAL;
     if (!status) status = split_open(context, where, &parts, images->split, &images->data, error);
     if (!status) status = run_data_matches(&m->data, dataset_about(images->data), error);

@@ -189,8 +189,6 @@ static void test_usage(void **state)
     assert_refused(2, "models", "did you mean --json?");
     TOOL("models", "vit");
     assert_refused(2, "models", "unexpected argument vit");
-    TOOL("models", "--json", "--keys");
-    assert_refused(2, "models", "--json and --keys");
 }
 
 static void test_bad_config(void **state)
@@ -343,6 +341,45 @@ static void test_models(void **state)
     assert_null(strstr(tool.out, "mixer.channels"));
 }
 
+/* What --keys --json says of each model is a configuration of that model. */
+static void test_models_keys_json(void **state)
+{
+    (void)state;
+    ssm2d_error error;
+    cJSON *root;
+    TOOL("models", "--keys", "--json");
+    assert_done();
+    if (json_parse("keys", tool.out, strlen(tool.out), &root, &error)) fail_msg("%s", error.line);
+    const cJSON *models = cJSON_GetObjectItemCaseSensitive(root, "models"), *entry, *kind;
+    assert_non_null(cJSON_GetObjectItemCaseSensitive(models, "deit")); /* which is not listed */
+    cJSON_ArrayForEach(entry, models)
+    {
+        const cJSON *family = cJSON_GetObjectItemCaseSensitive(entry, "family");
+        const cJSON *families = cJSON_GetObjectItemCaseSensitive(root, "families");
+        assert_non_null(cJSON_GetObjectItemCaseSensitive(families, family->valuestring));
+        cJSON_ArrayForEach(kind, cJSON_GetObjectItemCaseSensitive(entry, "mixers"))
+        {
+            model_config named, read = {0};
+            assert_int_equal(model_config_named(entry->string, &named, &error), SSM2D_OK);
+            assert_int_equal(model_config_use_mixer(&named, mixer_find(kind->string), &error),
+                             SSM2D_OK);
+            cJSON *config = cJSON_CreateObject();
+            cJSON_AddStringToObject(config, "model", entry->string);
+            cJSON_AddItemToObject(config, "mixer", cJSON_Duplicate(kind, 1));
+            if (model_config_from_json("keys", config, NULL, &read, &error))
+                fail_msg("%s", error.line);
+            cJSON_Delete(config);
+            assert_true(model_config_same(&named, &read));
+            cJSON *again = model_config_to_json(&named);
+            cJSON_DeleteItemFromObjectCaseSensitive(again, "mixer");
+            const cJSON *own = cJSON_GetObjectItemCaseSensitive(entry, "config");
+            assert_true(cJSON_Compare(again, own, 1));
+            cJSON_Delete(again);
+        }
+    }
+    cJSON_Delete(root);
+}
+
 static void test_models_json(void **state)
 {
     (void)state;
@@ -384,7 +421,7 @@ int main(void)
         TEST(test_golden),       TEST(test_threads),     TEST(test_many),
         TEST(test_other_models), TEST(test_usage),       TEST(test_bad_config),
         TEST(test_bad_arrays),   TEST(test_bad_weights), TEST(test_unwritable),
-        TEST(test_models),       TEST(test_models_json),
+        TEST(test_models),       TEST(test_models_json), TEST(test_models_keys_json),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

@@ -222,6 +222,35 @@ static void test_replaced(void **state)
     free(e.memory);
 }
 
+/* ---- weights from elsewhere ------------------------------------------------------------------ */
+
+/* What save_run of ssm2d.torch leaves: no checkpoint, no number of images, and perhaps no data. */
+static void test_weights_from_elsewhere(void **state)
+{
+    (void)state;
+    ssm2d_context *context = make(1);
+    train_result result;
+    run_data data;
+    train(path_of("run"), 1);
+    assert_int_equal(remove(path_of("run/last.safetensors")), 0);
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("no checkpoint to resume: --start");
+    put_text(
+        path_of("run/data.json"),
+        "{\"classes\": [\"a\"], \"channels\": 1, \"mean\": [0.5, 0.5, 0.5], \"std\": [1, 1, 1]}");
+    assert_int_equal(run_data_read(context, path_of("run"), &data, &error), SSM2D_OK);
+    assert_int_equal(data.images, 0);
+    assert_string_equal(data.names[0], "a");
+    run_data_free(context, &data);
+    put_text(path_of("run/data.json"), "{\"classes\": [\"a\"], \"channels\": 1, \"images\": 0}");
+    assert_int_not_equal(run_data_read(context, path_of("run"), &data, &error), SSM2D_OK);
+    assert_line("images");
+    assert_int_equal(run_names_data("run", "idx:none", &error), SSM2D_OK);
+    assert_int_not_equal(run_names_data("run", "none", &error), SSM2D_OK);
+    assert_line("run: does not say which data it is for");
+    ssm2d_context_destroy(context);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +259,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_not_begun, setup, teardown),
         cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_weights_from_elsewhere, setup, teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@ from torch import nn
 from .. import _library, arrays
 from .._library import PlanOptions, Strides, lib
 from ..baselines import BaselineConfig, algorithms, options
-from . import layer
+from . import layer, tracing
 from .layer import BACKENDS, TYPES, SSM2d, check_input, overlaps
 
 MAX_SHAPES = 32  # plans kept by one module
@@ -133,8 +133,7 @@ class Baseline(nn.Module):
         if not isinstance(u, torch.Tensor):
             raise TypeError(f"u: expected a torch.Tensor, got {type(u).__name__}")
         params = [getattr(self, name) for name in self.names]
-        if u.dtype is not params[0].dtype and (torch.is_autocast_cpu_enabled()
-                                               or torch.is_autocast_enabled()):
+        if u.dtype is not params[0].dtype and tracing.autocast_enabled():
             u = u.to(params[0].dtype)
         axes = check_input(u, self.layout, self.channels)
         for parameter, p in zip(self.names, params):
@@ -143,12 +142,14 @@ class Baseline(nn.Module):
             if p.dtype is not u.dtype:
                 raise TypeError(f"u: dtype {u.dtype}, but parameter {parameter} is {p.dtype}; "
                                 f"convert one of them")
-        if u.numel() == 0:
+        if 0 in tracing.sizes(u):
             return u.clone()
+        if torch.jit.is_tracing() and torch.onnx.is_in_onnx_export():
+            return self._forward_torch(u, axes, params, self.exported)
         if self.backend == "torch" or u.device.type != "cpu":
             if self.backend == "library":
                 raise ValueError(f"u: on {u.device}; backend='library' needs the CPU")
-            return self._forward_torch(u, axes, params)
+            return self._forward_torch(u, axes, params, self.twin)
         if torch.jit.is_tracing():  # it would record the result for this input as a constant
             raise RuntimeError(f"{name}: a trace cannot follow the library; make the layer with "
                                "backend='torch'")
@@ -197,17 +198,21 @@ class Baseline(nn.Module):
                 pass  # another thread was quicker
         return self._plans.setdefault(key, made)
 
-    def _forward_torch(self, u, axes, params) -> torch.Tensor:
+    def _forward_torch(self, u, axes, params, compute) -> torch.Tensor:
         channels_last = axes[3] == 3
         plain = nullcontext()
         if u.device.type in ("cpu", "cuda"):
             plain = torch.autocast(u.device.type, enabled=False)
         with plain:
-            y = self.twin(dict(zip(self.names, params)), u.movedim(3, 1) if channels_last else u)
+            y = compute(dict(zip(self.names, params)), u.movedim(3, 1) if channels_last else u)
         return y.movedim(1, 3) if channels_last else y
 
     def twin(self, params: dict, u: torch.Tensor) -> torch.Tensor:
         """The layer in PyTorch operations; u and the result are (batch, channels, rows, cols)."""
+        raise NotImplementedError
+
+    def exported(self, params: dict, u: torch.Tensor) -> torch.Tensor:
+        """The same in operators that every ONNX runtime has, with constants for this grid."""
         raise NotImplementedError
 
     def kernel(self, rows: int, cols: int) -> torch.Tensor:

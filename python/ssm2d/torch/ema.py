@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from ..baselines import describe
 from .baseline import Baseline, check_sides
+from .tracing import not_traced, sizes
 
 
 class EMA(Baseline):
@@ -32,7 +33,7 @@ Parameters are named and shaped as in the library: alpha, delta, beta (rows, d_s
 
     def twin(self, params: dict, u: torch.Tensor) -> torch.Tensor:
         x = u.flatten(2)
-        cells = x.shape[2]
+        cells = int(sizes(x)[2])
         k = self._kernel(params, cells)
         # both directions in one circular kernel, long enough that nothing meets from behind
         length = 2 * cells
@@ -44,6 +45,23 @@ Parameters are named and shaped as in the library: alpha, delta, beta (rows, d_s
         z = torch.fft.irfft(torch.fft.rfft(x, n=length) * torch.fft.rfft(both, n=length),
                             n=length)[..., :cells]
         return functional.silu(z + params["omega"][:, None] * x).view(u.shape)
+
+    def exported(self, params: dict, u: torch.Tensor) -> torch.Tensor:
+        with not_traced(), torch.no_grad():
+            rows, cols = u.shape[2:]
+            cells = rows * cols
+            k = self._kernel(params, cells)
+            # the weight of the input at offset o from the output is entry o + cells - 1
+            weights = functional.pad(k[:self.channels].flip(-1), (cells - k.shape[1], cells - 1))
+            weights[:, cells - 1] += params["omega"]
+            if self.config.bidirectional:
+                first = cells if self.config.shift else cells - 1
+                taps = min(k.shape[1], 2 * cells - 1 - first)
+                weights[:, first:first + taps] += k[self.channels:, :taps]
+            weights = weights[:, None, None].contiguous()
+        x = u.flatten(2)[:, :, None]
+        z = functional.conv2d(x, weights, padding=(0, cells - 1), groups=self.channels)
+        return functional.silu(z).reshape(-1, self.channels, rows, cols)
 
     def kernel(self, rows: int, cols: int) -> torch.Tensor:
         """The kernel of every row of parameters, (rows, cells), cut to `trunc` cells, without

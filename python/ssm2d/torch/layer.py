@@ -15,7 +15,7 @@ from .. import arrays
 from .._library import Workspace, check, lib
 from ..config import Config, describe, options
 from ..safetensors import load_safetensors
-from . import export, recursion
+from . import export, recursion, tracing
 from .authors import convert
 from .operator import refuse_second_derivative
 
@@ -121,7 +121,7 @@ class Runner:
 def check_input(u, layout: str, channels: int) -> tuple:
     """Where batch, rows, columns and channels are, when u fits."""
     axes = arrays.order(layout)
-    sizes = export.sizes(u)
+    sizes = tracing.sizes(u)
     if len(sizes) != 4:
         raise ValueError(f"u: shape {tuple(sizes)}, expected four dimensions ({layout})")
     if sizes[axes[3]] != channels:
@@ -340,8 +340,7 @@ gamma, beta."""
             params = [own[name] for name in self.names]
         except KeyError:  # parametrized or pruned: an attribute instead of a parameter
             params = [getattr(self, name) for name in self.names]
-        if u.dtype is not params[0].dtype and (torch.is_autocast_cpu_enabled()
-                                               or torch.is_autocast_enabled()):
+        if u.dtype is not params[0].dtype and tracing.autocast_enabled():
             u = u.to(params[0].dtype)
         # They see operators alone: what the library computes would be a constant to them.
         recorded = torch.jit.is_tracing() or type(u) not in PLAIN or compiling()
@@ -426,7 +425,7 @@ gamma, beta."""
             if p.dtype is not u.dtype:
                 raise TypeError(f"u: dtype {u.dtype}, but parameter {name} is {p.dtype}; convert "
                                 f"one of them")
-        if 0 in export.sizes(u):
+        if 0 in tracing.sizes(u):
             return u.clone()
         channels_last = axes[3] == 3
         plain = nullcontext()

@@ -10,6 +10,8 @@ import math
 import torch
 from torch.nn import functional as F
 
+from .tracing import sizes as sizes_of
+
 
 def system(config, raw: dict) -> tuple:
     """A [4][systems][N], B [2][systems][N], C [2][rows of C][N] from raw parameters."""
@@ -28,8 +30,8 @@ def system(config, raw: dict) -> tuple:
 
 def states(config, A, B, rows: int, cols: int) -> tuple:
     """h and v, each [rows][cols][systems][N]."""
-    a1, a2, a3, a4 = A
-    b1, b2 = B
+    a1, a2, a3, a4 = A.unbind(0)
+    b1, b2 = B.unbind(0)
     # inside, on the border
     half = {"none": (1.0, 1.0), "half": (0.5, 0.5)}.get(config.norm, (0.5, 1.0))
     outside = torch.zeros_like(b1).expand(rows, *b1.shape)[1:]
@@ -87,7 +89,7 @@ def causal(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
 def two_sided(config, k: torch.Tensor, rows: int, cols: int, sizes: tuple) -> torch.Tensor:
     """All directions in one kernel [channels][sizes], shift s at index s modulo the size."""
     total = 0
-    for part, flip in zip(k, config.flips):
+    for part, flip in zip(k.unbind(0), config.flips):
         part = F.pad(part, (0, sizes[1] - part.shape[2], 0, sizes[0] - part.shape[1]))
         dims = [dim for dim, flipped in zip((1, 2), flip) if flipped]
         # index s to index -s modulo the size: mirror, and bring 0 back to its place
@@ -110,8 +112,7 @@ def good_size(minimum: int) -> int:
 
 def convolve(config, u: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
     """u [batch][channels][rows][cols] with the causal kernels k of each direction."""
-    # in a trace sizes are tensors
-    rows, cols, trunc_rows, trunc_cols = map(int, (*u.shape[2:], *k.shape[2:]))
+    rows, cols, trunc_rows, trunc_cols = *sizes_of(u)[2:], *sizes_of(k)[2:]
     sizes = good_size(rows + trunc_rows - 1), good_size(cols + trunc_cols - 1)
     spectrum = torch.fft.rfft2(two_sided(config, k, rows, cols, sizes), s=sizes)
     return torch.fft.irfft2(torch.fft.rfft2(u, s=sizes) * spectrum, s=sizes)[..., :rows, :cols]
@@ -125,7 +126,7 @@ def kernel(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
 
 def forward(config, raw: dict, u: torch.Tensor) -> torch.Tensor:
     """The layer; u and the result are [batch][channels][rows][cols]."""
-    y = convolve(config, u, causal(config, raw, *map(int, u.shape[2:])))
+    y = convolve(config, u, causal(config, raw, *sizes_of(u)[2:]))
     if config.skip:
         y = y + raw["D"][:, None, None] * u
     if config.layer_norm:

@@ -3,6 +3,7 @@ import torch
 
 from ..baselines import describe
 from .baseline import Baseline, check_sides
+from .tracing import not_traced, sizes
 
 
 class S4ND(Baseline):
@@ -38,8 +39,14 @@ Parameters are named and shaped as in the library: log_dt, A_re, A_im, C, D."""
         return taps[:, cells[:, None] - cells + side - 1][system]
 
     def twin(self, params: dict, u: torch.Tensor) -> torch.Tensor:
-        rows, cols = self._matrix(params, 0, u.shape[2]), self._matrix(params, 1, u.shape[3])
+        rows, cols = (self._matrix(params, i, int(side)) for i, side in enumerate(sizes(u)[2:]))
         return rows @ (u @ cols.transpose(1, 2)) + params["D"][:, None, None] * u
+
+    def exported(self, params: dict, u: torch.Tensor) -> torch.Tensor:
+        with not_traced(), torch.no_grad():
+            rows, cols = (self._matrix(params, i, side) for i, side in enumerate(u.shape[2:]))
+            cols, skip = cols.transpose(1, 2).contiguous(), params["D"][:, None, None].clone()
+        return rows @ (u @ cols) + skip * u
 
     def kernel(self, rows: int, cols: int) -> torch.Tensor:
         """The kernel of every system, (n_ssm, 2*rows-1, 2*cols-1), offset (o1, o2) at (o1+rows-1,

@@ -1,0 +1,104 @@
+"""Files that appear whole or not at all, and JSON from files that may hold anything."""
+import errno
+import json
+import math
+import os
+import secrets
+import stat
+
+MAX_JSON = 1 << 24  # bytes
+DIGITS = "0123456789abcdefghijklmnopqrstuv"
+
+
+def _sync_folder(folder: str) -> None:
+    """A rename is only sure to outlast a power cut when its folder is synced; file systems that do
+    not sync folders are no reason to fail."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    except OSError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno in (errno.EIO, errno.ENOSPC):
+            raise
+    finally:
+        os.close(fd)
+
+
+def write_whole(path, parts, overwrite: bool) -> None:
+    """Writes the pieces of bytes as one file. FileExistsError when it is there already, unless it
+    may be replaced."""
+    path = os.fspath(path)
+    if os.path.lexists(path) and not overwrite:
+        raise FileExistsError(f"{path}: is there already; overwrite=True replaces it")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path}: is not a regular file")
+    folder = os.path.dirname(path) or "."
+    # as the tool names its own, which it removes where they were left behind
+    name = ".ssm2d-" + "".join(secrets.choice(DIGITS) for _ in range(10))
+    temporary = os.path.join(folder, name)
+    try:
+        with open(temporary, "xb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            _put(temporary, path)
+    except BaseException:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _put(temporary: str, path: str) -> None:
+    """Renames, unless there is such a file by now."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise FileExistsError(f"{path}: is there already; overwrite=True replaces it") from None
+    except OSError:  # a file system without links
+        os.rename(temporary, path)
+    else:
+        os.unlink(temporary)
+
+
+def _unique(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r:.60} comes twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40} is no number")
+    return number
+
+
+def read_json(path) -> dict:
+    """The object in a file of at most 16 MiB; ValueError, naming the file, for what is none."""
+    path = os.fspath(path)
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            raise ValueError("is not a regular file")
+        with open(path, "rb") as file:
+            data = file.read(MAX_JSON + 1)
+        if len(data) > MAX_JSON:
+            raise ValueError(f"has more than {MAX_JSON} bytes")
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_float=_finite,
+                           parse_constant=_finite)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path}: is not JSON: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: is not a JSON object")
+    return value

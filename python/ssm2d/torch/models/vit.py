@@ -1,0 +1,93 @@
+"""The vision transformer, and DeiT, which is one with other numbers. Names are timm's."""
+import torch
+from torch import nn
+
+from . import config as configs
+from .blocks import (Mixing, Mlp, Model, Patches, attend, drop_path, join_heads, split_heads)
+
+CLS = 1  # tokens before the patches
+
+
+class Attention(nn.Module):
+    def __init__(self, dim: int, heads: int, tokens: int, qkv_bias: bool):
+        super().__init__()
+        self.heads, self.tokens = heads, tokens
+        self.qkv = nn.Linear(dim, 3 * dim, bias=qkv_bias)
+        self.proj = nn.Linear(dim, dim)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = self.qkv(x).split(self.proj.in_features, -1)
+        q, k, v = (split_heads(part, self.tokens, self.heads) for part in parts)
+        return self.proj(join_heads(attend(q, k, v)))
+
+
+class Block(Mixing):
+    def __init__(self, config: dict, backend: str):
+        dim, eps = config["dim"], config["norm_eps"]
+        hidden, grid = int(dim * config["mlp_ratio"]), configs.grid(config)
+        super().__init__(config["mixer"], {"attn": dim, "block": dim, "ffn": hidden}, grid, CLS,
+                         backend)
+        self.rate = config["drop_path"]
+        self.norm1 = nn.LayerNorm(dim, eps=eps)
+        self.attn = Attention(dim, config["heads"], CLS + grid[0] * grid[1], config["qkv_bias"])
+        self.norm2 = nn.LayerNorm(dim, eps=eps)
+        self.mlp = Mlp(dim, hidden)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.mix("block", x)
+        y = self.attn(self.mix("attn", self.norm1(x)))
+        x = x + drop_path(y, self.rate, self.training)
+        y = self.mlp(self.norm2(x), lambda hidden: self.mix("ffn", hidden))
+        return x + drop_path(y, self.rate, self.training)
+
+
+class VisionTransformer(Model):
+    def __init__(self, config: dict, backend: str = "auto"):
+        super().__init__(config)
+        self.backend = backend
+        dim, grid = config["dim"], configs.grid(config)
+        self.cls_token = nn.Parameter(torch.empty(1, 1, dim))
+        if config["pos_embed"]:
+            self.pos_embed = nn.Parameter(torch.empty(1, CLS + grid[0] * grid[1], dim))
+        self.patch_embed = Patches(config["channels"], dim, config["patch"])
+        self.blocks = nn.ModuleList(Block(config, backend) for _ in range(config["depth"]))
+        self.norm = nn.LayerNorm(dim, eps=config["norm_eps"])
+        self.head = nn.Linear(dim, config["classes"])
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """New initial values, from PyTorch's generator; mixers keep theirs."""
+        small = self._config["init"] == "trunc_normal"
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Conv2d)):
+                if small:
+                    nn.init.trunc_normal_(module.weight, std=0.02)
+                else:
+                    nn.init.xavier_normal_(module.weight.flatten(1))
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        fill = nn.init.trunc_normal_ if small else nn.init.normal_
+        fill(self.cls_token, std=0.02 if small else 1.0)
+        if self._config["pos_embed"]:
+            fill(self.pos_embed, std=self._config["pos_scale"])
+
+    @property
+    def depth(self) -> int:
+        return len(self.blocks)
+
+    def tokens(self, images: torch.Tensor, blocks: int) -> torch.Tensor:
+        x = self.patch_embed(images)
+        x = torch.cat([self.cls_token.expand(x.shape[0], -1, -1), x], 1)
+        if self._config["pos_embed"]:
+            x = x + self.pos_embed
+        for i in range(blocks):
+            x = self.blocks[i](x)
+        return x
+
+    def classify(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.norm(tokens[:, 0]))
+
+    def grids(self) -> dict:
+        return ({"pos_embed": ("grid", CLS, *configs.grid(self._config))}
+                if self._config["pos_embed"] else {})

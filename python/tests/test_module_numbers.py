@@ -1,0 +1,186 @@
+"""The PyTorch module: numbers and gradients, and golden cases and weights."""
+import os
+import tempfile
+import unittest
+
+import numpy as np
+
+import ssm2d
+from tests.support import GOLDEN, MODELS, error, golden_cases, options_of, torch
+from tests.test_safetensors import pack, write
+
+if torch is None:
+    raise unittest.SkipTest("torch is not installed")
+from ssm2d.torch import SSM2d
+from ssm2d.torch import layer as implementation
+from tests.module_support import VARIANTS, Case, call, make
+
+
+class Numbers(Case):
+    def test_gradcheck(self):
+        for options in VARIANTS:
+            for backend in ("library", "torch"):
+                with self.subTest(options=options, backend=backend):
+                    layer = make(3, backend=backend, **options)
+                    names = [name for name, _ in layer.named_parameters()]
+
+                    def function(u, *values):
+                        call = torch.nn.utils.stateless.functional_call
+                        return call(layer, dict(zip(names, values)), (u,))
+
+                    inputs = [torch.randn(2, 3, 4, 3, dtype=torch.float64),
+                              *[p.detach().clone() for p in layer.parameters()]]
+                    self.assertTrue(torch.autograd.gradcheck(function,
+                                                             [x.requires_grad_() for x in inputs]))
+
+    def test_torch_path_equals_library(self):
+        for options in VARIANTS:
+            for rows, cols in ((5, 4), (1, 7), (6, 1), (1, 1), (9, 13)):
+                with self.subTest(options=options, rows=rows, cols=cols):
+                    layer, plain = make(backend="library", **options), make(backend="torch",
+                                                                            **options)
+                    u = torch.randn(2, rows, cols, 6, dtype=torch.float64)
+                    dy = torch.randn_like(u)
+                    self.assertClose(call(plain, u, dy), call(layer, u, dy))
+                    names = {name: p.detach().numpy() for name, p in layer.named_parameters()}
+                    want = ssm2d.kernel(names, rows, cols, **layer.config.settings)
+                    self.assertLess(error(layer.kernel(rows, cols).detach().numpy(), want), 1e-10)
+
+    @unittest.skipUnless(GOLDEN.is_dir(), f"no golden cases in {GOLDEN}")
+    def test_golden(self):
+        for name, case, options, arrays in golden_cases():
+            for backend in ("library", "torch"):
+                for layout in ("BCHW", "BHWC"):
+                    for dtype, most in ((torch.float64, 1e-12), (torch.float32, 2e-5)):
+                        with self.subTest(case=name, backend=backend, layout=layout, dtype=dtype):
+                            layer = SSM2d(layout=layout, backend=backend, dtype=dtype, **options)
+                            layer.load_state_dict({n: torch.from_numpy(arrays[n])
+                                                   for n in layer.names})
+                            u, dy = (torch.from_numpy(arrays[n]).to(dtype) for n in ("u", "dy"))
+                            if layout == "BHWC":
+                                u, dy = u.movedim(1, 3), dy.movedim(1, 3)
+                            y, du, *grads = call(layer, u, dy)
+                            if layout == "BHWC":
+                                y, du = y.movedim(3, 1), du.movedim(3, 1)
+                            self.assertLess(error(y, arrays["y"]), most)
+                            self.assertLess(error(du, arrays["du"]), most)
+                            for n, g in zip(layer.names, grads):
+                                self.assertLess(error(g, arrays["d" + n]), most, n)
+
+    def test_views_of_any_layout(self):
+        layer = make()
+        big = torch.randn(2, 12, 11, 13, dtype=torch.float64)
+        tokens = torch.randn(2, 21, 6, dtype=torch.float64)
+        for u in (self.u.transpose(1, 2), self.u.permute(3, 1, 2, 0)[:, :, :, :1].expand(-1, -1, -1,
+                                                                                         6),
+                  self.u[:1].expand(3, -1, -1, -1),
+                  big[:, ::3, 1:9:2, 2:8], big[:, :, 3:5, 1:7], tokens[:, 1:].unflatten(1, (5, 4)),
+                  self.u[:, :1, :, :],
+                  torch.randn(6, 2, 4, 5, dtype=torch.float64).permute(1, 3, 2, 0),
+                  self.u.as_strided((2, 3, 4, 6), (24, 6, 3, 1))):
+            for grad in (False, True):
+                with self.subTest(stride=u.stride(), grad=grad):
+                    wanted = call(layer, u.contiguous())
+                    with torch.no_grad():
+                        self.assertClose([layer(u)], wanted[:1])
+                    source = u.detach()
+                    if grad:
+                        source.requires_grad_()
+                    y = layer(source)
+                    y.sum().backward()
+                    if grad:
+                        self.assertClose([source.grad], wanted[1:2])
+                    self.assertClose([p.grad for p in layer.parameters()], wanted[2:])
+                    layer.zero_grad(set_to_none=True)
+
+    def test_input_and_output_are_not_copied(self):
+        layer = make()
+        seen = []
+        real = implementation.lib
+
+        class Spy:
+            def __getattr__(self, name):
+                return getattr(real, name)
+
+            def ssm2d_forward(self, *arguments):
+                seen.append(arguments[3:])
+                return real.ssm2d_forward(*arguments)
+
+            def ssm2d_apply(self, *arguments):
+                seen.append(arguments[2:])
+                return real.ssm2d_apply(*arguments)
+
+        implementation.lib = Spy()
+        self.addCleanup(setattr, implementation, "lib", real)
+        tokens = torch.randn(2, 21, 6, dtype=torch.float64)
+        for u in (self.u, self.u.transpose(1, 2), tokens[:, 1:].unflatten(1, (5, 4))):
+            y = layer(u)
+            self.assertEqual(seen.pop(), (u.data_ptr(), y.data_ptr()))
+            with torch.no_grad():
+                y = layer(u)
+            self.assertEqual(seen.pop(), (u.data_ptr(), y.data_ptr()))
+
+    def test_which_gradients_are_wanted(self):
+        layer = make()
+        _, du, *grads = call(layer, self.u)
+        layer.B.requires_grad_(False)
+        layer(self.u).sum().backward()
+        self.assertIsNone(layer.B.grad)
+        self.assertClose([layer.A.grad, layer.C.grad, layer.D.grad], [grads[0], grads[2], grads[3]])
+        layer.requires_grad_(False)
+        u = self.u.clone().requires_grad_()
+        layer(u).sum().backward()
+        self.assertClose([u.grad], [du])
+        self.assertFalse(layer(self.u).requires_grad)
+
+
+class Weights(Case):
+    def test_load_mixer(self):
+        layer = make(complex="cartesian")
+        arrays = {f"blocks.1.mixer.{n}": p.detach().numpy() for n, p in layer.named_parameters()}
+        arrays["blocks.1.norm1.weight"] = np.ones(6)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "weights.safetensors")
+            write(path, *pack(arrays))
+            other = make(complex="cartesian", seed=9).load_mixer(path, "blocks.1")
+            self.assertClose([other(self.u)], [layer(self.u)])
+            make(complex="cartesian").load_mixer(path, "blocks.1.mixer")
+            for wrong, prefix, part in ((make(complex="cartesian"), "blocks.0", "missing"),
+                                        (make(), "blocks.1", "missing"),
+                                        (make(complex="cartesian", n_ssm=1), "blocks.1", "shape"),
+                                        (make(complex="cartesian", skip=False), "blocks.1",
+                                         "blocks.1.mixer.D")):
+                with self.assertRaises(ValueError) as caught:
+                    wrong.load_mixer(path, prefix)
+                self.assertIn(part, str(caught.exception))
+                self.assertIn(path, str(caught.exception))
+
+    @unittest.skipUnless(MODELS.is_dir(), f"no golden models in {MODELS}")
+    def test_golden_models(self):
+        import json
+        count = 0
+        for folder in sorted(MODELS.iterdir()):
+            if not folder.is_dir():
+                continue
+            config = json.loads((folder / "config.json").read_text())
+            weights = ssm2d.load_safetensors(folder / "weights.safetensors")
+            total = sum(w.size for w in weights.values())
+            self.assertEqual(total,
+                             json.loads((folder / "expected.json").read_text())["parameters"])
+            mixer = config["mixer"]
+            if not mixer or mixer["kind"] != "ssm2d":
+                continue
+            for prefix in {name.split(".mixer.")[0] for name in weights if ".mixer." in name}:
+                with self.subTest(case=folder.name, prefix=prefix):
+                    width = weights[f"{prefix}.mixer.D"].size
+                    layer = SSM2d(width,
+                                  **options_of(mixer)).load_mixer(folder / "weights.safetensors",
+                                                                  prefix)
+                    np.testing.assert_array_equal(layer.D.detach().numpy(),
+                                                  weights[f"{prefix}.mixer.D"])
+                    count += 1
+        self.assertGreaterEqual(count, 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
