@@ -407,4 +407,4 @@ const command command_bench_scale = {
     check,
     run,
     .setting = setting_of_model,
-    .several = 1};
+    .several = SEVERAL_TOGETHER};

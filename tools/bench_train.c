@@ -113,4 +113,4 @@ const command command_bench_train = {
     check,
     run,
     .setting = setting_of_model,
-    .several = 1};
+    .several = SEVERAL_TOGETHER};

@@ -305,9 +305,7 @@ static int run_command(const command *c, int argc, char **argv)
     ssm2d_error why;
     const ssm2d_status bad = ssm2d_context_create(&context_options, &context, &why);
     if (bad) {
-        processes()->is_lost =
-            processes()->size > 1; /* it cannot meet the others, who see it end */
-        status = bad;
+        status = bad; /* it cannot meet the others, who see it end */
         error = why;
         code = EXIT_FAILED;
     } else {

@@ -84,6 +84,13 @@ enum { OPTION_KEY = 64 };      /* of the name of an option or setting */
 
 typedef struct help_page help_page; /* help.h */
 
+/* What several processes do with a command that mpirun starts in them; see processes.h. */
+typedef enum several_kind {
+    SEVERAL_REFUSED,  /* it works in one process */
+    SEVERAL_TOGETHER, /* they are one job, by MPI */
+    SEVERAL_APART     /* each is a job of its own, which arranges itself with others by files */
+} several_kind;
+
 typedef struct command {
     const char *name;
     const char *summary; /* one line for `ssm2d --help`, at most 60 characters */
@@ -103,8 +110,7 @@ typedef struct command {
     /* For a command that has --set: copies to key the setting that an unknown option --name means,
      * sets *flag when that is true or false, and returns 1; 0 when there is none. May be NULL. */
     int (*setting)(const char *name, char key[OPTION_KEY], int *flag);
-    /* Several processes started by mpirun work on it together; see processes.h. */
-    int several;
+    several_kind several;
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,

@@ -229,6 +229,10 @@ static const char about[] =
     "tables of relative positions are interpolated (bicubic) where the model has them, and the "
     "kernels of the 2-D SSM are computed for the new grid.";
 
-const command command_eval = {
-    "eval",      "loss and accuracy of a trained model", about, options, check_values, run,
-    .several = 1};
+const command command_eval = {"eval",
+                              "loss and accuracy of a trained model",
+                              about,
+                              options,
+                              check_values,
+                              run,
+                              .several = SEVERAL_TOGETHER};

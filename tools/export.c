@@ -1,5 +1,6 @@
 /* ssm2d export - writes a trained model as an ONNX file, for runtimes of others. */
 #include "command.h"
+#include "core/context.h"
 #include "core/status.h"
 #include "export/export_model.h"
 #include "export_notes.h"
@@ -83,20 +84,31 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     return status ? status : image_size_of(o->image_size, size, error);
 }
 
-/* A run, or files. */
-static ssm2d_status open_model(ssm2d_context *context, const values *o, ssm2d_model **m,
+/* ---- the model ------------------------------------------------------------------------------- */
+
+static ssm2d_status open_files(ssm2d_context *context, const values *o, const int image[2],
+                               ssm2d_model **out, ssm2d_error *error)
+{
+    model_config config;
+    ssm2d_error why;
+    ssm2d_status status = model_config_read(context, o->config, &config, error);
+    if (!status && (status = model_config_finish(&config, &why)))
+        fail(error, status, "%s: %s", text_path(o->config), why.line);
+    if (!status)
+        status =
+            model_open_weights(context, o->config, &config, o->weights, NULL, NULL, out, error);
+    if (!status) status = model_resize(*out, o->config, image, error);
+    return status;
+}
+
+static ssm2d_status open_model(ssm2d_context *context, const values *o, ssm2d_model **out,
                                ssm2d_error *error)
 {
-    model_config c = {0};
     int image[2];
     ssm2d_status status = image_size_of(o->image_size, image, error);
-    if (status) return status;
+    if (status || o->config) return status ? status : open_files(context, o, image, out, error);
     const run_file which = run_weights_file(o->weights ? o->weights : run_weights_at(0));
-    if (o->run) return model_open_run(context, o->run, which, image, m, error);
-    status = model_config_read(context, o->config, &c, error);
-    if (!status)
-        status = model_open_weights(context, o->config, &c, o->weights, NULL, NULL, m, error);
-    return status ? status : model_change_size(*m, o->config, image, error);
+    return model_open_run(context, o->run, which, image, out, error);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

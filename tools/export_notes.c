@@ -62,10 +62,9 @@ static ssm2d_status add_setting(ssm2d_context *context, export_notes *n, const s
 }
 
 static ssm2d_status add_data(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
-                             ssm2d_error *error)
+                             int channels, ssm2d_error *error)
 {
     const run_data *d = &m->data;
-    const int channels = m->config.channels;
     cJSON *names = cJSON_CreateArray();
     int good = names != NULL;
     for (int i = 0; good && i < d->classes; i++)
@@ -97,7 +96,7 @@ ssm2d_status export_notes_make(ssm2d_context *context, const ssm2d_model *m, exp
     if (!status) status = add_json(context, n, "config", model_config_to_json(c), error);
     if (!status) status = add(context, n, "image_size", size, error);
     if (!status) status = add(context, n, "channels", channels, error);
-    return status || !m->is_run ? status : add_data(context, n, m, error);
+    return status || !m->is_run ? status : add_data(context, n, m, c->channels, error);
 }
 
 void export_notes_free(ssm2d_context *context, export_notes *n)

@@ -14,7 +14,7 @@ typedef struct export_notes {
     char *text[EXPORT_NOTES]; /* the list's */
 } export_notes;
 
-/* A model of files does not know its data, and has less to say. *notes is zeros before, and the
+/* The data are described for the model of a run, which knows them. *notes is zeros before, and the
  * caller frees it, also after a failure. */
 ssm2d_status export_notes_make(ssm2d_context *context, const ssm2d_model *model,
                                export_notes *notes, ssm2d_error *error);

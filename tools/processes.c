@@ -2,6 +2,7 @@
 
 #include "core/processors.h"
 #include "core/status.h"
+#include "keeper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,15 +35,20 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error)
     const launcher l = launcher_find(getenv);
     together = cluster_alone();
     joined = 1;
-    if (!c->several && l.name && l.size > 1) {
+    if (c->several == SEVERAL_REFUSED && l.name && l.size > 1) {
         together.speaks = l.rank == 0;
         leave_the_word();
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "works in one process, and %s has started %d: train, eval, bench train and "
-                    "bench scale use several",
+                    "works in one process, and %s has started %d: train, eval, bench train, "
+                    "bench scale and reproduce use several",
                     l.name, l.size);
     }
-    const ssm2d_status status = c->several ? cluster_join(&together, error) : SSM2D_OK;
+    ssm2d_status status = SSM2D_OK;
+    board_ticket *ticket = NULL;
+    if (c->several != SEVERAL_TOGETHER) return SSM2D_OK;
+    if (l.name && l.size != 1) status = keeper_start(c->name, l.rank, &ticket, error);
+    if (!status) status = cluster_join(&together, ticket, error);
+    if (ticket && (status || together.size == 1)) ticket->parts = 1; /* nobody waits for it */
     if (status)
         leave_the_word();
     else
@@ -77,25 +83,39 @@ int processes_threads(long given)
     return cluster_threads(&together, processors_available());
 }
 
+/* Seconds in which a launcher, or somebody who knows more, may end the job. */
+static const double patience = 3;
+
 void processes_failed(ssm2d_error *error)
 {
     cluster *c = &together;
-    if (c->size == 1 || c->agreed || c->is_lost) return;
+    atomic_int *word = cluster_word(c);
+    if (c->size == 1 || c->agreed) return;
+    if (c->is_lost) { /* by somebody else, whose keeper says it if he has one */
+        c->speaks = word ? word_wait(word, patience) : c->speaks;
+        return;
+    }
     c->is_lost = 1;
-    if (!c->rank) return;
-    nanosleep(&(struct timespec){.tv_sec = 1}, NULL); /* in which a launcher ends it */
+    if (word)
+        c->speaks = word_claim(word);
+    else if (c->rank) { /* a failure of the first process ends this one meanwhile */
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+        c->speaks = 1;
+    }
     const ssm2d_error own = *error;
-    c->speaks = 1;
     fail(error, SSM2D_ERROR_SYSTEM, "rank %d: %s", c->rank, own.line);
 }
 
 void processes_leave(int code)
 {
-    if (together.is_lost) {
+    cluster *c = &together;
+    atomic_int *word = cluster_word(c);
+    if (c->ticket) atomic_store(&c->ticket->parts, 1);
+    if (c->is_lost) {
         fflush(NULL);
-        /* the one that reports it must not see this one end before, and take it for the cause */
-        if (!together.speaks) nanosleep(&(struct timespec){.tv_sec = 3}, NULL);
+        if (word && c->speaks) word_said(word);
+        if (word && !c->speaks) word_wait(word, patience); /* who reports it is heard first */
         _exit(code);
     }
-    cluster_leave(&together);
+    cluster_leave(c);
 }

@@ -309,4 +309,5 @@ const command command_reproduce = {.name = "reproduce",
                                    .options = options,
                                    .check = check_values,
                                    .run = run,
-                                   .more_help = more_help};
+                                   .more_help = more_help,
+                                   .several = SEVERAL_APART};

@@ -230,4 +230,4 @@ const command command_train = {.name = "train",
                                .run = run,
                                .more_help = more_help,
                                .setting = setting_of_run,
-                               .several = 1};
+                               .several = SEVERAL_TOGETHER};

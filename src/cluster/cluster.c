@@ -30,7 +30,11 @@ cluster cluster_alone(void)
     return (cluster){.transport = transport_alone(), .size = 1, .speaks = 1};
 }
 
-ssm2d_status cluster_join(cluster *c, ssm2d_error *error)
+/* The least that a start may take: launchers start processes one after another, and Open MPI's own
+ * hangs when one is killed while it joins. */
+static const double start_seconds = 60;
+
+ssm2d_status cluster_join(cluster *c, board_ticket *ticket, ssm2d_error *error)
 {
     char why[LINE];
     *c = cluster_alone();
@@ -44,7 +48,16 @@ ssm2d_status cluster_join(cluster *c, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "SSM2D_MPI_TIMEOUT=%.32s: use seconds, 1 to 1000000",
                     getenv("SSM2D_MPI_TIMEOUT"));
-    if (transport_load(l->is_mpich, &c->transport, why, sizeof why))
+    if (ticket) {
+        c->ticket = ticket;
+        c->place = &ticket->place;
+        ticket->place.process = (long)getpid();
+        ticket->timeout = c->timeout > start_seconds ? c->timeout : start_seconds;
+    }
+    cluster_enter(c, -1); /* MPI waits for all to start it */
+    const int bad = transport_load(l->is_mpich, &c->transport, why, sizeof why);
+    cluster_exit(c);
+    if (bad)
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "started by %s in %d processes: %s", l->name,
                     l->size, why);
     c->rank = c->transport.rank;
@@ -68,12 +81,15 @@ void cluster_leave(cluster *c)
     if (c->context) {
         mem_free(c->context, c->peers);
         mem_free(c->context, c->scratch);
-        mem_free(c->context, c->noted);
         c->context = NULL;
     }
+    cluster_enter(c, -1); /* MPI waits for all to end it */
     if (!c->is_lost) c->transport.leave();
+    cluster_exit(c);
     c->transport = transport_alone();
 }
+
+atomic_int *cluster_word(cluster *c) { return c->board ? &c->board->word : NULL; }
 
 int cluster_threads(const cluster *c, int processors)
 {
@@ -96,28 +112,47 @@ ssm2d_status cluster_send(cluster *c, const void *data, size_t bytes, int to, in
                           transport_request *r, ssm2d_error *error)
 {
     c->bytes += (double)bytes;
-    return cluster_failed(c, c->transport.send(data, bytes, to, tag, r), error);
+    r->peer = to;
+    cluster_enter(c, to);
+    const int bad = c->transport.send(data, bytes, to, tag, r);
+    cluster_exit(c);
+    return cluster_failed(c, bad, error);
 }
 
 ssm2d_status cluster_receive(cluster *c, void *data, size_t bytes, int from, int tag,
                              transport_request *r, ssm2d_error *error)
 {
-    return cluster_failed(c, c->transport.receive(data, bytes, from, tag, r), error);
+    r->peer = from;
+    cluster_enter(c, from);
+    const int bad = c->transport.receive(data, bytes, from, tag, r);
+    cluster_exit(c);
+    return cluster_failed(c, bad, error);
+}
+
+ssm2d_status cluster_test(cluster *c, transport_request *r, ssm2d_error *error)
+{
+    if (!r->active) return SSM2D_OK;
+    cluster_enter(c, r->peer);
+    const int bad = c->transport.test(r);
+    cluster_exit(c);
+    return cluster_failed(c, bad, error);
 }
 
 ssm2d_status cluster_wait_all(cluster *c, transport_request *r, int count, ssm2d_error *error)
 {
-    cluster_wait wait = cluster_wait_begin();
-    for (;;) {
-        int active = 0, bad = 0;
-        for (int i = 0; i < count && !bad; i++) {
-            bad = c->transport.test(&r[i]);
-            active |= r[i].active;
+    cluster_wait wait = cluster_wait_begin(c, count ? r[0].peer : -1);
+    ssm2d_status status = SSM2D_OK;
+    for (int active = 1; active && !status;) {
+        const transport_request *first = NULL;
+        for (int i = 0; i < count && !status; i++) {
+            status = cluster_test(c, &r[i], error);
+            if (r[i].active && !first) first = &r[i];
         }
-        ssm2d_status status = cluster_failed(c, bad, error);
-        if (!status && active) status = cluster_wait_more(c, &wait, error);
-        if (status || !active) return status;
+        active = first != NULL;
+        if (active && !status) status = cluster_wait_more(c, &wait, first->peer, error);
     }
+    cluster_wait_end(c);
+    return status;
 }
 
 /* ---- what all know --------------------------------------------------------------------------- */
@@ -211,6 +246,8 @@ typedef struct report {
     char line[LINE];
 } report;
 
+_Static_assert(sizeof(report) <= CLUSTER_GATHER, "a report does not fit the scratch of gather");
+
 ssm2d_status cluster_agree(cluster *c, ssm2d_status status, ssm2d_error *error)
 {
     report r = {.status = status};
@@ -222,10 +259,8 @@ ssm2d_status cluster_agree(cluster *c, ssm2d_status status, ssm2d_error *error)
     if (lost) return lost;
     if (!(failures > 0)) return SSM2D_OK;
     report *all = mem_alloc(c->context, (size_t)c->size * sizeof *all);
-    if (!all) { /* the others are told nothing else, and end as well when this process does */
-        c->is_lost = 1;
-        return fail(error, SSM2D_ERROR_MEMORY, "rank %d: no memory to report a failure", c->rank);
-    }
+    if (!all) /* the others are told nothing else, and end as well when this process does */
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory to report a failure");
     ssm2d_status result = cluster_gather(c, &r, sizeof r, all, error);
     int first = 0;
     while (!result && first < c->size - 1 && !all[first].status) first++;
@@ -247,116 +282,5 @@ ssm2d_status cluster_same(cluster *c, const char *what, const void *bytes, size_
     if (status) return status;
     if (own != first)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s differ from those of rank 0", what);
-    return cluster_agree(c, status, error);
-}
-
-/* ---- meeting --------------------------------------------------------------------------------- */
-
-typedef struct hello {
-    char version[32], cpu[16];
-    cluster_peer peer;
-    char words[CLUSTER_WORDS]; /* shortened when there are more */
-    uint64_t hash;             /* of all of them */
-} hello;
-
-_Static_assert(sizeof(hello) <= CLUSTER_GATHER, "a hello does not fit the scratch of gather");
-_Static_assert(sizeof(report) <= CLUSTER_GATHER, "a report does not fit the scratch of gather");
-
-/* Processes can be looked after by number where the machine, its start and the table of processes
- * are the same: the first two are in the boot's identity, the third is a name space. */
-static uint64_t machine_identity(const char *host)
-{
-    uint64_t hash = HASH_START;
-    char text[128];
-    hash_add(&hash, host, strlen(host));
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-    if (f) hash_add(&hash, text, fread(text, 1, sizeof text, f));
-    if (f) fclose(f);
-    const ssize_t length = readlink("/proc/self/ns/pid", text, sizeof text);
-    if (length > 0) hash_add(&hash, text, (size_t)length);
-    return hash;
-}
-
-static hello introduce(const cluster *c, const char *words)
-{
-    hello h = {.hash = HASH_START};
-    snprintf(h.version, sizeof h.version, "%s", ssm2d_version());
-    snprintf(h.cpu, sizeof h.cpu, "%s", ssm2d_context_cpu(c->context));
-    if (gethostname(h.peer.host, sizeof h.peer.host - 1)) strcpy(h.peer.host, "?");
-    h.peer.machine = machine_identity(h.peer.host);
-    h.peer.process = (long)getpid();
-    snprintf(h.words, sizeof h.words, "%s", words);
-    hash_add(&h.hash, words, strlen(words));
-    return h;
-}
-
-/* The first line in which two texts differ, of each. */
-static void first_difference(const char **a, const char **b)
-{
-    const char *start_a = *a, *start_b = *b;
-    for (const char *x = *a, *y = *b; *x && *x == *y; x++, y++)
-        if (*x == '\n') {
-            start_a = x + 1;
-            start_b = y + 1;
-        }
-    *a = start_a;
-    *b = start_b;
-}
-
-static int line_length(const char *text) { return min_int((int)strcspn(text, "\n"), 60); }
-
-static ssm2d_status compare(const hello *own, const hello *first, ssm2d_error *error)
-{
-    const char *mine = own->words, *theirs = first->words;
-    if (strcmp(own->version, first->version))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "is ssm2d %s, and rank 0 is ssm2d %s: install one version everywhere",
-                    own->version, first->version);
-    if (strcmp(own->cpu, first->cpu))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "computes with %s, and rank 0 with %s, which gives other bits: set "
-                    "SSM2D_CPU=baseline or another that all of them have",
-                    own->cpu, first->cpu);
-    if (own->hash == first->hash) return SSM2D_OK;
-    first_difference(&mine, &theirs);
-    return fail(error, SSM2D_ERROR_ARGUMENT,
-                "was started with other options: \"%.*s\" where rank 0 has \"%.*s\"",
-                line_length(mine), mine, line_length(theirs), theirs);
-}
-
-static ssm2d_status take_memory(cluster *c, ssm2d_error *error)
-{
-    const size_t size = (size_t)c->size;
-    c->peers = mem_alloc(c->context, size * sizeof *c->peers);
-    c->noted = mem_alloc(c->context, size * sizeof *c->noted);
-    c->scratch = mem_alloc(c->context, size * CLUSTER_GATHER);
-    if (c->peers && c->scratch && c->noted) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for a cluster of %d processes", c->size);
-}
-
-ssm2d_status cluster_meet(cluster *c, const ssm2d_context *context, const char *words,
-                          ssm2d_status status, ssm2d_error *error)
-{
-    if (c->size == 1) return status;
-    c->context = context;
-    ssm2d_error why;
-    hello *all = mem_alloc(context, (size_t)c->size * sizeof *all);
-    ssm2d_status bad = take_memory(c, &why);
-    if (!bad && !all) bad = fail(&why, SSM2D_ERROR_MEMORY, "no memory to meet other processes");
-    if (bad) { /* there is no way to tell the others but to end */
-        c->is_lost = c->speaks = 1;
-        mem_free(context, all);
-        return fail(error, bad, "rank %d: %s", c->rank, why.line);
-    }
-    const hello own = introduce(c, words);
-    c->peers[c->rank] = own.peer;
-    bad = cluster_gather(c, &own, sizeof own, all, &why);
-    for (int i = 0; i < c->size && !bad; i++) c->peers[i] = all[i].peer;
-    if (bad) {
-        mem_free(context, all);
-        return fail(error, bad, "%s", why.line);
-    }
-    if (!status) status = compare(&own, &all[0], error);
-    mem_free(context, all);
     return cluster_agree(c, status, error);
 }

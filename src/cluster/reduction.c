@@ -116,8 +116,7 @@ static void advance(reduction *r, lane *l)
     const int last = r->unordered ? 1 : 2 * r->stages;
     while (l->stage >= 0 && !r->status) {
         for (int i = 0; i < 2 && !r->status; i++)
-            r->status =
-                cluster_failed(r->cluster, r->cluster->transport.test(&l->requests[i]), &r->error);
+            r->status = cluster_test(r->cluster, &l->requests[i], &r->error);
         if (r->status || is_active(l)) return;
         if (!r->unordered) take(r, l);
         if (++l->stage == last) {
@@ -127,6 +126,15 @@ static void advance(reduction *r, lane *l)
             exchange(r, l);
         }
     }
+}
+
+/* The rank that the first of the lanes waits for; -1: no particular one. */
+static int partner_of(const reduction *r)
+{
+    for (int i = 0; i < r->count; i++)
+        for (int k = 0; k < 2; k++)
+            if (r->lanes[i].requests[k].active) return r->lanes[i].requests[k].peer;
+    return -1;
 }
 
 static void advance_all(reduction *r)
@@ -147,10 +155,12 @@ void reduction_begin(reduction *r, int bucket)
     if (r->unordered) {
         const double bytes = (double)(l->bucket.count * sizeof *r->values);
         r->cluster->bytes += 2 * bytes * (1 - 1 / (double)r->cluster->size);
-        r->status = cluster_failed(r->cluster,
-                                   r->cluster->transport.sum(r->values + l->bucket.first,
-                                                             l->bucket.count, &l->requests[0]),
-                                   &r->error);
+        l->requests[0].peer = -1;
+        cluster_enter(r->cluster, -1);
+        const int bad = r->cluster->transport.sum(r->values + l->bucket.first, l->bucket.count,
+                                                  &l->requests[0]);
+        cluster_exit(r->cluster);
+        r->status = cluster_failed(r->cluster, bad, &r->error);
     } else {
         exchange(r, l);
     }
@@ -168,14 +178,15 @@ void reduction_progress(reduction *r)
 ssm2d_status reduction_finish(reduction *r, ssm2d_error *error)
 {
     const double start = clock_seconds();
-    cluster_wait wait = cluster_wait_begin();
     while (r->active && !r->status) {
         const int before = r->active;
-        advance_all(r);
-        if (r->active != before)
-            wait = cluster_wait_begin();
-        else if (!r->status)
-            r->status = cluster_wait_more(r->cluster, &wait, &r->error);
+        cluster_wait wait = cluster_wait_begin(r->cluster, partner_of(r));
+        while (r->active == before && !r->status) {
+            advance_all(r);
+            if (r->active == before && !r->status)
+                r->status = cluster_wait_more(r->cluster, &wait, partner_of(r), &r->error);
+        }
+        cluster_wait_end(r->cluster);
     }
     r->spent.waiting += clock_seconds() - start;
     return r->status ? fail(error, r->status, "%s", r->error.line) : SSM2D_OK;

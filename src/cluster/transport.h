@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* Raised with every change of the struct below, so that a module of another version is refused. */
-enum { TRANSPORT_VERSION = 1 };
+enum { TRANSPORT_VERSION = 2 };
 
 /* Holds an MPI_Request, which is a pointer or a number. `active` is 0 when it is complete. */
 typedef struct transport_request {
@@ -22,6 +22,7 @@ typedef struct transport_request {
         long number;
     } handle;
     int active;
+    int peer; /* the rank at the other end, -1: several; not the transport's business */
 } transport_request;
 
 typedef struct transport {
@@ -38,9 +39,7 @@ typedef struct transport {
     /* Sums data over all processes, in an order of MPI's choice; called by all in the same order */
     int (*sum)(float *data, size_t count, transport_request *r);
     int (*test)(transport_request *r); /* clears r->active when it is complete */
-    /* Whether a message with this tag has come; *from says from whom. */
-    int (*probe)(int tag, int *from, int *there);
-    void (*leave)(void); /* called by all */
+    void (*leave)(void);               /* called by all */
 } transport;
 
 /* The one name of a module. `why` gets a line when the result is not 0. */

@@ -58,14 +58,6 @@ static int test_request(transport_request *r)
     return 0;
 }
 
-static int probe_tag(int tag, int *from, int *there)
-{
-    MPI_Status status;
-    const int bad = MPI_Iprobe(MPI_ANY_SOURCE, tag, world, there, &status);
-    if (!bad && *there) *from = status.MPI_SOURCE;
-    return bad;
-}
-
 static void leave(void)
 {
     MPI_Comm_free(&world);
@@ -111,7 +103,6 @@ int ssm2d_transport_open(transport *t, char *why, size_t size)
                      .receive = receive_bytes,
                      .sum = sum_floats,
                      .test = test_request,
-                     .probe = probe_tag,
                      .leave = leave};
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = 0; /* more follows about where it was built */

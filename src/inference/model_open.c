@@ -132,13 +132,12 @@ static ssm2d_status load_weights(ssm2d_model *m, const char *name, const char *p
     return status;
 }
 
-ssm2d_status model_change_size(ssm2d_model *m, const char *name, const int image[2],
-                               ssm2d_error *error)
+ssm2d_status model_resize(ssm2d_model *m, const char *name, const int image[2], ssm2d_error *error)
 {
+    if (!image || !image[0] || (image[0] == m->config.image[0] && image[1] == m->config.image[1]))
+        return SSM2D_OK;
     weights *old = m->weights;
     float *params = m->params;
-    if (!image[0] || (image[0] == m->config.image[0] && image[1] == m->config.image[1]))
-        return SSM2D_OK;
     m->weights = NULL;
     m->params = NULL;
     ssm2d_status status = model_config_resize(&m->config, image, error);
@@ -194,8 +193,7 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
                     text_path(path));
     if ((status = take_params(m, folder, path, error))) return status;
     status = load_weights(m, folder, path, NULL, NULL, error);
-    if (!status && image) status = model_change_size(m, folder, image, error);
-    return status;
+    return status ? status : model_resize(m, folder, image, error);
 }
 
 ssm2d_status model_open_run(ssm2d_context *context, const char *folder, run_file which,

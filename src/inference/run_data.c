@@ -24,7 +24,7 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     if (train->labels == LABEL_BINARY) /* without the key they are classes */
         good = good && cJSON_AddStringToObject(root, "labels", binary_labels);
     good = good && cJSON_AddNumberToObject(root, "channels", train->channels)
-           && cJSON_AddNumberToObject(root, "images", (double)train->count);
+           && (!train->count || cJSON_AddNumberToObject(root, "images", (double)train->count));
     /* 64 bits are more than a number in JSON holds */
     snprintf(names, sizeof names, "%016" PRIx64, train->names);
     good = good && (!train->names || cJSON_AddStringToObject(root, "names", names));

@@ -35,10 +35,10 @@ ssm2d_status model_open_weights(ssm2d_context *context, const char *name,
                                 const model_config *config, const char *path,
                                 const weights_options *options, weights_report *report,
                                 ssm2d_model **out, ssm2d_error *error);
-/* Adapts a model that nobody else has yet to images of another size, unless that is 0 or its own;
- * `name` is the model's in messages. After a failure it can only be closed. */
-ssm2d_status model_change_size(ssm2d_model *model, const char *name, const int image[2],
-                               ssm2d_error *error);
+/* Adapts a model to images of another size; image NULL or 0: it stays as it is. After a failure it
+ * can only be closed. name: of the model in messages. */
+ssm2d_status model_resize(ssm2d_model *model, const char *name, const int image[2],
+                          ssm2d_error *error);
 /* A model with initial weights. */
 ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, uint64_t seed,
                             ssm2d_model **out, ssm2d_error *error);

@@ -215,6 +215,24 @@ ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, s
 
 /* ---- a trained model ------------------------------------------------------------------------- */
 
+/* Refuses settings of another model than that of config.json. */
+static ssm2d_status check_same_model(const char *folder, const run_model *m, ssm2d_error *error)
+{
+    cJSON *one = model_config_to_json(&m->settings.model);
+    cJSON *two = model_config_to_json(&m->model->config);
+    ssm2d_status status = SSM2D_OK;
+    if (!one || !two)
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare its models",
+                      text_path(folder));
+    else if (!cJSON_Compare(one, two, 1))
+        status =
+            fail(error, SSM2D_ERROR_ARGUMENT,
+                 "%s: train.json and config.json describe different models", text_path(folder));
+    cJSON_Delete(one);
+    cJSON_Delete(two);
+    return status;
+}
+
 ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which,
                             const int image[2], run_model *m, ssm2d_error *error)
 {
@@ -232,10 +250,7 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     if (!status) status = model_config_finish(&m->settings.model, error);
     if (!status && image && image[0])
         status = model_config_resize(&m->settings.model, image, error);
-    if (!status && !model_config_same(&m->settings.model, &m->model->config))
-        status =
-            fail(error, SSM2D_ERROR_ARGUMENT,
-                 "%s: train.json and config.json describe different models", text_path(folder));
+    if (!status) status = check_same_model(folder, m, error);
     if (status) run_model_close(m);
     return status;
 }

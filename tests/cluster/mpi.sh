@@ -17,14 +17,24 @@ if ! command -v $launcher > /dev/null || ! [ -e "$module" ]; then
 fi
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# What a test that fails has started, and nothing else, ends with it.
+clean_up() {
+    local p
+    [ -z "${job:-}" ] || kill $job 2> /dev/null || true
+    for p in $(pgrep -f "^[^ ]*$tool" || true); do
+        case $(readlink /proc/$p/cwd) in "$work"/*) kill -9 $p 2> /dev/null || true ;; esac
+    done
+    cd /
+    rm -rf "$work"
+}
+trap clean_up EXIT
 cd "$work"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 [ $mpi = mpich ] || launcher="$launcher --oversubscribe --bind-to none"
 
 give_up() {
     echo "mpi.sh: $case: $*"
-    for f in out err; do [ ! -e $f ] || sed "s/^/$f: /" $f; done
+    for f in out err; do [ ! -e $f ] || tail -n 20 $f | sed "s/^/$f: /"; done
     exit 1
 }
 
@@ -71,8 +81,29 @@ same() {
     cmp -s "$1.m" "$2.m" || give_up "$1 and $2: other metrics"
 }
 
-# Processes of the tool in the folder of a run, the last word of whose command line is WORD.
-processes_of() { pgrep -f "^$tool .*$1\$" | sort -n; }
+# processes_of WORDS: those that work in a run, whose command line ends with these words
+processes_of() { pgrep -f "^$tool .*$1\$" || true; }
+
+# process_of RANK WORDS: the one of a rank, as its launcher has told it
+process_of() {
+    local p
+    for p in $(processes_of "$2"); do
+        if tr '\0' '\n' < /proc/$p/environ | grep -qx "\(OMPI_COMM_WORLD\|PMI\)_RANK=$1"; then
+            echo $p
+        fi
+    done
+}
+
+# none_left WORDS: no process of a run is there any more, and no keeper of one; those that were
+# killed may take a moment
+none_left() {
+    local i
+    for i in $(seq 50); do
+        [ -n "$(processes_of "$1")" ] || return 0
+        sleep 0.1
+    done
+    give_up "processes are left: $(processes_of "$1")"
+}
 
 # wait_for FILE: until it is there
 wait_for() {
@@ -91,6 +122,7 @@ wait_step() {
         if [ -e "$1/metrics.jsonl" ] && [ "$(wc -l < "$1/metrics.jsonl")" -ge "$2" ]; then
             return 0
         fi
+        kill -0 $job 2> /dev/null || break
         sleep 0.02
     done
     give_up "$1 does not come to step $2"
@@ -111,9 +143,10 @@ end_of_job() {
         kill -0 $job 2> /dev/null || break
         sleep 0.1
     done
-    ! kill -0 $job 2> /dev/null || { kill -9 $job; give_up "hangs"; }
+    ! kill -0 $job 2> /dev/null || give_up "hangs"
     code=0
     wait $job || code=$?
+    job=
 }
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -156,14 +189,14 @@ one_slice() {
 # A run of four processes that is told to stop is resumed by any number.
 resume() {
     local try
-    # so many epochs that they are not over before it is told to
-    alone train "${settings[@]}" --epochs 120 --slices 8 --out alone
+    alone train "${settings[@]}" --epochs 40 --slices 8 --out alone
     # Open MPI kills processes a second after it has told them to stop, which is too short for them
     # on a machine that does much else: what counts is that they can.
     for try in 1 2 3; do
         rm -rf stopped
-        begin 4 train "${settings[@]}" --epochs 120 --out stopped
-        wait_step stopped 40
+        begin 4 train "${settings[@]}" --epochs 40 --out stopped
+        wait_step stopped 10
+        kill -STOP $(processes_of 'out stopped') # so that it is not over before it is told
         kill -TERM $job
         end_of_job
         ! grep -q 'stopped by a signal' err || break
@@ -179,34 +212,46 @@ resume() {
     same alone resumed
 }
 
-# A process that is killed ends the job; the checkpoint is whole.
+# A process that is killed ends the job and is named, whichever it is; the checkpoint is whole, and
+# the run goes on from it to the same bits.
 killed() {
     local victim
-    begin 4 train "${settings[@]}" --epochs 12000 --save-every 7 --out killed
+    alone train "${settings[@]}" --epochs 50 --save-every 7 --slices 8 --out alone
+    begin 4 train "${settings[@]}" --epochs 50 --save-every 7 --out killed
     wait_step killed 20
-    victim=$(processes_of 'out killed' | sed -n 3p)
+    victim=$(process_of 2 'out killed')
     kill -9 "$victim"
     end_of_job
-    [ $code != 0 ] || give_up "succeeded"
-    # The launcher kills the others, which have a moment to say it or none. Open MPI's says it too.
-    if grep -q '^ssm2d ' err; then says "process $victim) has ended unexpectedly"; fi
-    [ $mpi = mpich ] || grep -q "process $victim)\|process rank 2 .* signal 9" err \
-        || give_up "nobody names the process"
-    [ -z "$(processes_of 'out killed')" ] || give_up "processes are left"
-    must_work 2 eval killed --data data
+    says "rank 2 ($(hostname), process $victim) was killed by signal 9 (Killed): the job ends"
+    none_left 'out killed'
+    must_work 2 train --resume killed --threads 1
+    same alone killed
+    begin 4 train "${settings[@]}" --epochs 12000 --out first
+    wait_step first 5
+    victim=$(process_of 0 'out first')
+    kill -9 "$victim"
+    end_of_job
+    says "rank 0 ($(hostname), process $victim) was killed by signal 9 (Killed): the job ends"
+    none_left 'out first'
 }
 
-# A process that does not answer is given up.
+# All processes may be stopped for as long as one likes; a single one is given up.
 silent() {
-    local victim
-    export SSM2D_MPI_TIMEOUT=4
+    local victim steps
+    export SSM2D_MPI_TIMEOUT=3
     begin 4 train "${settings[@]}" --epochs 12000 --out silent
     wait_step silent 20
-    victim=$(processes_of 'out silent' | sed -n 3p)
+    kill -STOP $(processes_of 'out silent')
+    sleep 4
+    steps=$(wc -l < silent/metrics.jsonl)
+    kill -CONT $(processes_of 'out silent')
+    wait_step silent $((steps + 20))
+    victim=$(process_of ${1:-2} 'out silent')
     kill -STOP "$victim"
     end_of_job
     unset SSM2D_MPI_TIMEOUT
-    says "process $victim) has not answered for 4 seconds"
+    says "rank ${1:-2} ($(hostname), process $victim) has not answered for 3 seconds, as it is"
+    none_left 'out silent'
 }
 
 # What is wrong in one process alone ends all of them, with one line that names it.
@@ -215,21 +260,34 @@ one_process() {
     printf '#!/bin/sh\ncd %s/elsewhere && exec "$@"\n' "$PWD" > away
     chmod +x away
     code=0
-    $launcher -np 1 "$tool" train "${settings[@]}" --out x : \
+    timeout 120 $launcher -np 1 "$tool" train "${settings[@]}" --out x : \
         -np 1 ./away "$tool" train "${settings[@]}" --out x > out 2> err || code=$?
     says "rank 1 ("
     grep -q 'data' err || give_up "does not name the data"
     [ ! -e x ] || give_up "left a folder"
     code=0
-    $launcher -np 1 "$tool" train "${settings[@]}" --lr 0.1 --out x : \
+    timeout 120 $launcher -np 1 "$tool" train "${settings[@]}" --lr 0.1 --out x : \
         -np 1 "$tool" train "${settings[@]}" --lr 0.2 --out x > out 2> err || code=$?
     says 'was started with other options: "0.2" where rank 0 has "0.1"'
     code=0
-    $launcher -np 1 "$tool" train "${settings[@]}" --out x : \
+    timeout 120 $launcher -np 1 "$tool" train "${settings[@]}" --out x : \
         -np 1 "$tool" train "${settings[@]}" --out > out 2> err || code=$?
     says "rank 1 ("
     code=0
-    SSM2D_CPU=baseline $launcher -np 1 "$tool" train "${settings[@]}" --out y : \
+    # another version: the same program, but for the digits in it
+    local version other
+    version=$("$tool" version | sed -n '1s/^ssm2d \([0-9][0-9.]*\).*/\1/p')
+    other=$(echo "$version" | tr 0-8 1-9)
+    LC_ALL=C sed "s/${version//./\\.}/$other/g" "$tool" > other_version
+    chmod +x other_version
+    code=0
+    SSM2D_MPI=$module timeout 120 $launcher -np 1 "$tool" train "${settings[@]}" --out x : \
+        -np 1 ./other_version train "${settings[@]}" --out x > out 2> err || code=$?
+    says "rank 1 ($(hostname)) is ssm2d $other"
+    grep -q "rank 0 ($(hostname)) is ssm2d $version.*: install one version everywhere" err \
+        || give_up "does not name both versions"
+    code=0
+    SSM2D_CPU=baseline timeout 120 $launcher -np 1 "$tool" train "${settings[@]}" --out y : \
         -np 1 env SSM2D_CPU=avx2 "$tool" train "${settings[@]}" --out y > out 2> err || code=$?
     if ! grep -q 'SSM2D_CPU=avx2' err; then says "computes with avx2, and rank 0 with baseline"; fi
 }
@@ -238,7 +296,7 @@ one_process() {
 full_disk() {
     begin 2 train "${settings[@]}" --epochs 12000 --out full
     wait_step full 20
-    prlimit --pid "$(processes_of 'out full' | sed -n 1p)" --fsize=20000
+    prlimit --pid "$(process_of 0 'out full')" --fsize=20000
     end_of_job
     says "rank 0 ("
     grep -q 'full/.*: File too large' err || give_up "does not name the file"
@@ -292,8 +350,14 @@ unordered() {
     says "batch=15"
 }
 
-# Commands that work in one process say so; a module that is not there as well.
+# Commands that work in one process say so; a module that is not there as well. One whose processes
+# share nothing but a folder works in all of them.
 refused() {
+    local bytes
+    alone reproduce table1 --out x --dry-run
+    bytes=$(wc -c < out)
+    must_work 2 reproduce table1 --out x --dry-run # what they print is mixed
+    [ "$(wc -c < out)" = $((2 * bytes)) ] || give_up "reproduce: not in both processes"
     together 2 predict x y
     says "works in one process"
     export SSM2D_MPI=/nowhere.so
@@ -324,10 +388,8 @@ benches() {
 
 mkdir data
 "$make_data" data 64 20
-[ $# != 0 ] || set -- bits other_slices one_slice resume killed one_process full_disk \
+[ $# != 0 ] || set -- bits other_slices one_slice resume killed silent one_process full_disk \
     vanishing evaluation unordered refused benches
-# It happens that a process that was stopped is not missed: to be found out (make test-long).
-[ -z "${LONG:-}" ] || [ $# = 1 ] || set -- "$@" silent
 for case; do # each in a folder of its own
     start=$(date +%s)
     mkdir "$work/$case"

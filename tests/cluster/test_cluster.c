@@ -11,10 +11,12 @@
 #include "thread_transport.h"
 
 #include "cluster/reduction.h"
+#include "cluster/watchdog.h"
 #include "core/rng.h"
 #include "train/batch_gradient.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static ssm2d_context *context;
 
@@ -225,12 +227,160 @@ static void launchers(void **state)
     expect(ENVIRONMENT("OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "-1"), NULL, 0, 0, 0);
 }
 
+/* ---- the watchdog ---------------------------------------------------------------------------- */
+
+static process_state states[4]; /* of processes 100 to 103 */
+
+static process_state state_in_test(long process) { return states[process - 100]; }
+
+/* Four processes that all wait for the next, the last two on another machine. */
+static board *make_board(void)
+{
+    board *b = calloc(1, sizeof *b + 4 * sizeof *b->places);
+    assert_non_null(b);
+    b->size = 4;
+    for (int i = 0; i < 4; i++) {
+        snprintf(b->places[i].host, sizeof b->places[i].host, "%s", i < 2 ? "here" : "there");
+        b->places[i].process = 100 + i;
+        b->places[i].is_here = i < 2;
+        place_enter(&b->places[i], (i + 1) % 4);
+        states[i] = PROCESS_RUNS;
+    }
+    return b;
+}
+
+/* Looks once in a second after `seconds`; returns when rank 0 is given up, or 0. */
+static int given_up(const board *b, int seconds, char *line, size_t size)
+{
+    watchdog w = {.timeout = 10};
+    line[0] = 0;
+    for (int now = 1; now <= seconds; now++)
+        if (watchdog_look(&w, b, &b->places[0], now, state_in_test, line, size)) return now;
+    return 0;
+}
+
+static void watchdogs(void **state)
+{
+    char line[256];
+    board *b = make_board();
+    (void)state;
+    /* nobody here is to blame: the one that the chain of waiting leads to, with more patience */
+    assert_int_equal(given_up(b, 30, line, sizeof line), 14);
+    assert_string_equal(line,
+                        "rank 2 (there, process 102) has not answered for 10 seconds: the job "
+                        "ends");
+    /* one that does not wait itself */
+    place_leave(&b->places[1]);
+    assert_int_equal(given_up(b, 30, line, sizeof line), 12);
+    assert_string_equal(line,
+                        "rank 1 (here, process 101) has not answered for 10 seconds, though it "
+                        "runs: the job ends");
+    place_enter(&b->places[1], 2);
+    /* one that is stopped, though it waits */
+    states[1] = PROCESS_STOPPED;
+    assert_int_equal(given_up(b, 30, line, sizeof line), 12);
+    assert_string_equal(line,
+                        "rank 1 (here, process 101) has not answered for 10 seconds, as it is "
+                        "stopped: the job ends");
+    /* whoever is stopped has all the time it wants, and so have its partners on other machines */
+    states[0] = PROCESS_STOPPED;
+    assert_int_equal(given_up(b, 3000, line, sizeof line), 0);
+    states[0] = states[1] = PROCESS_RUNS;
+    /* a process that computes does not wait, however long */
+    place_leave(&b->places[0]);
+    assert_int_equal(given_up(b, 3000, line, sizeof line), 0);
+    /* waiting for nobody in particular, all here do */
+    place_enter(&b->places[0], -1);
+    assert_int_equal(given_up(b, 30, line, sizeof line), 14);
+    assert_string_equal(line, "rank 0 has waited for others for 10 seconds: the job ends");
+    free(b);
+}
+
+/* Time in which the watchdog itself did not run does not count, nor what was before something
+ * came. */
+static void patience(void **state)
+{
+    char line[256];
+    board *b = make_board();
+    watchdog w = {.timeout = 10};
+    (void)state;
+    assert_false(watchdog_look(&w, b, b->places, 1, state_in_test, line, sizeof line));
+    for (int hours = 1; hours < 5; hours++)
+        assert_false(
+            watchdog_look(&w, b, b->places, 3600 * hours, state_in_test, line, sizeof line));
+    assert_true(w.waited <= 8 && w.waited >= 8);
+    place_leave(b->places);
+    place_enter(b->places, 1);
+    assert_false(watchdog_look(&w, b, b->places, 20000, state_in_test, line, sizeof line));
+    assert_true(w.waited <= 0);
+    free(b);
+}
+
+/* A process of this machine, as the system sees it. */
+static void process_states(void **state)
+{
+    (void)state;
+    assert_int_equal(process_state_of((long)getpid()), PROCESS_RUNS);
+    assert_int_equal(process_state_of(1L << 40), PROCESS_ENDED);
+}
+
+/* A board is found by its file, and only with its size; one of several has the word. */
+static void boards(void **state)
+{
+    int fd;
+    board *b = board_create(3, &fd);
+    (void)state;
+    assert_non_null(b);
+    assert_null(board_open((long)getpid(), fd, 3)); /* not filled yet */
+    b->size = 3;
+    assert_null(board_open((long)getpid(), fd, 4));
+    assert_null(board_open((long)getpid(), -1, 3));
+    board *again = board_open((long)getpid(), fd, 3);
+    assert_non_null(again);
+    place_enter(&b->places[2], 1);
+    assert_int_equal(again->places[2].partner, 1);
+    assert_true(word_claim(&b->word));
+    assert_false(word_claim(&again->word));
+    assert_false(word_wait(&again->word, 0.01)); /* claimed, and never said */
+    word_said(&b->word);
+    assert_false(word_wait(&again->word, 1000)); /* said: returns at once */
+    board_close(again, 3);
+    board_close(b, 3);
+    close(fd);
+    board_ticket *t = board_ticket_create();
+    assert_non_null(t);
+    assert_true(word_wait(&t->word, 0.01)); /* nobody else says it */
+}
+
+/* A process shows whom it waits for while it does, and only then. */
+static void show_waiting(cluster *c, void *user)
+{
+    board_place own = {.process = 1};
+    ssm2d_error error;
+    char byte = 0;
+    (void)user;
+    meet(c, "the same");
+    c->place = &own;
+    CHECK(!cluster_broadcast(c, &byte, 1, &error));
+    CHECK(own.event > 0 && own.event % 2 == 0 && !c->depth);
+    if (c->rank) CHECK(own.partner != c->rank);
+    cluster_leave(c);
+}
+
+static void waiting(void **state)
+{
+    (void)state;
+    in_threads(4, show_waiting, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchanges),  cmocka_unit_test(disagreements),
         cmocka_unit_test(reductions), cmocka_unit_test(slice_trees),
-        cmocka_unit_test(launchers),
+        cmocka_unit_test(launchers),  cmocka_unit_test(watchdogs),
+        cmocka_unit_test(patience),   cmocka_unit_test(process_states),
+        cmocka_unit_test(boards),     cmocka_unit_test(waiting),
     };
     ssm2d_context_options o = ssm2d_context_options_default();
     o.threads = 1;

@@ -78,19 +78,6 @@ static int thread_test(transport_request *r)
     return 0;
 }
 
-static int thread_probe(int tag, int *from, int *there)
-{
-    *there = 0;
-    pthread_mutex_lock(&post_lock);
-    for (int i = 0; i < POSTS && !*there; i++)
-        if (posts[i].used == 1 && posts[i].to == thread_rank && posts[i].tag == tag) {
-            *from = posts[i].from;
-            *there = 1;
-        }
-    pthread_mutex_unlock(&post_lock);
-    return 0;
-}
-
 static void thread_leave(void) {}
 
 typedef struct thread_job {
@@ -125,7 +112,6 @@ static void run_threads(int size, void (*run)(cluster *c, void *user), void *use
                                                 .send = thread_send,
                                                 .receive = thread_receive,
                                                 .test = thread_test,
-                                                .probe = thread_probe,
                                                 .leave = thread_leave};
         if (pthread_create(&threads[i], NULL, thread_main, &jobs[i])) abort();
     }

@@ -9,7 +9,7 @@
 
 static void check_data(const run_data *data)
 {
-    REQUIRE(data->classes >= 1 && data->names && data->images >= 1);
+    REQUIRE(data->classes >= 1 && data->names && data->images >= 0);
     REQUIRE(data->channels == 1 || data->channels == 3);
     REQUIRE(data->labels == LABEL_CLASS || data->labels == LABEL_BINARY);
     for (int i = 0; i < 3; i++) {

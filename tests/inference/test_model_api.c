@@ -529,6 +529,19 @@ static void test_predict(void **state)
     ssm2d_model_close(m);
 }
 
+/* The library reads config.json, the tool train.json as well: both must mean one model. */
+static void test_two_models(void **state)
+{
+    (void)state;
+    copy_folder(GOLDEN_RUN, in_folder("run"));
+    put_picture(in_folder("a.png"), 9, 9, 1);
+    TOOL("predict", in_folder("run"), in_folder("a.png"));
+    assert_done();
+    edit_file(in_folder("run/train.json"), "relaxed", "half");
+    TOOL("predict", in_folder("run"), in_folder("a.png"));
+    assert_refused(1, "predict", "train.json and config.json describe different models");
+}
+
 /* `ssm2d run` writes the logits that the library computes, to the bit. */
 static void test_tool_run(void **state)
 {
@@ -575,6 +588,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pixels, folder_setup, folder_teardown),
         cmocka_unit_test(test_prepared_run),
         cmocka_unit_test_setup_teardown(test_predict, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_two_models, folder_setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_tool_run, folder_setup, folder_teardown),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
