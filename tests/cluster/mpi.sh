@@ -81,8 +81,14 @@ same() {
     cmp -s "$1.m" "$2.m" || give_up "$1 and $2: other metrics"
 }
 
-# processes_of WORDS: those that work in a run, whose command line ends with these words
-processes_of() { pgrep -f "^$tool .*$1\$" || true; }
+# processes_of WORDS: those that work in a run, whose command line ends with these words; in a folder
+# of this script, as the same test with another MPI may run beside it
+processes_of() {
+    local p
+    for p in $(pgrep -f "^$tool .*$1\$"); do
+        case $(readlink /proc/$p/cwd) in "$PWD" | "$PWD"/*) echo $p ;; esac
+    done
+}
 
 # process_of RANK WORDS: the one of a rank, as its launcher has told it
 process_of() {
