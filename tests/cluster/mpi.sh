@@ -81,8 +81,8 @@ same() {
     cmp -s "$1.m" "$2.m" || give_up "$1 and $2: other metrics"
 }
 
-# processes_of WORDS: those that work in a run, whose command line ends with these words; in a folder
-# of this script, as the same test with another MPI may run beside it
+# processes_of WORDS: those that work in a run, whose command line ends with these words; in
+# folders of this script, as the same test with another MPI may run beside it
 processes_of() {
     local p
     for p in $(pgrep -f "^$tool .*$1\$"); do

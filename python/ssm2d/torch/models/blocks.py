@@ -101,6 +101,29 @@ class Mlp(nn.Module):
         return self.fc2(F.gelu(between(self.fc1(x))))
 
 
+class TransformerBlock(Mixing):
+    """Attention and MLP, each after a LayerNorm and added to what it was given: the block of ViT
+    and Swin, which have their own attention."""
+
+    def __init__(self, config: dict, dim: int, grid: tuple, first: int, attention: nn.Module,
+                 rate: float, backend: str):
+        hidden, eps = int(dim * config["mlp_ratio"]), config["norm_eps"]
+        super().__init__(config["mixer"], {"attn": dim, "block": dim, "ffn": hidden}, grid, first,
+                         backend)
+        self.rate = rate
+        self.norm1 = nn.LayerNorm(dim, eps=eps)
+        self.attn = attention
+        self.norm2 = nn.LayerNorm(dim, eps=eps)
+        self.mlp = Mlp(dim, hidden)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.mix("block", x)
+        y = self.attn(self.mix("attn", self.norm1(x)))
+        x = x + drop_path(y, self.rate, self.training)
+        y = self.mlp(self.norm2(x), lambda hidden: self.mix("ffn", hidden))
+        return x + drop_path(y, self.rate, self.training)
+
+
 class Model(nn.Module):
     """A whole model: images [batch][channels][rows][columns], normalised -> logits
     [batch][classes].

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from . import config as configs
-from .blocks import Mixing, Mlp, Model, Patches, attend, drop_path, join_heads, split_heads
+from .blocks import Model, Patches, TransformerBlock, attend, join_heads, split_heads
 
 APART = -100.0  # added to scores between regions
 
@@ -98,26 +98,12 @@ class WindowAttention(nn.Module):
         return self.proj(y.index_select(1, self.back))
 
 
-class Block(Mixing):
-    def __init__(self, config: dict, stage: int, grid: tuple, shifted: bool, rate: float,
-                 backend: str):
-        dim, eps = config["dim"][stage], config["norm_eps"]
-        hidden = int(dim * config["mlp_ratio"])
-        super().__init__(config["mixer"], {"attn": dim, "block": dim, "ffn": hidden}, grid, 0,
-                         backend)
-        self.rate = rate
-        self.norm1 = nn.LayerNorm(dim, eps=eps)
-        self.attn = WindowAttention(dim, config["heads"][stage], grid, config["window"], shifted,
-                                    config["qkv_bias"])
-        self.norm2 = nn.LayerNorm(dim, eps=eps)
-        self.mlp = Mlp(dim, hidden)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.mix("block", x)
-        y = self.attn(self.mix("attn", self.norm1(x)))
-        x = x + drop_path(y, self.rate, self.training)
-        y = self.mlp(self.norm2(x), lambda hidden: self.mix("ffn", hidden))
-        return x + drop_path(y, self.rate, self.training)
+def make_block(config: dict, stage: int, grid: tuple, shifted: bool, rate: float,
+               backend: str) -> TransformerBlock:
+    dim = config["dim"][stage]
+    attention = WindowAttention(dim, config["heads"][stage], grid, config["window"], shifted,
+                                config["qkv_bias"])
+    return TransformerBlock(config, dim, grid, 0, attention, rate, backend)
 
 
 class Downsample(nn.Module):
@@ -150,9 +136,10 @@ class Stage(nn.Module):
             grid = tuple(-(-side // 2) for side in grid)
         self.grid = grid
         done, last = sum(config["depth"][:stage]), max(sum(config["depth"]) - 1, 1)
+        rates = [config["drop_path"] * (done + i) / last for i in range(config["depth"][stage])]
         self.blocks = nn.ModuleList(
-            Block(config, stage, grid, i % 2 == 1, config["drop_path"] * (done + i) / last, backend)
-            for i in range(config["depth"][stage]))
+            make_block(config, stage, grid, i % 2 == 1, rate, backend)
+            for i, rate in enumerate(rates))
 
 
 class Head(nn.Module):

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from . import config as configs
-from .blocks import (Mixing, Mlp, Model, Patches, attend, drop_path, join_heads, split_heads)
+from .blocks import Model, Patches, TransformerBlock, attend, join_heads, split_heads
 
 CLS = 1  # tokens before the patches
 
@@ -21,24 +21,10 @@ class Attention(nn.Module):
         return self.proj(join_heads(attend(q, k, v)))
 
 
-class Block(Mixing):
-    def __init__(self, config: dict, backend: str):
-        dim, eps = config["dim"], config["norm_eps"]
-        hidden, grid = int(dim * config["mlp_ratio"]), configs.grid(config)
-        super().__init__(config["mixer"], {"attn": dim, "block": dim, "ffn": hidden}, grid, CLS,
-                         backend)
-        self.rate = config["drop_path"]
-        self.norm1 = nn.LayerNorm(dim, eps=eps)
-        self.attn = Attention(dim, config["heads"], CLS + grid[0] * grid[1], config["qkv_bias"])
-        self.norm2 = nn.LayerNorm(dim, eps=eps)
-        self.mlp = Mlp(dim, hidden)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.mix("block", x)
-        y = self.attn(self.mix("attn", self.norm1(x)))
-        x = x + drop_path(y, self.rate, self.training)
-        y = self.mlp(self.norm2(x), lambda hidden: self.mix("ffn", hidden))
-        return x + drop_path(y, self.rate, self.training)
+def make_block(config: dict, backend: str) -> TransformerBlock:
+    dim, grid = config["dim"], configs.grid(config)
+    attention = Attention(dim, config["heads"], CLS + grid[0] * grid[1], config["qkv_bias"])
+    return TransformerBlock(config, dim, grid, CLS, attention, config["drop_path"], backend)
 
 
 class VisionTransformer(Model):
@@ -50,7 +36,7 @@ class VisionTransformer(Model):
         if config["pos_embed"]:
             self.pos_embed = nn.Parameter(torch.empty(1, CLS + grid[0] * grid[1], dim))
         self.patch_embed = Patches(config["channels"], dim, config["patch"])
-        self.blocks = nn.ModuleList(Block(config, backend) for _ in range(config["depth"]))
+        self.blocks = nn.ModuleList(make_block(config, backend) for _ in range(config["depth"]))
         self.norm = nn.LayerNorm(dim, eps=config["norm_eps"])
         self.head = nn.Linear(dim, config["classes"])
         self.reset_parameters()
