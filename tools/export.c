@@ -127,7 +127,8 @@ static void report(const values *o, const model_config *c, size_t batch)
     char count[32] = "any number of";
     if (batch) snprintf(count, sizeof count, "%zu", batch);
     text_print(stdout, o->output);
-    printf(": %s for %s images of %d x %d", c->model->name, count, c->image[0], c->image[1]);
+    printf(": %s for %s image%s of %d x %d", c->model->name, count, batch == 1 ? "" : "s",
+           c->image[0], c->image[1]);
     if (!stat(o->output, &info)) printf(", %.1f MB", (double)info.st_size / 1e6);
     putchar('\n');
 }
