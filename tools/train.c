@@ -186,6 +186,7 @@ static const char about[] =
     "  last.safetensors                     latest checkpoint, for --resume\n"
     "  model.safetensors, best.safetensors  weights of the latest and the best epoch\n"
     "  metrics.jsonl, curves.svg            losses and accuracies, and their curves\n"
+    "  machines.json                        where it was trained, with which version\n"
     "\n"
     "A run that was interrupted, even killed, resumes from its last checkpoint and ends with "
     "the weights that it would have had without the interruption: the same seed gives the "

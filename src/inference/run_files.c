@@ -12,6 +12,7 @@ const char *const run_file_names[RUN_FILES] = {
     [RUN_DATA] = "data.json",          [RUN_LAST] = "last.safetensors",
     [RUN_MODEL] = "model.safetensors", [RUN_BEST] = "best.safetensors",
     [RUN_METRICS] = "metrics.jsonl",   [RUN_CURVES] = "curves.svg",
+    [RUN_MACHINES] = "machines.json",
 };
 
 ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], ssm2d_error *error)

@@ -7,7 +7,8 @@
  *     model.safetensors   the weights after the latest epoch, timm's names (with EMA: the average)
  *     best.safetensors    the weights of the epoch with the highest test accuracy
  *     metrics.jsonl       losses and accuracies, one JSON object per line
- *     curves.svg          a picture of them */
+ *     curves.svg          a picture of them
+ *     machines.json       where it was trained, and with which version */
 #ifndef SSM2D_INFERENCE_RUN_FILES_H
 #define SSM2D_INFERENCE_RUN_FILES_H
 
@@ -22,6 +23,7 @@ typedef enum run_file {
     RUN_BEST,
     RUN_METRICS,
     RUN_CURVES,
+    RUN_MACHINES,
     RUN_FILES
 } run_file;
 

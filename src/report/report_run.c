@@ -6,6 +6,7 @@
 #include "io/json.h"
 #include "io/text.h"
 #include "models/weights.h"
+#include "train/machines.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -173,6 +174,18 @@ static ssm2d_status read_metrics(const ssm2d_context *context, report_run *run, 
     return median_speed(context, run, lines, error);
 }
 
+/* ---- machines -------------------------------------------------------------------------------- */
+
+/* What cannot be read is not known. */
+static ssm2d_status read_machines(const ssm2d_context *context, report_run *run, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    ssm2d_error why;
+    ssm2d_status status = run_path(run->folder, RUN_MACHINES, path, &why);
+    if (!status) status = machines_read(context, path, &run->machines, &why);
+    return status == SSM2D_ERROR_MEMORY ? fail(error, status, "%s", why.line) : SSM2D_OK;
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 /* Names the model's parameters, and what the classes are called. */
@@ -203,7 +216,8 @@ static ssm2d_status read_all(ssm2d_context *context, report_run *run, ssm2d_erro
     run->epochs = train_epochs(&run->settings.options);
     status = run_data_read(context, run->folder, &run->data, &ignored);
     if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", ignored.line);
-    return read_metrics(context, run, error);
+    status = read_machines(context, run, error);
+    return status ? status : read_metrics(context, run, error);
 }
 
 ssm2d_status report_run_read(ssm2d_context *context, const char *folder, report_run *run,
@@ -241,6 +255,7 @@ void report_run_destroy(const ssm2d_context *context, report_run *run)
     metrics_close(run->metrics);
     run_data_free(context, &run->data);
     cJSON_Delete(run->values);
+    cJSON_Delete(run->machines);
     mem_free(context, (void *)run->folder);
     *run = (report_run){0};
 }

@@ -57,6 +57,7 @@ typedef struct report_run {
     long epochs, done;         /* of the whole run, and those that have ended */
     const metric *last, *best; /* epochs, or NULL */
     double images_per_s;       /* median over epochs; 0: unknown */
+    cJSON *machines;           /* of machines.json; NULL: not known */
     int group;
     report_evaluation evaluation;
 } report_run;

@@ -1,33 +1,26 @@
-/* Environment: the machine and the build that made the report. Run folders do not record theirs. */
+/* Environment: the machine and the build that made the report, and those that trained the runs. */
 #include "report/section.h"
 
-#include "core/context.h"
-#include "core/processors.h"
+#include "core/status.h"
 #include "io/image.h"
+#include "train/machines.h"
 
 #include <cairo.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 
-enum { TEXT = 256 };
-
-/* The first "model name" of /proc/cpuinfo, or the machine's kind. */
-static void processor_name(const struct utsname *system, char text[TEXT])
+static const char *text_of(const cJSON *machine, const char *key)
 {
-    char line[TEXT];
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    snprintf(text, TEXT, "%s", system->machine);
-    while (f && fgets(line, sizeof line, f)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) || !colon) continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(text, TEXT, "%s", colon + 1 + strspn(colon + 1, " "));
-        break;
-    }
-    if (f) fclose(f);
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(machine, key);
+    return cJSON_IsString(value) ? value->valuestring : "";
 }
+
+static double number_of(const cJSON *machine, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(machine, key);
+    return cJSON_IsNumber(value) ? value->valuedouble : 0;
+}
+
+/* ---- of the report --------------------------------------------------------------------------- */
 
 static void put_row(html *h, const char *name, const char *value)
 {
@@ -36,30 +29,83 @@ static void put_row(html *h, const char *name, const char *value)
     html_put(h, "</td></tr>\n");
 }
 
-static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
+static void put_here(html *h, const cJSON *here)
 {
-    (void)error;
-    struct utsname system = {.machine = "unknown"};
-    char text[TEXT + 128], name[TEXT];
-    uname(&system);
-    processor_name(&system, name);
+    char text[128];
     html_put(h, "<div class=\"scroll\"><table id=\"environment\"><caption>The machine and the "
                 "program that made this report</caption><tbody>\n");
-    put_row(h, "ssm2d", ssm2d_version());
-    put_row(h, "processor", name);
-    snprintf(text, sizeof text, "%d, of %d processors", ssm2d_context_threads(r->context),
-             processors_available());
+    put_row(h, "ssm2d", text_of(here, "ssm2d"));
+    put_row(h, "processor", text_of(here, "processor"));
+    snprintf(text, sizeof text, "%.0f, of %.0f processors", number_of(here, "threads"),
+             number_of(here, "processors"));
     put_row(h, "threads", text);
-    put_row(h, "instruction set", cpu_names[r->context->cpu]);
-    snprintf(text, sizeof text, "%s %s, %s", system.sysname, system.release, system.machine);
-    put_row(h, "system", text);
-    put_row(h, "compiler", __VERSION__);
+    put_row(h, "instruction set", text_of(here, "instruction_set"));
+    put_row(h, "system", text_of(here, "system"));
+    put_row(h, "compiler", text_of(here, "compiler"));
     snprintf(text, sizeof text, "cairo %s, cJSON %s", cairo_version_string(), cJSON_Version());
     put_row(h, "packages", text);
     put_row(h, "reads", image_kinds());
-    html_put(h, "</tbody></table></div>\n<p class=\"note\">As found when the report was made: the "
-                "folder of a run does not say where it was trained. Times and images/s of the runs "
-                "are those of their own machines.</p>\n");
+    html_put(h, "</tbody></table></div>\n");
+}
+
+/* ---- of the runs ----------------------------------------------------------------------------- */
+
+static void put_cell(html *h, const cJSON *machine, const char *key)
+{
+    html_put(h, "<td class=\"word\">");
+    html_text(h, text_of(machine, key));
+    html_put(h, "</td>");
+}
+
+static void put_machine(html *h, const report *r, int run, const cJSON *machine)
+{
+    html_put(h, "<tr><th scope=\"row\">");
+    put_run_swatch(h, r, run);
+    html_text(h, r->runs[run].name);
+    html_printf(h, "</th><td>%.0f</td><td>%.0f</td>", number_of(machine, "step"),
+                number_of(machine, "starts"));
+    put_cell(h, machine, "started");
+    put_cell(h, machine, "processor");
+    put_cell(h, machine, "instruction_set");
+    html_printf(h, "<td>%.0f</td><td>%.0f</td>", number_of(machine, "processes"),
+                number_of(machine, "threads"));
+    put_cell(h, machine, "ssm2d");
+    put_cell(h, machine, "system");
+    html_put(h, "</tr>\n");
+}
+
+static void put_machines(html *h, const report *r)
+{
+    int known = 0;
+    for (int i = 0; i < r->run_count; i++) known += r->runs[i].machines != NULL;
+    if (known) {
+        html_put(h, "<div class=\"scroll\"><table id=\"machines\"><caption>Where the runs were "
+                    "trained</caption><thead><tr><th scope=\"col\">run</th>"
+                    "<th scope=\"col\">from step</th><th scope=\"col\">starts</th>"
+                    "<th scope=\"col\">first</th><th scope=\"col\">processor</th>"
+                    "<th scope=\"col\">instruction set</th><th scope=\"col\">processes</th>"
+                    "<th scope=\"col\">threads of each</th><th scope=\"col\">ssm2d</th>"
+                    "<th scope=\"col\">system</th></tr></thead><tbody>\n");
+        for (int i = 0; i < r->run_count; i++) {
+            const cJSON *machine;
+            cJSON_ArrayForEach(machine, r->runs[i].machines) put_machine(h, r, i, machine);
+        }
+        html_put(h, "</tbody></table></div>\n");
+    }
+    if (known < r->run_count)
+        html_printf(h,
+                    "<p class=\"note\">%d of %d runs %s no <code>machines.json</code>, as those of "
+                    "earlier versions.</p>\n",
+                    r->run_count - known, r->run_count, r->run_count - known == 1 ? "has" : "have");
+}
+
+static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
+{
+    cJSON *here = machine_here(r->context, 1);
+    if (!here) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the environment");
+    put_here(h, here);
+    put_machines(h, r);
+    cJSON_Delete(here);
     return SSM2D_OK;
 }
 

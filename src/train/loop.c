@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "io/file.h"
 #include "io/text.h"
+#include "train/machines.h"
 #include "train/metrics.h"
 #include "train/mixer_log.h"
 #include "train/skipped_total.h"
@@ -364,7 +365,7 @@ static ssm2d_status count_skipped(trainer *t, train_result *result, ssm2d_error 
 static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *error)
 {
     const trainer *t = s->t;
-    char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH];
+    char path[RUN_PATH], config[RUN_PATH], data[RUN_PATH], train[RUN_PATH], machines[RUN_PATH];
     ssm2d_status status;
     if ((status = run_path(s->folder, RUN_MODEL, s->model, error))
         || (status = run_path(s->folder, RUN_BEST, s->best, error))
@@ -372,6 +373,7 @@ static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *
         || (status = run_path(s->folder, RUN_METRICS, path, error))
         || (status = run_path(s->folder, RUN_CONFIG, config, error))
         || (status = run_path(s->folder, RUN_DATA, data, error))
+        || (status = run_path(s->folder, RUN_MACHINES, machines, error))
         || (status = run_path(s->folder, RUN_TRAIN, train, error)))
         return status;
     if (how->is_new && (status = file_write_text(t->context, train, t->settings_text, error)))
@@ -381,6 +383,8 @@ static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *
         return status;
     if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
     if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
+    if (!status)
+        status = machines_add(t->context, machines, t->state.step, t->cluster->size, error);
     if ((how->is_new || how->changed) && !status) status = write_checkpoint(s, error);
     if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);

@@ -151,7 +151,7 @@ ssm2d_status run_remove(const ssm2d_context *context, const char *folder, ssm2d_
 
 void run_abandon(const char *folder)
 {
-    static const run_file first[] = {RUN_METRICS, RUN_DATA, RUN_CONFIG, RUN_TRAIN};
+    static const run_file first[] = {RUN_MACHINES, RUN_METRICS, RUN_DATA, RUN_CONFIG, RUN_TRAIN};
     char path[RUN_PATH];
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         if (!run_path(folder, first[i], path, NULL)) unlink(path);

@@ -8,8 +8,8 @@ tool=$1 make_data=$2 rounds=${3:-$([ -n "${LONG:-}" ] && echo 100 || echo 10)}
 RANDOM=${4:-1}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-files='best.safetensors config.json curves.svg data.json last.safetensors metrics.jsonl '
-files+='model.safetensors train.json'
+files='best.safetensors config.json curves.svg data.json last.safetensors machines.json '
+files+='metrics.jsonl model.safetensors train.json'
 settings=(--batch 8 --epochs 4 --save-every 1 --log-every 1 --set dim=16 --set depth=2
     --set heads=2 --set mixer.d_state=3 --set drop_path=0.2 --set flip=true --ema 0.9)
 

@@ -43,13 +43,13 @@ static void test_train(void **state)
     (void)state;
     static const char *const files[] = {"train.json",       "config.json",       "data.json",
                                         "last.safetensors", "model.safetensors", "best.safetensors",
-                                        "metrics.jsonl",    "curves.svg"};
+                                        "metrics.jsonl",    "curves.svg",        "machines.json"};
     train(in_folder("run"));
     assert_non_null(strstr(tool.out, "vit-mini, mixer ssm2d ("));
     assert_non_null(strstr(tool.out, "images 8 x 8 x 1, 80 to train on, 20 to test"));
     assert_non_null(strstr(tool.out, "epoch 3/3: loss "));
     assert_non_null(strstr(tool.out, "test accuracy "));
-    assert_int_equal(count_files(in_folder("run")), 8);
+    assert_int_equal(count_files(in_folder("run")), 9);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         assert_int_equal(access(in_folder("run/%s", files[i]), F_OK), 0);
     /* on other numbers of threads, and from the file of settings */

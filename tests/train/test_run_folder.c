@@ -85,7 +85,7 @@ static void test_files_of_others(void **state)
     (void)state;
     static const char *const names[] = {"config.json",       "data.json",        "last.safetensors",
                                         "model.safetensors", "best.safetensors", "metrics.jsonl",
-                                        "curves.svg"};
+                                        "curves.svg",        "machines.json"};
     char path[RUN_PATH];
     assert_int_equal(mkdir(path_of("run"), 0777), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -124,7 +124,8 @@ static void test_files_of_others(void **state)
 static void test_not_begun(void **state)
 {
     (void)state;
-    static const char *const order[] = {"train.json", "metrics.jsonl", "config.json", "data.json"};
+    static const char *const order[] = {"train.json", "metrics.jsonl", "config.json", "data.json",
+                                        "machines.json"};
     train_result result;
     ssm2d_context *context = make(1);
     train(path_of("whole"), 1);

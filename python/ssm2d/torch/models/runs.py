@@ -25,7 +25,7 @@ FAMILIES = {"vit": VisionTransformer, "swin": SwinTransformer, "mega": Mega}
 WEIGHTS = {"last": "model.safetensors", "best": "best.safetensors"}
 # in the order in which they are written: a folder without train.json has no run
 FILES = ("train.json", "config.json", "data.json", "model.safetensors", "best.safetensors",
-         "last.safetensors", "metrics.jsonl", "curves.svg")
+         "last.safetensors", "metrics.jsonl", "curves.svg", "machines.json")
 # Settings of a run that say what it is evaluated on; others say how it was trained, which is not
 # known of weights that come from elsewhere.
 KEPT = ("data", "val_fraction", "train_fraction", "split_seed", "bad_images", "max_pixels", "loss")
