@@ -128,7 +128,9 @@ static void apply_attention(const reference *f, const double *Z, const double *V
     const size_t T = f->tokens, z = (size_t)f->m->z, v = (size_t)f->m->v;
     const double *gamma = array(f, "mega_layer.gamma", block),
                  *beta = array(f, "mega_layer.beta", block),
-                 *bias = array(f, "mega_layer.rel_pos_bias.rel_pos_bias", block);
+                 *bias = f->m->relative_bias
+                             ? array(f, "mega_layer.rel_pos_bias.rel_pos_bias", block)
+                             : NULL;
     const size_t P = f->m->max_positions ? (size_t)f->m->max_positions : T;
     for (size_t i = 0; i < T; i++) {
         double sum = 0;
@@ -139,7 +141,7 @@ static void apply_attention(const reference *f, const double *Z, const double *V
                 dot += (Z[i * z + d] * gamma[d] + beta[d])
                        * (Z[j * z + d] * gamma[z + d] + beta[z + d]);
             dot *= f->m->attention == MEGA_SOFTMAX ? 1 / sqrt((double)z) : 1 / (double)T;
-            const double a = score_function(f, dot + bias[P - 1 + j - i]);
+            const double a = score_function(f, dot + (bias ? bias[P - 1 + j - i] : 0));
             sum += a;
             for (size_t e = 0; e < v; e++) out[i * v + e] += a * V[j * v + e];
         }
@@ -391,6 +393,8 @@ static void is_its_formula(void **state)
          {"max_positions", "12"}},
         {{"image", "4"}, {"norm_eps", "0.1"}}, /* one token */
         {{"image", "[4, 8]"}, {"norm", "batch"}},
+        {{"image", "[8, 12]"}, {"relative_bias", "false"}},
+        {{"image", "[8, 12]"}, {"relative_bias", "false"}, {"attention", "softmax"}},
         {{"image", "[8, 12]"},
          {"norm", "batch"},
          {"mixer", "ssm2d"},

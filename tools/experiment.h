@@ -28,7 +28,6 @@ typedef struct experiment_column {
     const char *settings;
     double part; /* of the training images; 0: all */
     column_measure measure;
-    const char *not_run; /* why there are the paper's numbers alone; NULL: it is run */
 } experiment_column;
 
 typedef struct experiment_row {
@@ -44,6 +43,7 @@ typedef struct experiment_row {
 typedef struct experiment_form {
     const char *differs; /* from the paper, as a sentence */
     const char *recipe, *settings;
+    const char *layer; /* settings of the mixer ssm2d, where it is; may be NULL */
     long epochs; /* 0: the recipe's */
     long images; /* to train on at most; 0: all */
     const experiment_column *columns;
@@ -73,6 +73,9 @@ const char *experiment_scale_name(int i); /* NULL past the last */
 
 /* The position embedding of the authors' ViT begins as N(0, 1); ours is smaller. */
 #define PAPER_POS "pos_scale=1"
+/* The layer as the authors have it; ours begins closer to the plain model, and is elsewhere in
+ * Swin. */
+#define PAPER_LAYER "mixer.init=authors mixer.assign=authors mixer.place=attn"
 
 /* The models of the form `tiny`, as settings. */
 #define TINY_VIT  "dim=32 depth=2 heads=2"

@@ -41,7 +41,8 @@ const experiment experiment_table4 = {
     .times = 1,
     .parameters = 1,
     .forms = {
-        [SCALE_FULL] = {.recipe = "deit", .columns = full_columns, .rows = full_rows},
+        [SCALE_FULL] =
+            {.recipe = "deit", .layer = PAPER_LAYER, .columns = full_columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "mega-mini, 20,000 training images of 32 x 32, 15 epochs with "
                                     "flips and crops as the only augmentation",
                          SMALL_FORM,

@@ -108,6 +108,7 @@ static ssm2d_status write_run(const plan *p, const experiment_row *r, const expe
     add_settings(&w, r->settings);
     add_settings(&w, c->settings);
     add_settings(&w, p->form->settings);
+    if (!strcmp(mixed, mixer_ssm2d.name)) add_settings(&w, p->form->layer);
     fraction_text(p, c, data, fraction);
     if (*fraction) {
         add(&w, "--train-fraction");
@@ -190,10 +191,10 @@ const data_choice *plan_data(const plan *p, int row, int column)
     return NULL;
 }
 
-/* Whether there is a run for a cell, were its data there. */
-static int is_run(const plan *p, int row, int column)
+/* Whether there are runs for the cells of a row, were their data there. */
+static int is_run(const plan *p, int row)
 {
-    return p->chosen[row] && p->form->rows[row].mixer && !p->form->columns[column].not_run;
+    return p->chosen[row] && p->form->rows[row].mixer;
 }
 
 const planned_run *plan_cell(const plan *p, int seed, int row, int column)
@@ -240,7 +241,7 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
     ssm2d_status status = SSM2D_OK;
     for (int r = 0; r < p->rows; r++)
         for (int c = 0; c < p->columns && !status; c++) {
-            if (!is_run(p, r, c)) continue;
+            if (!is_run(p, r)) continue;
             wanted++;
             if (!plan_data(p, r, c))
                 status = reproduce_data_find(context, p->options.data, p->options.scale,
@@ -276,7 +277,7 @@ static ssm2d_status write_runs(plan *p, ssm2d_error *error)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns; c++) {
                 int *cell = &p->cells[(seed * p->rows + r) * p->columns + c];
-                const data_choice *data = is_run(p, r, c) ? plan_data(p, r, c) : NULL;
+                const data_choice *data = is_run(p, r) ? plan_data(p, r, c) : NULL;
                 *cell = -1;
                 if (!data || !data->name) continue;
                 status =

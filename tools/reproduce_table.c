@@ -147,10 +147,6 @@ void table_print_notes(FILE *out, const plan *p)
             fprintf(out, "; these are %s, which stand in for %s", d->name, d->wanted);
         fprintf(out, ".\n\n");
     }
-    for (int c = 0; c < p->columns; c++)
-        if (p->form->columns[c].not_run)
-            fprintf(out, "Column %s is not run: %s.\n\n", p->form->columns[c].label,
-                    p->form->columns[c].not_run);
     if (e->note) fprintf(out, "%s\n\n", e->note);
 }
 

@@ -47,6 +47,7 @@ VARIANTS = [
     ("mega", dict(MEGA, attention="softmax", max_positions=40, pos_embed=False),
      dict(kind="s4nd", n_ssm=2, d_state=2)),
     ("mega-lra", dict(MEGA, image=[4, 6], channels=3), dict(kind="ema", d_state=2)),
+    ("mega-mini", dict(MEGA, relative_bias=False), SSM2D),
     ("mega-mini", dict(MEGA, norm="batch"), dict(kind="ema", d_state=2, place="ffn"))]
 
 
@@ -188,7 +189,8 @@ class AgainstTheTool(Files):
                                      ("swin-mini", dict(SWIN, image=[16, 4]), [16, 24]),
                                      ("mega-mini", MEGA, [24, 16]), ("mega-mini", MEGA, [8, 12]),
                                      ("mega-mini", dict(MEGA, max_positions=30), [20, 44]),
-                                     ("mega-mini", dict(MEGA, pos_embed=False), [20, 32])):
+                                     ("mega-mini", dict(MEGA, pos_embed=False), [20, 32]),
+                                     ("mega-mini", dict(MEGA, relative_bias=False), [20, 32])):
             with self.subTest(model=name, size=size):
                 model = make(name, settings, SSM2D)
                 self.write(model)

@@ -4,7 +4,7 @@
  *     x = patches W^T + b + pos                                             [B][T][D]
  *     each block:  n = norm(x);  V = SiLU(v_proj(n));  [u|z|r|h] = mx_proj(mixer(n))
  *                  Z = SiLU(z);  q = Z*gamma[0] + beta[0];  k = Z*gamma[1] + beta[1]
- *                  a = attention(q, k, V) with the bias rel_pos_bias[P-1 + key - query]
+ *                  a = attention(q, k, V) with the bias rel_pos_bias[P-1 + key - query], if any
  *                  x += sigmoid(u) * (SiLU(h + h_proj(a * SiLU(r))) - x)
  *                  x += fc2(SiLU(fc1(norm(x))))
  *     logits = head(mean over tokens of SiLU(out_proj(norm(x))))            [B][classes] */
@@ -44,6 +44,8 @@ static const ssm2d_field fields[] = {
     INT(ffn, 1, 65536, "hidden width of the feed-forward part"),
     {"attention", "attention function: laplace or softmax", SSM2D_KIND_CHOICE, PLACE(attention), 0,
      1, NULL, attention_names, NULL},
+    {"relative_bias", "a learned bias of attention for each distance between tokens",
+     SSM2D_KIND_FLAG, PLACE(relative_bias), 0, 1, NULL, NULL, NULL},
     INT(max_positions, 0, 1 << 24,
         "number of tokens that the relative position bias is for; 0: as many as there are"),
     {"norm", "norms: layer (LayerNorm) or batch (BatchNorm over all tokens of a batch)",
@@ -128,13 +130,15 @@ static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
     int *position = mem_alloc(b->g->context, (size_t)count * sizeof *position);
     if (!position) return graph_no_memory(b->g);
     for (int i = 0; i < count; i++) position[i] = -i;
-    const attention_options o = {
-        .heads = 1,
-        .scale = laplace ? 1.0 / count : 0,
-        .scores = laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX,
-        .bias = block_param(b, spec, "mega_layer.rel_pos_bias", ".rel_pos_bias"),
-        .position = position,
-        .center = P - 1};
+    tensor *bias = own_of(b->c)->relative_bias
+                       ? block_param(b, spec, "mega_layer.rel_pos_bias", ".rel_pos_bias")
+                       : NULL;
+    const attention_options o = {.heads = 1,
+                                 .scale = laplace ? 1.0 / count : 0,
+                                 .scores = laplace ? ATTENTION_LAPLACE : ATTENTION_SOFTMAX,
+                                 .bias = bias,
+                                 .position = position,
+                                 .center = P - 1};
     tensor *y = attention_of(b->g, q, k, v, &o);
     mem_free(b->g->context, position);
     return y;
@@ -254,7 +258,8 @@ static const mixer_preset mixers[] = {{"ssm2d", "directions=4 n_ssm=8 d_state=16
     &(const mega_config)                                                                           \
     {                                                                                              \
         .patch = patches, .dim = dims, .depth = depths, .heads = 1, .z = z_width, .v = v_width,    \
-        .ffn = ffn_width, .attention = MEGA_LAPLACE, .norm_eps = 1e-5, .pos_embed = 1              \
+        .ffn = ffn_width, .attention = MEGA_LAPLACE, .norm_eps = 1e-5, .pos_embed = 1,             \
+        .relative_bias = 1                                                                         \
     }
 
 /* The sequence of pixels as in Mega's own experiments: BatchNorm, and no position embedding, since
@@ -267,6 +272,7 @@ static const mega_config lra = {.patch = 1,
                                 .v = 320,
                                 .ffn = 320,
                                 .attention = MEGA_LAPLACE,
+                                .relative_bias = 1,
                                 .norm = MEGA_BATCH_NORM,
                                 .norm_eps = 1e-5};
 

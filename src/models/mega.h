@@ -13,6 +13,7 @@ typedef struct mega_config {
     int dim, depth, heads;
     int z, v, ffn;     /* widths: of q and k, of the values, hidden in the feed-forward part */
     int attention;     /* a mega_attention */
+    int relative_bias; /* whether scores have a bias by the distance of query and key */
     int max_positions; /* P: the bias has 2P - 1 entries; 0: as many as there are tokens */
     int norm;          /* a mega_norm */
     double norm_eps;

@@ -59,6 +59,7 @@ def cases():
     yield "swin, window of 12", dict(SWIN, image=[52, 26], window=12)
     yield "mega, softmax", dict(MEGA, attention="softmax", pos_embed=False)
     yield "mega, many softmax tokens", dict(MEGA, attention="softmax", image=[44, 40])
+    yield "mega, no relative bias", dict(MEGA, relative_bias=False, mixer=EMA)
     yield "mega, more positions", dict(MEGA, max_positions=50, norm="batch", mixer=EMA)
 
 

@@ -113,10 +113,12 @@ static void test_full_commands(void **state)
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 3 * 2 * 14);
     assert_says(tool.out, "ssm2d train --data cifar100:FOLDER --model swin --mixer ssm2d --recipe "
-                          "small --set mixer.values=polar --seed 2 --out DIR/runs/");
+                          "small --set mixer.values=polar --set mixer.init=authors --set "
+                          "mixer.assign=authors --set mixer.place=attn --seed 2 --out DIR/runs/");
     TOOL("reproduce", "table5", "--out", "DIR", "--dry-run", "--seeds", "1");
     assert_done();
-    assert_int_equal(count_of(tool.out, "ssm2d train"), 3 * 7);
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 3 * 8);
+    assert_says(tool.out, "--model mega-lra --mixer ssm2d --recipe lra --set relative_bias=false");
     assert_says(tool.out, "--model deit-t --mixer none --recipe celeba --set pos_embed=false");
     assert_says(tool.out, "--model mega-lra --mixer ema --recipe lra --seed 0");
     /* a run of table 1 */
@@ -126,7 +128,8 @@ static void test_full_commands(void **state)
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 3); /* top 1 and top 5 share them */
     assert_says(tool.out, "--data folder:FOLDER --model mega-t --mixer ssm2d --recipe deit "
-                          "--epochs 7 --seed 1");
+                          "--set mixer.init=authors --set mixer.assign=authors --set "
+                          "mixer.place=attn --epochs 7 --seed 1");
 }
 
 static void test_refused(void **state)

@@ -64,7 +64,9 @@ class MegaLayer(nn.Module):
         self.v_proj, self.mx_proj = nn.Linear(dim, v), nn.Linear(dim, 2 * dim + z + v)
         self.h_proj = nn.Linear(v, dim)
         self.gamma, self.beta = nn.Parameter(torch.empty(2, z)), nn.Parameter(torch.empty(2, z))
-        self.rel_pos_bias = RelativeBias(tokens, max(config["max_positions"], tokens))
+        self.rel_pos_bias = None
+        if config["relative_bias"]:
+            self.rel_pos_bias = RelativeBias(tokens, max(config["max_positions"], tokens))
 
     def forward(self, x: torch.Tensor, mixed) -> torch.Tensor:
         n = self.norm(x)
@@ -72,7 +74,9 @@ class MegaLayer(nn.Module):
         u, shared, r, h = self.mx_proj(mixed(n)).split(self.widths, -1)
         shared = F.silu(shared)
         q, k = (shared * self.gamma[i] + self.beta[i] for i in (0, 1))
-        scores = q * self.scale @ k.transpose(1, 2) + self.rel_pos_bias()
+        scores = q * self.scale @ k.transpose(1, 2)
+        if self.rel_pos_bias is not None:
+            scores = scores + self.rel_pos_bias()
         if self.laplace:
             weights = 0.5 + 0.5 * torch.erf((scores - MEAN) / (DEVIATION * 2 ** 0.5))
         else:
@@ -133,7 +137,8 @@ class Mega(Model):
             if isinstance(module, MegaLayer):
                 nn.init.normal_(module.gamma, std=0.02)
                 nn.init.zeros_(module.beta)
-                nn.init.normal_(module.rel_pos_bias.rel_pos_bias, std=0.02)
+            if isinstance(module, RelativeBias):
+                nn.init.normal_(module.rel_pos_bias, std=0.02)
         if self._config["pos_embed"]:
             nn.init.trunc_normal_(self.pos_embed, std=self._config["dim"] ** -0.5)
 
@@ -155,6 +160,6 @@ class Mega(Model):
     def grids(self) -> dict:
         grid = configs.grid(self._config)
         found = {"pos_embed": ("grid", 0, *grid)} if self._config["pos_embed"] else {}
-        for i in range(len(self.blocks)):
+        for i in range(len(self.blocks) if self._config["relative_bias"] else 0):
             found[f"blocks.{i}.mega_layer.rel_pos_bias.rel_pos_bias"] = ("offsets", 0, *grid)
         return found
