@@ -9,7 +9,7 @@ target_link_libraries(op_examples_double PRIVATE ssm2d_nn_double ssm2d_objects t
 layer_test(test_ops "graph;threads" op_examples.c)
 target_link_libraries(test_ops PRIVATE ssm2d_nn op_examples_double)
 
-layer_test(test_graph "graph;threads")
+layer_test(test_graph "graph;threads;slow")
 target_link_libraries(test_graph PRIVATE ssm2d_nn_double)
 
 foreach(test test_graph_errors test_graph_memory test_op_references)

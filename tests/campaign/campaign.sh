@@ -11,7 +11,7 @@
 
 settings=(--batch 8 --epochs 1 --save-every 1 --log-every 1 --set dim=16 --set depth=1
     --set heads=2 --set mixer.d_state=3 --threads 1)
-files='(train|config|data)\.json|(last|model|best)\.safetensors|metrics\.jsonl|curves\.svg'
+files='(train|config|data|machines)\.json|(last|model|best)\.safetensors|metrics\.jsonl|curves\.svg'
 failures=0 coped=0 first=1 may_cope=1 error=
 
 work=$(mktemp -d)
