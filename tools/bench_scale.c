@@ -209,8 +209,6 @@ static double efficiency(const prediction *p, int i) { return p->steps[0].ms / p
 static ssm2d_status draw(const ssm2d_context *context, const values *o, const scale_work *w,
                          const scale_network *own, const char *name, ssm2d_error *error)
 {
-    static const colour colours[] = {
-        {0.85, 0.37, 0.05}, {0.2, 0.6, 0.25}, {0.12, 0.42, 0.74}, {0.35, 0.35, 0.35}};
     double x[MAX_POINTS], y[USUAL + 1][MAX_POINTS];
     curve curves[USUAL + 1];
     char title[160];
@@ -223,9 +221,9 @@ static ssm2d_status draw(const ssm2d_context *context, const values *o, const sc
             x[i] = i;
             y[k][i] = 100 * efficiency(&p, i);
         }
-        curves[count++] = (curve){n->name, x, y[k], p.count, colours[k], 1};
+        curves[count++] = (curve){n->name, x, y[k], p.count, colour_of_line(k), 1};
     }
-    const curve_panel panel = {"efficiency, % of one process's images/s", curves, count, 0};
+    const curve_panel panel = {"efficiency, % of one process's images/s", curves, count, 0, 0};
     snprintf(title, sizeof title, "%s: predicted, %ld images per process and step", name,
              o->model.batch);
     const curve_figure figure = {.title = title,

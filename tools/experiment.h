@@ -44,8 +44,8 @@ typedef struct experiment_form {
     const char *differs; /* from the paper, as a sentence */
     const char *recipe, *settings;
     const char *layer; /* settings of the mixer ssm2d, where it is; may be NULL */
-    long epochs; /* 0: the recipe's */
-    long images; /* to train on at most; 0: all */
+    long epochs;       /* 0: the recipe's */
+    long images;       /* to train on at most; 0: all */
     const experiment_column *columns;
     const experiment_row *rows; /* ends without a label */
 } experiment_form;

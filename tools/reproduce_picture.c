@@ -31,8 +31,6 @@ static ssm2d_status draw_kernels(ssm2d_context *context, const plan *p, const ch
 /* One panel for each plain row with the rows after it. */
 static ssm2d_status draw_curves(const ssm2d_context *context, const table *t, ssm2d_error *error)
 {
-    static const colour colours[] = {
-        {0.35, 0.35, 0.35}, {0.12, 0.42, 0.74}, {0.85, 0.37, 0.05}, {0.2, 0.6, 0.25}};
     const plan *p = t->plan;
     curve curves[EXPERIMENT_ROWS];
     curve_panel panels[EXPERIMENT_ROWS];
@@ -50,12 +48,12 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t, ss
         }
         for (int c = 0; c < p->columns; c++)
             y[r][c] = t->rows[r].cells[c].n ? t->rows[r].cells[c].mean : NAN;
-        const size_t k = (size_t)panels[count - 1].count++;
+        const int k = panels[count - 1].count++;
         curves[r] = (curve){.name = row->label,
                             .x = x,
                             .y = y[r],
                             .count = p->columns,
-                            .colour = colours[k % (sizeof colours / sizeof *colours)],
+                            .colour = colour_of_line(k),
                             .dots = 1};
     }
     const curve_figure figure = {.title = "Accuracy by training set size",

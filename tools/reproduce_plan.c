@@ -192,10 +192,7 @@ const data_choice *plan_data(const plan *p, int row, int column)
 }
 
 /* Whether there are runs for the cells of a row, were their data there. */
-static int is_run(const plan *p, int row)
-{
-    return p->chosen[row] && p->form->rows[row].mixer;
-}
+static int is_run(const plan *p, int row) { return p->chosen[row] && p->form->rows[row].mixer; }
 
 const planned_run *plan_cell(const plan *p, int seed, int row, int column)
 {

@@ -48,3 +48,12 @@ colour colour_at(colour_map map, double t)
     t = t < 0 ? 0 : t > 1 ? 1 : t;
     return map == COLOUR_SEQUENTIAL ? sequential(t) : diverging(t);
 }
+
+/* Grey comes first, for what the others are compared with. */
+colour colour_of_line(int i)
+{
+    static const colour lines[COLOUR_LINES] = {
+        {0.35, 0.35, 0.35}, {0.12, 0.42, 0.74}, {0.85, 0.37, 0.05}, {0.2, 0.6, 0.25},
+        {0.58, 0.3, 0.7},   {0.75, 0.1, 0.2},   {0.1, 0.6, 0.65},   {0.6, 0.45, 0.1}};
+    return lines[i % COLOUR_LINES];
+}

@@ -1,5 +1,6 @@
-/* colour - colour maps for heat maps. Both run through OKLab, where equal steps look equally large:
- * lightness is a straight line of the value, so that they survive printing in grey. */
+/* colour - colours of lines, and colour maps for heat maps. Both maps run through OKLab, where equal
+ * steps look equally large: lightness is a straight line of the value, so that they survive
+ * printing in grey. */
 #ifndef SSM2D_DRAW_COLOUR_H
 #define SSM2D_DRAW_COLOUR_H
 
@@ -14,5 +15,8 @@ typedef enum colour_map {
 
 /* Returns the colour at t, which is clamped to 0..1. NaN and infinity are grey. */
 colour colour_at(colour_map map, double t);
+/* Returns the colour of the i-th line of a chart. They repeat after COLOUR_LINES. */
+enum { COLOUR_LINES = 8 };
+colour colour_of_line(int i);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum { MARGIN = 18, TITLE_HEIGHT = 30, Y_AXIS = 52, X_AXIS = 36 };
-enum { PANEL_WIDTH = 330, PANEL_HEIGHT = 220, PANEL_GAP = 22 };
-enum { LEGEND_LINE = 16, LEGEND_MARK = 18, LEGEND_PAD = 8 };
+enum { PANEL_WIDTH = 330, PANEL_HEIGHT = 220, PANEL_GAP = 22, ROW_GAP = 10 };
+enum { LEGEND_LINE = 16, LEGEND_MARK = 18, LEGEND_PAD = 8, LEGEND_GAP = 16 };
 
 static const text_style style_title = {15, 1, 0.1}, style_label = {10.5, 0, 0.2},
                         style_tick = {9, 0, 0.3};
@@ -18,15 +18,19 @@ static const text_style style_title = {15, 1, 0.1}, style_label = {10.5, 0, 0.2}
 typedef struct field {
     double x, y, width, height;
     double x_low, x_high, y_low, y_high;
-    double y_step; /* between ticks, which both edges have */
+    double y_step; /* between ticks, which both edges have; with is_log of the logarithms */
+    int is_log;    /* y_low and y_high are logarithms to base 10 */
 } field;
 
 static double across(const field *f, double x)
 {
     return f->x + f->width * (x - f->x_low) / (f->x_high - f->x_low);
 }
+/* Where y is on its axis: itself or its logarithm; not finite when it cannot be drawn. */
+static double height_of(int is_log, double y) { return is_log ? log10(y) : y; }
 static double down(const field *f, double y)
 {
+    y = height_of(f->is_log, y);
     return f->y + f->height * (f->y_high - y) / (f->y_high - f->y_low);
 }
 
@@ -45,7 +49,7 @@ static void set_limits(field *f, const curve_panel *p)
     double low = INFINITY, high = -INFINITY;
     for (int c = 0; c < p->count; c++)
         for (int i = 0; i < p->curves[c].count; i++) {
-            double y = p->curves[c].y[i];
+            double y = height_of(p->is_log, p->curves[c].y[i]);
             if (!isfinite(y)) continue;
             low = fmin(low, y);
             high = fmax(high, y);
@@ -57,6 +61,8 @@ static void set_limits(field *f, const curve_panel *p)
         high += margin;
     }
     double step = nice_step(high - low, 5);
+    f->is_log = p->is_log;
+    if (p->is_log) step = fmax(step, 1); /* whole powers of ten */
     f->y_step = step;
     f->y_low = floor(low / step) * step;
     f->y_high = ceil(high / step) * step;
@@ -71,13 +77,16 @@ static void tick_text(double value, double step, char *text, size_t size)
 
 static void axes(canvas *c, const field *f, const char *x_label, const char *y_label)
 {
-    static const double grid_grey = 0.88, frame_grey = 0.35;
+    static const double grid_grey = 0.88, fine_grey = 0.96, frame_grey = 0.35;
     char text[32];
     double step = f->y_step;
     for (double v = f->y_low; v <= f->y_high + step / 2; v += step) {
-        canvas_line(c, f->x, down(f, v), f->width, 0, grid_grey);
-        tick_text(v, step, text, sizeof text);
-        canvas_text(c, f->x - 6, down(f, v) + 3, TEXT_RIGHT, style_tick, text);
+        const double value = f->is_log ? pow(10, round(v)) : v, at = down(f, value);
+        canvas_line(c, f->x, at, f->width, 0, grid_grey);
+        tick_text(value, f->is_log ? value : step, text, sizeof text);
+        canvas_text(c, f->x - 6, at + 3, TEXT_RIGHT, style_tick, text);
+        for (int k = 2; f->is_log && k < 10 && v < f->y_high - step / 2 && step == 1; k++)
+            canvas_line(c, f->x, down(f, k * value), f->width, 0, fine_grey);
     }
     step = nice_step(f->x_high - f->x_low, 6);
     if (step < 1 && f->x_high - f->x_low >= 2) step = 1;
@@ -105,7 +114,7 @@ static void draw_curve(cairo_t *cr, const field *f, const curve *one)
     cairo_set_line_width(cr, 1.4);
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
     for (int i = 0; i < one->count; i++) {
-        if (!isfinite(one->y[i])) {
+        if (!isfinite(height_of(f->is_log, one->y[i]))) {
             open = 0;
             continue;
         }
@@ -117,16 +126,34 @@ static void draw_curve(cairo_t *cr, const field *f, const curve *one)
     }
     cairo_stroke(cr);
     for (int i = 0; one->dots && i < one->count; i++)
-        if (isfinite(one->y[i])) dot(cr, across(f, one->x[i]), down(f, one->y[i]));
+        if (isfinite(height_of(f->is_log, one->y[i])))
+            dot(cr, across(f, one->x[i]), down(f, one->y[i]));
+}
+
+/* A piece of the line, and the name. */
+static void legend_entry(canvas *c, double x, double middle, const curve *one)
+{
+    cairo_t *cr = canvas_cairo(c);
+    cairo_set_source_rgb(cr, one->colour.red, one->colour.green, one->colour.blue);
+    cairo_set_line_width(cr, 1.4);
+    cairo_move_to(cr, x, middle);
+    cairo_rel_line_to(cr, LEGEND_MARK, 0);
+    cairo_stroke(cr);
+    if (one->dots) dot(cr, x + LEGEND_MARK / 2.0, middle);
+    canvas_text(c, x + 6 + LEGEND_MARK, middle + 3.5, TEXT_LEFT, style_label, one->name);
+}
+
+static double entry_width(const curve *one)
+{
+    return LEGEND_MARK + 6 + canvas_text_width(style_label, one->name);
 }
 
 static void legend(canvas *c, const field *f, const curve_panel *p)
 {
     cairo_t *cr = canvas_cairo(c);
     double width = 0, height = LEGEND_LINE * p->count + 6;
-    for (int i = 0; i < p->count; i++)
-        width = fmax(width, canvas_text_width(style_label, p->curves[i].name));
-    width += LEGEND_MARK + 3 * 6;
+    for (int i = 0; i < p->count; i++) width = fmax(width, entry_width(&p->curves[i]));
+    width += 2 * 6;
     double x = f->x + f->width - width - LEGEND_PAD;
     double y = p->legend_below ? f->y + f->height - height - LEGEND_PAD : f->y + LEGEND_PAD;
     cairo_rectangle(cr, x, y, width, height);
@@ -135,34 +162,49 @@ static void legend(canvas *c, const field *f, const curve_panel *p)
     cairo_set_source_rgb(cr, 0.8, 0.8, 0.8);
     cairo_set_line_width(cr, 0.5);
     cairo_stroke(cr);
+    for (int i = 0; i < p->count; i++)
+        legend_entry(c, x + 6, y + 3 + LEGEND_LINE * (i + 0.5), &p->curves[i]);
+}
+
+/* Names from left to right, in as many lines as they need; returns the height. Without a canvas
+ * nothing is drawn. */
+static double legend_above(canvas *c, double top, double width, const curve_panel *p)
+{
+    double x = 0, y = 0;
     for (int i = 0; i < p->count; i++) {
-        const curve *one = &p->curves[i];
-        double middle = y + 3 + LEGEND_LINE * (i + 0.5);
-        cairo_set_source_rgb(cr, one->colour.red, one->colour.green, one->colour.blue);
-        cairo_set_line_width(cr, 1.4);
-        cairo_move_to(cr, x + 6, middle);
-        cairo_rel_line_to(cr, LEGEND_MARK, 0);
-        cairo_stroke(cr);
-        if (one->dots) dot(cr, x + 6 + LEGEND_MARK / 2.0, middle);
-        canvas_text(c, x + 12 + LEGEND_MARK, middle + 3.5, TEXT_LEFT, style_label, one->name);
+        const double own = entry_width(&p->curves[i]);
+        if (x > 0 && x + own > width) {
+            x = 0;
+            y += LEGEND_LINE;
+        }
+        if (c) legend_entry(c, MARGIN + Y_AXIS + x, top + y + LEGEND_LINE / 2.0, &p->curves[i]);
+        x += own + LEGEND_GAP;
     }
+    return y + LEGEND_LINE + LEGEND_PAD;
 }
 
 ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const curve_figure *figure,
                          ssm2d_error *error)
 {
     canvas *c;
-    double width =
-        2 * MARGIN + figure->count * (Y_AXIS + PANEL_WIDTH) + (figure->count - 1) * PANEL_GAP;
-    const double top = MARGIN + (figure->title ? TITLE_HEIGHT : 0);
-    double height = top + MARGIN + PANEL_HEIGHT + X_AXIS;
+    const int columns = figure->columns ? figure->columns : figure->count,
+              rows = (figure->count + columns - 1) / columns;
+    const double width = 2 * MARGIN + columns * (Y_AXIS + PANEL_WIDTH) + (columns - 1) * PANEL_GAP,
+                 room = width - 2 * MARGIN - Y_AXIS;
+    const double title = MARGIN + (figure->title ? TITLE_HEIGHT : 0),
+                 top =
+                     title
+                     + (figure->shared_legend ? legend_above(NULL, title, room, &figure->panels[0])
+                                              : 0),
+                 height = top + MARGIN + rows * (PANEL_HEIGHT + X_AXIS) + (rows - 1) * ROW_GAP;
     ssm2d_status status = canvas_open(context, path, width, height, &c, error);
     if (status) return status;
     if (figure->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, figure->title);
+    if (figure->shared_legend) legend_above(c, title, room, &figure->panels[0]);
     for (int i = 0; i < figure->count; i++) {
         const curve_panel *p = &figure->panels[i];
-        field f = {.x = MARGIN + Y_AXIS + i * (Y_AXIS + PANEL_WIDTH + PANEL_GAP),
-                   .y = top,
+        field f = {.x = MARGIN + Y_AXIS + i % columns * (Y_AXIS + PANEL_WIDTH + PANEL_GAP),
+                   .y = top + i / columns * (PANEL_HEIGHT + X_AXIS + ROW_GAP),
                    .width = PANEL_WIDTH,
                    .height = PANEL_HEIGHT,
                    .x_low = figure->x_low,
@@ -170,7 +212,7 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
         set_limits(&f, p);
         axes(c, &f, figure->x_label, p->y_label);
         for (int k = 0; k < p->count; k++) draw_curve(canvas_cairo(c), &f, &p->curves[k]);
-        legend(c, &f, p);
+        if (!figure->shared_legend) legend(c, &f, p);
     }
     return canvas_finish(c, error);
 }

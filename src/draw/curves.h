@@ -1,4 +1,4 @@
-/* curves - a figure of line charts side by side that share the meaning of their x axis, with ticks,
+/* curves - a figure of line charts that share the meaning of their x axis, with ticks,
  * labels and legends. */
 #ifndef SSM2D_DRAW_CURVES_H
 #define SSM2D_DRAW_CURVES_H
@@ -18,6 +18,7 @@ typedef struct curve_panel {
     const char *y_label;
     const curve *curves;
     int count;
+    int is_log;       /* the y axis; values that are not positive are left out */
     int legend_below; /* legend at the bottom right, for rising curves, not at the top right */
 } curve_panel;
 
@@ -27,6 +28,10 @@ typedef struct curve_figure {
     const curve_panel *panels;
     int count;
     double x_low, x_high; /* of every panel */
+    int columns;          /* panels side by side; 0: all of them */
+    /* The lines of all panels are called the same: their names stand above the panels, once, rather
+     * than in each. */
+    int shared_legend;
 } curve_figure;
 
 /* Draws to a .png, .svg or .pdf, which appears complete or not at all. */

@@ -3,6 +3,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "io/short_names.h"
 #include "io/text.h"
 #include "report/assets.h"
 #include "report/report_eval.h"
@@ -13,29 +14,16 @@
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The end of a folder's name that has so many parts. */
-static const char *name_end(const char *folder, int parts)
+/* Names the runs by the ends of their folders. */
+static ssm2d_status name_runs(report *r, ssm2d_error *error)
 {
-    const char *at = folder + strlen(folder);
-    while (at > folder)
-        if (*--at == '/' && --parts == 0) return at[1] ? at + 1 : folder;
-    return folder;
-}
-
-/* Names the runs by the ends of their folders, as long as is needed to tell them apart. */
-static void name_runs(report *r)
-{
-    for (int i = 0; i < r->run_count; i++) {
-        int parts = 1, clash = 1;
-        for (; clash && parts < 8; parts++) {
-            clash = 0;
-            for (int k = 0; k < r->run_count && !clash; k++)
-                clash = k != i
-                        && !strcmp(name_end(r->runs[i].folder, parts),
-                                   name_end(r->runs[k].folder, parts));
-        }
-        r->runs[i].name = clash ? r->runs[i].folder : name_end(r->runs[i].folder, parts - 1);
-    }
+    const char **folders = mem_alloc(r->context, (size_t)r->run_count * sizeof *folders);
+    if (!folders) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the names of runs");
+    for (int i = 0; i < r->run_count; i++) folders[i] = r->runs[i].folder;
+    for (int i = 0; i < r->run_count; i++)
+        r->runs[i].name = short_name_of(folders, r->run_count, i);
+    mem_free(r->context, folders);
+    return SSM2D_OK;
 }
 
 /* Whether the run was read before, as of a folder and its NAME.failed. */
@@ -60,7 +48,7 @@ static ssm2d_status read_runs(report *r, const char *const *folders, int count, 
         if (is_known(r, folder)) continue;
         status = report_run_read(r->context, folder, &r->runs[r->run_count++], error);
     }
-    if (!status) name_runs(r);
+    if (!status) status = name_runs(r, error);
     return status;
 }
 

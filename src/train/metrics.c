@@ -305,8 +305,9 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
         {other, column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
     const curve accuracies[] = {{"training", column[X_EPOCH], column[ACCURACY], ends, blue, 1},
                                 {other, column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1}};
-    const curve_panel panels[] = {{"loss", losses, 2, 0}, {"accuracy, %", accuracies, 2, 1}};
-    const curve_figure figure = {title, "epoch", panels, 2, 0, (double)epochs};
+    const curve_panel panels[] = {{"loss", losses, 2, 0, 0}, {"accuracy, %", accuracies, 2, 0, 1}};
+    const curve_figure figure = {
+        .title = title, .x_label = "epoch", .panels = panels, .count = 2, .x_high = (double)epochs};
     ssm2d_status status = curves_draw(m->context, path, &figure, error);
     mem_free(m->context, table);
     return status;
