@@ -300,9 +300,9 @@ extern const model_family family_swin;
 
 /* As many parameters as the paper counts: of the small Swin with C per direction and channel, of
  * Swin-T with K*N = 16 in a layer. The directions of a channel have systems of their own, as in
- * ViT. The layer is before the norm of a block rather than after it, where the authors have it: what
- * it amplifies then reaches attention, and learning rates of the paper's size end in a collapse
- * (docs/complex.md). */
+ * ViT. The layer is before the norm of a block rather than after it, where the authors have it:
+ * what it amplifies then reaches attention, and learning rates of the paper's size end in a
+ * collapse (docs/complex.md). */
 static const mixer_preset small_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct place=block"},
     {"s4nd", "n_ssm=8 d_state=16"},
