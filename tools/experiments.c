@@ -4,11 +4,13 @@
 #include <string.h>
 
 extern const experiment experiment_table1, experiment_table2, experiment_table3, experiment_table4,
-    experiment_table5, experiment_figure2, experiment_figure3, experiment_receptive_field;
+    experiment_table5, experiment_figure2, experiment_figure3, experiment_receptive_field,
+    experiment_ablations;
 
 static const experiment *const all[] = {
-    &experiment_table1, &experiment_table2,  &experiment_table3,  &experiment_table4,
-    &experiment_table5, &experiment_figure2, &experiment_figure3, &experiment_receptive_field};
+    &experiment_table1,  &experiment_table2,          &experiment_table3,
+    &experiment_table4,  &experiment_table5,          &experiment_figure2,
+    &experiment_figure3, &experiment_receptive_field, &experiment_ablations};
 enum { COUNT = sizeof all / sizeof *all };
 
 const experiment *experiment_at(int i) { return i >= 0 && i < COUNT ? all[i] : NULL; }

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const names[] = {"table1", "table2",  "table3",  "table4",
-                                    "table5", "figure2", "figure3", "receptive-field"};
+static const char *const names[] = {"table1",  "table2",  "table3",          "table4",   "table5",
+                                    "figure2", "figure3", "receptive-field", "ablations"};
 static const char *const scales[] = {"full", "small", "tiny"};
 enum { NAMES = sizeof names / sizeof *names, SCALES = sizeof scales / sizeof *scales };
 

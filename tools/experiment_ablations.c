@@ -1,0 +1,56 @@
+/* Ablations - the layer with one setting changed at a time, in ViT; not in the paper. The first two
+ * rows are runs of Table 5. */
+#include "experiment.h"
+
+#include <stddef.h>
+
+/* own: settings of the model, followed by a space unless there are none */
+#define WITH(name, own, changed)                                                                   \
+    {                                                                                              \
+        .label = name, .mixer = "ssm2d", .settings = own "mixer." changed                          \
+    }
+#define ROWS(own)                                                                                  \
+    {.label = "no mixer", .mixer = "none", .settings = own, .plain = 1},                           \
+        {.label = "the layer", .mixer = "ssm2d", .settings = own},                                 \
+        WITH("complex", own, "values=polar"), WITH("one direction", own, "directions=1"),          \
+        WITH("two directions", own, "directions=2"), WITH("n_ssm 1", own, "n_ssm=1"),              \
+        WITH("n_ssm 8", own, "n_ssm=8"), WITH("d_state 4", own, "d_state=4"),                      \
+        WITH("d_state 32", own, "d_state=32"), WITH("assign authors", own, "assign=authors"),      \
+        WITH("init authors", own, "init=authors"), WITH("norm none", own, "norm=none"),            \
+        WITH("norm paper", own, "norm=paper"), WITH("directions averaged", own, "average=true"),   \
+        WITH("LayerNorm", own, "layer_norm=true"), WITH("place block", own, "place=block"),        \
+        WITH("place ffn", own, "place=ffn")
+
+static const experiment_row rows[] = {ROWS(""), {0}};
+static const experiment_row tiny_rows[] = {ROWS(TINY_VIT " "), {0}};
+
+#define NO_POS "pos_embed=false"
+static const experiment_column full_columns[] = {
+    {.label = "with PE", .data = "cifar100", .model = "vit"},
+    {.label = "w/o PE", .data = "cifar100", .model = "vit", .settings = NO_POS},
+    {0}};
+static const experiment_column small_columns[] = {
+    {.label = "with PE", .data = "cifar10", .model = "vit-mini"},
+    {.label = "w/o PE", .data = "cifar10", .model = "vit-mini", .settings = NO_POS},
+    {0}};
+
+const experiment experiment_ablations = {
+    .name = "ablations",
+    .title = "Ablations: the layer in ViT with one setting changed at a time",
+    .note = "The paper has no such table. The layer is as in ssm2d train --model vit: 4 directions "
+            "with 2 systems each, state dimension 16, assign distinct, init identity, norm "
+            "relaxed, place attn.",
+    .times = 1,
+    .parameters = 1,
+    .forms = {[SCALE_FULL] = {.recipe = "small", .columns = full_columns, .rows = rows},
+              [SCALE_SMALL] = {.differs = "vit-mini, 20,000 training images of CIFAR-10, 15 epochs "
+                                          "with flips and crops as the only augmentation",
+                               SMALL_FORM,
+                               .images = 20000,
+                               .columns = small_columns,
+                               .rows = rows},
+              [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, 2,000 training "
+                                         "images, 2 epochs without augmentation",
+                              TINY_FORM,
+                              .columns = small_columns,
+                              .rows = tiny_rows}}};
