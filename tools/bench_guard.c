@@ -122,7 +122,8 @@ static ssm2d_status measure_layer(ssm2d_context *context, const layer_guard *l, 
     return SSM2D_OK;
 }
 
-/* Medians of `count` passes; the noise is what they differ by. */
+/* Medians of `count` passes; the noise is what they differ by, but for the highest and the lowest,
+ * in which something else may have run. */
 static ssm2d_status measure(ssm2d_context *context, int count, guard_ratios *r, double *spread,
                             ssm2d_error *error)
 {
@@ -141,7 +142,7 @@ static ssm2d_status measure(ssm2d_context *context, int count, guard_ratios *r, 
         double *v = p.values[i];
         r->ratios[i].value = bench_median(v, count);
         /* bench_median has sorted them */
-        r->ratios[i].noise = fmax(least_noise, 1.5 * (v[count - 1] - v[0]) / r->ratios[i].value);
+        r->ratios[i].noise = fmax(least_noise, 2 * (v[count - 2] - v[1]) / r->ratios[i].value);
     }
     *spread = p.spread;
     return status;
