@@ -81,6 +81,14 @@ INLINE void tn_copy(real *to, const real *dy, size_t dy_row, size_t rows, size_t
             for (size_t d = 0; d < cols; d++) to[d] = dy[d];
 }
 
+/* Fetches what the next block adds to: it is in the second cache at best, and a block begins with
+ * it. */
+INLINE void tn_fetch(const real *c, size_t c_row, size_t rows, size_t columns)
+{
+    for (size_t i = 0; i < rows; i++, c += c_row)
+        for (size_t j = 0; j < columns; j += LINE) __builtin_prefetch(c + j, 1, 3);
+}
+
 /* Some rows of dW, for the rows of x that are packed. */
 static void tn_rows(const gemm_tn_args *p, const gemm_tn_part *part, size_t row, size_t count,
                     block_args *b, const real *packed)
@@ -89,6 +97,11 @@ static void tn_rows(const gemm_tn_args *p, const gemm_tn_part *part, size_t row,
         b->c = p->dw + row * p->k + j;
         b->columns = part->right - j < PANEL ? part->right - j : PANEL;
         b->panel = packed;
+        if (part->right - j > PANEL)
+            tn_fetch(b->c + PANEL, p->k, count, PANEL);
+        else if (row + count < part->end)
+            tn_fetch(p->dw + (row + count) * p->k + part->left, p->k,
+                     block_rows(part->end - row - count), PANEL);
         run_columns(count, b, 0);
     }
 }
