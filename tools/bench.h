@@ -20,10 +20,6 @@ void bench_number(const char *key, double value);
 /* Warns that the machine is busy, when spread (median over shortest time) is well above 1. */
 void bench_warn(double spread);
 
-/* Limits oneDNN to the instruction set that the context uses. oneDNN accepts this only before its
- * first multiplication. */
-void bench_match_cpu(const ssm2d_context *context);
-
 /* A Linear layer, H -> H: y = x W^T forward; dx = dy W and dW = dy^T x backward. x, y, dy, dx:
  * [tokens][channels]; x and dy are borrowed. */
 typedef struct bench_linear bench_linear;

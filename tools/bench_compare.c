@@ -3,6 +3,7 @@
 #include "bench_model.h"
 
 #include "core/status.h"
+#include "train/onednn.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -113,7 +114,7 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
     model_config without = *config;
     mixer_config_default(&mixer_none, &without.mixer);
     *outcome = (bench_outcome){.batch = batch};
-    bench_match_cpu(context);
+    onednn_match_cpu(context);
     ssm2d_status status = bench_model_create(context, config, batch, task, &mixed, error);
     outcome->rss = peak_memory();
     if (!status && config->mixer.kind != &mixer_none)

@@ -17,6 +17,7 @@
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
+#include "train/onednn.h"
 
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -92,12 +93,6 @@ void bench_linear_destroy(bench_linear *linear)
     mem_free(context, linear);
 }
 
-void bench_match_cpu(const ssm2d_context *context)
-{
-    if (context->cpu == CPU_BASELINE) dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
-    if (context->cpu == CPU_AVX2) dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
-}
-
 ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t channels,
                                  const float *x, const float *dy, bench_linear **linear,
                                  ssm2d_error *error)
@@ -119,7 +114,7 @@ ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t c
         return fail(error, SSM2D_ERROR_MEMORY,
                     "no memory for a Linear of %zu tokens and %zu channels", tokens, channels);
     }
-    bench_match_cpu(context);
+    onednn_match_cpu(context);
     for (size_t i = 0; i < size; i++) l->w[i] = (float)(i % 13) / 13 - 0.5f;
     *(void **)&l->limit_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *linear = l;

@@ -6,6 +6,7 @@
 #include "inference/trained_model.h"
 #include "ops/ops.h"
 #include "train/adamw.h"
+#include "train/onednn.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,6 +108,7 @@ static ssm2d_status make_graph(bench_model *m, const model_config *c, size_t bat
     ssm2d_status status = weights_create(m->context, c, &m->weights, error);
     if (!status) status = graph_create(m->context, 1, &m->graph, error);
     if (status) return status;
+    onednn_use(m->graph);
     m->graph->saves_memory = task == BENCH_TRAINING_LOW_MEMORY;
     m->out = cross_entropy(m->graph, model_build(m->graph, c, batch),
                            graph_input(m->graph, "targets", 2, shape));

@@ -13,6 +13,7 @@
 #include "model_names.h"
 #include "models/model.h"
 #include "ops/ops.h"
+#include "train/onednn.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -381,7 +382,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     int count;
     ssm2d_status status = collect(context, o, shapes, &count, error);
     if (status) return status;
-    bench_match_cpu(context);
+    onednn_match_cpu(context);
     if (o->json)
         printf("{\"threads\":%d,\"isa\":\"%s\",\"shapes\":[", ssm2d_context_threads(context),
                ssm2d_context_cpu(context));

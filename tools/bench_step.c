@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "ops/ops.h"
 #include "train/adamw.h"
+#include "train/onednn.h"
 
 #include <math.h>
 #include <string.h>
@@ -177,6 +178,7 @@ static ssm2d_status make_graph(bench_step *b, ssm2d_error *error)
                  shape[] = {slice, (size_t)s->config->classes};
     ssm2d_status status = graph_create(s->context, 1, &b->graph, error);
     if (status) return status;
+    onednn_use(b->graph);
     b->loss = model_build(b->graph, s->config, slice);
     b->targets = graph_input(b->graph, "targets", 2, shape);
     b->loss = cross_entropy(b->graph, b->loss, b->targets);

@@ -98,8 +98,24 @@ struct node {
     real *saved, *scratch;
 };
 
+/* A matrix product by another library, on the thread that calls it: C = A' B' + beta C, row by row
+ * in memory, A' being m x k and B' k x n, either as it is or the transpose of what is given.
+ * Returns whether it was done: for want of memory it may not be, and C is then as before. */
+typedef struct sgemm_args {
+    int a_transposed, b_transposed;
+    size_t m, n, k;
+    const real *a, *b;
+    real *c;
+    size_t a_row, b_row, c_row; /* numbers from one row in memory to the next */
+    int adds;                   /* beta is 1, not 0 */
+} sgemm_args;
+typedef int sgemm_function(const sgemm_args *args);
+
 struct graph {
     ssm2d_context *context;
+    /* Used in training by operators for products that it is faster at; set before building. NULL:
+     * they use their own. */
+    sgemm_function *sgemm;
     /* whether backward will be run; operators that only act in training are left out otherwise */
     int training;
     /* whether dropout and stochastic depth act, and BatchNorm goes by the batch; as training,

@@ -3,12 +3,17 @@
  * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; for dW = dy^T x
  * a task packs its part of x (simd/gemm_tn.h). Tasks are blocks of rows of y; for few threads,
  * ranges of rows of dx and dW together; for many, blocks of rows of dx, and then parts of ranges of
- * dW. How tasks are cut depends on the number of threads, but not how a number is summed. */
+ * dW. How tasks are cut depends on the number of threads, but not how a number is summed.
+ *
+ * In training, products that graph.sgemm is faster at are left to it. The bits of oneDNN's depend
+ * on how a product is cut, so that these tasks are cut by the shape alone. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
+
+#include <string.h>
 
 /* A task has at least MIN_ROWS and at most MAX_ROWS rows, whole blocks of 12. Fewer than FEW_ROWS
  * rows, as of one image, are not cut at all; tasks get some of the columns then. */
@@ -24,6 +29,70 @@ static size_t block_rows(const graph *g, size_t m)
     if (m < FEW_ROWS) return m;
     const size_t wanted = div_up_size(m, threads_of(g) * TASKS_PER_THREAD * BLOCK) * BLOCK;
     return min_size(max_size(wanted, MIN_ROWS), MAX_ROWS);
+}
+
+/* ---- products of another library ------------------------------------------------------------- */
+
+enum { SGEMM_Y = 1, SGEMM_DX = 2, SGEMM_DW = 4 };
+/* Tasks of a product: enough for 64 threads, unless they become too small. Of dW fewer, as each
+ * part reads x or dy once more. */
+enum { SGEMM_TASKS = 64, SGEMM_LEAST_ROWS = 96, SGEMM_PARTS = 32, SGEMM_LEAST_PART = 48 };
+
+/* What goes there: where oneDNN's sgemm was faster than the products here, by the instruction set
+ * (bench/results/linear.csv). */
+static int sgemm_does(const graph *g, int product)
+{
+    static const int by_cpu[] = {
+        [CPU_BASELINE] = 0, [CPU_AVX2] = SGEMM_Y | SGEMM_DX | SGEMM_DW, [CPU_AVX512] = SGEMM_DW};
+    return g->sgemm && g->training && (by_cpu[g->context->cpu] & product);
+}
+
+static size_t sgemm_rows(size_t m)
+{
+    const size_t wanted = div_up_size(m, SGEMM_TASKS * MIN_ROWS) * MIN_ROWS;
+    return min_size(max_size(wanted, SGEMM_LEAST_ROWS), MAX_ROWS);
+}
+
+typedef struct sgemm_job {
+    sgemm_function *sgemm;
+    sgemm_args product; /* of all rows */
+    const real *bias;   /* or NULL */
+    size_t rows;        /* of a task */
+} sgemm_job;
+
+/* The same without memory of its own, when there is too little for the library. */
+static void multiply_slowly(const sgemm_args *p)
+{
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            real sum = p->adds ? p->c[i * p->c_row + j] : 0;
+            for (size_t l = 0; l < p->k; l++)
+                sum += (p->a_transposed ? p->a[l * p->a_row + i] : p->a[i * p->a_row + l])
+                       * (p->b_transposed ? p->b[j * p->b_row + l] : p->b[l * p->b_row + j]);
+            p->c[i * p->c_row + j] = sum;
+        }
+}
+
+static void sgemm_block(void *arg, size_t task, int worker)
+{
+    (void)worker;
+    const sgemm_job *j = arg;
+    sgemm_args p = j->product;
+    const size_t first = task * j->rows;
+    p.m = min_size(j->rows, p.m - first);
+    p.a += first * p.a_row;
+    p.c += first * p.c_row;
+    for (size_t i = 0; j->bias && i < p.m; i++)
+        memcpy(p.c + i * p.c_row, j->bias, p.n * sizeof(real));
+    if (j->bias) p.adds = 1;
+    if (!j->sgemm(&p)) multiply_slowly(&p);
+}
+
+static void multiply_by_sgemm(const graph *g, sgemm_job *j)
+{
+    j->sgemm = g->sgemm;
+    j->rows = sgemm_rows(j->product.m);
+    pool_run(g->context->pool, div_up_size(j->product.m, j->rows), sgemm_block, j);
 }
 
 /* ---- packed products ------------------------------------------------------------------------- */
@@ -147,6 +216,24 @@ static void choose_parts(weights_grid *w, const graph *g, size_t n, size_t k)
         }
 }
 
+/* The same for graph.sgemm: halves of the longer side until there are enough. */
+static void choose_sgemm_parts(weights_grid *w, size_t n, size_t k)
+{
+    size_t down = 1, across = 1;
+    for (;;) {
+        w->rows = div_up_size(div_up_size(n, down), 8) * 8;
+        w->cols = div_up_size(div_up_size(k, across), 8) * 8;
+        w->across = div_up_size(k, w->cols);
+        w->parts = div_up_size(n, w->rows) * w->across;
+        if (w->ranges * w->parts >= SGEMM_PARTS || max_size(w->rows, w->cols) <= SGEMM_LEAST_PART)
+            return;
+        if (w->rows >= w->cols)
+            down *= 2;
+        else
+            across *= 2;
+    }
+}
+
 static weights_grid cut_weights(const graph *g, const node *nd)
 {
     const simd_ops *simd = simd_of(g);
@@ -155,7 +242,10 @@ static weights_grid cut_weights(const graph *g, const node *nd)
     weights_grid w = {
         .ranges = max_size(min_size(min_size(m / RANGE_ROWS, RANGE_NUMBERS / (n * k)), RANGES), 1),
         .depth = min_size(max_size(slab, SLAB_MIN), simd->tn_depth)};
-    choose_parts(&w, g, n, k);
+    if (sgemm_does(g, SGEMM_DW))
+        choose_sgemm_parts(&w, n, k);
+    else
+        choose_parts(&w, g, n, k);
     return w;
 }
 
@@ -163,7 +253,7 @@ static weights_grid cut_weights(const graph *g, const node *nd)
 static int is_fused(const graph *g, const node *nd, const weights_grid *w)
 {
     const size_t threads = threads_of(g);
-    return nd->in[0]->needs_grad && nd->in[1]->needs_grad
+    return nd->in[0]->needs_grad && nd->in[1]->needs_grad && !sgemm_does(g, SGEMM_DW)
            && (w->ranges >= 2 * threads || w->ranges == threads);
 }
 
@@ -198,8 +288,8 @@ static back_scratch lay_out(const graph *g, const node *nd, const weights_grid *
     const simd_ops *simd = simd_of(g);
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     const size_t cols = is_fused(g, nd, w) ? min_size(k, PART_COLS) : w->cols;
-    back_scratch s = {.packed =
-                          nd->in[0]->needs_grad ? whole_lines(simd->gemm_packed_size(k, n)) : 0,
+    const int packs = nd->in[0]->needs_grad && !sgemm_does(g, SGEMM_DX);
+    back_scratch s = {.packed = packs ? whole_lines(simd->gemm_packed_size(k, n)) : 0,
                       .worker = whole_lines(simd->gemm_tn_scratch_size(cols)),
                       .range = whole_lines(n * k + n)};
     s.total = s.packed + s.worker * threads_of(g) + s.range * (w->ranges - 1);
@@ -213,7 +303,7 @@ static size_t scratch(const graph *g, const node *nd, int back)
         const weights_grid w = cut_weights(g, nd);
         return lay_out(g, nd, &w).total;
     }
-    return keeps(g, nd) ? 0 : simd_of(g)->gemm_packed_size(n, k);
+    return keeps(g, nd) || sgemm_does(g, SGEMM_Y) ? 0 : simd_of(g)->gemm_packed_size(n, k);
 }
 
 static real *packed_of(const graph *g, const node *nd)
@@ -225,6 +315,22 @@ static real *packed_of(const graph *g, const node *nd)
 static void forward(const graph *g, const node *nd)
 {
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    const real *bias = nd->inputs < 3 ? NULL : nd->in[2]->data;
+    if (sgemm_does(g, SGEMM_Y)) {
+        sgemm_job s = {.product = {.b_transposed = 1,
+                                   .m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .a = nd->in[0]->data,
+                                   .b = nd->in[1]->data,
+                                   .c = nd->out->data,
+                                   .a_row = nd->in[0]->row_stride,
+                                   .b_row = k,
+                                   .c_row = n},
+                       .bias = bias};
+        multiply_by_sgemm(g, &s);
+        return;
+    }
     kept *w = g->training ? NULL : nd->object;
     real *packed = packed_of(g, nd);
     const int is_packed = w && w->packed == g->step + 1;
@@ -235,7 +341,7 @@ static void forward(const graph *g, const node *nd)
                          .x = nd->in[0]->data,
                          .x_row = nd->in[0]->row_stride,
                          .packed = packed,
-                         .bias = nd->inputs < 3 ? NULL : nd->in[2]->data,
+                         .bias = bias,
                          .y = nd->out->data,
                          .y_row = n},
              .packing = {n, k, nd->in[1]->data, 1, k, packed}};
@@ -301,6 +407,25 @@ static gemm_tn_args weights_of(const back_job *j, size_t range, size_t first, si
     return a;
 }
 
+/* dW of a part by graph.sgemm; db here. */
+static int part_by_sgemm(const back_job *j, gemm_tn_args *a, const gemm_tn_part *part)
+{
+    const sgemm_args p = {.a_transposed = 1,
+                          .m = part->end - part->first,
+                          .n = part->right - part->left,
+                          .k = a->m,
+                          .a = a->dy + part->first,
+                          .b = a->x + part->left,
+                          .c = a->dw + part->first * a->k + part->left,
+                          .a_row = a->n,
+                          .b_row = a->x_row,
+                          .c_row = a->k,
+                          .adds = a->adds};
+    if (!a->dw || !j->g->sgemm(&p)) return 0;
+    a->dw = NULL;
+    return 1;
+}
+
 static void weights_task(void *arg, size_t task, int worker)
 {
     const back_job *j = arg;
@@ -309,7 +434,8 @@ static void weights_task(void *arg, size_t task, int worker)
                  row = p / w->across * w->rows, left = p % w->across * w->cols;
     const gemm_tn_part part = {row, min_size(row + w->rows, j->dw.n), left,
                                min_size(left + w->cols, j->dw.k)};
-    const gemm_tn_args a = weights_of(j, range, m * range / w->ranges, m * (range + 1) / w->ranges);
+    gemm_tn_args a = weights_of(j, range, m * range / w->ranges, m * (range + 1) / w->ranges);
+    if (sgemm_does(j->g, SGEMM_DW) && part_by_sgemm(j, &a, &part) && !a.db) return;
     j->simd->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
 }
 
@@ -344,6 +470,25 @@ static void add_ranges(void *arg, size_t row, int worker)
         for (size_t i = 0; j->dw.dw && i < k; i++) j->dw.dw[row * k + i] += sums[row * k + i];
         if (j->dw.db) j->dw.db[row] += sums[n * k + row];
     }
+}
+
+static void multiply_dx(const graph *g, const node *nd, job *packing)
+{
+    const gemm_packed_args *p = &packing->product;
+    sgemm_job s = {.product = {.m = p->m,
+                               .n = p->n,
+                               .k = p->k,
+                               .a = p->x,
+                               .b = nd->in[1]->data,
+                               .c = p->y,
+                               .a_row = p->x_row,
+                               .b_row = p->n,
+                               .c_row = p->y_row,
+                               .adds = p->adds}};
+    if (sgemm_does(g, SGEMM_DX))
+        multiply_by_sgemm(g, &s);
+    else
+        multiply(g, packing, 0);
 }
 
 static void backward(const graph *g, const node *nd)
@@ -383,7 +528,7 @@ static void backward(const graph *g, const node *nd)
         pack_all(g, &packing);
         pool_run(threads, j.grid.ranges, range_task, &j);
     } else {
-        if (nd->in[0]->needs_grad) multiply(g, &packing, 0);
+        if (nd->in[0]->needs_grad) multiply_dx(g, nd, &packing);
         if (!j.dw.dw && !j.dw.db) return;
         pool_run(threads, j.grid.ranges * j.grid.parts, weights_task, &j);
     }

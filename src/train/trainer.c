@@ -7,6 +7,7 @@
 #include "data/targets.h"
 #include "io/text.h"
 #include "ops/ops.h"
+#include "train/onednn.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,6 +104,7 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     if (status) return status;
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
+    onednn_use(g);
     g->saves_memory = t->settings.options.memory == TRAIN_MEMORY_LOW;
     t->logits = model_build(g, m, slice);
     t->targets = graph_input(g, "targets", 2, shape);

@@ -1,0 +1,169 @@
+/* Linear in training with the matrix products of another library: they are those of plain loops,
+ * whatever the number of threads, to the bit; and a library that cannot is done without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/rng.h"
+#include "ops/ops.h"
+#include "problem.h"
+#include "train/onednn.h"
+
+#include <dlfcn.h>
+#include <math.h>
+
+static ssm2d_error error;
+
+typedef struct shape {
+    size_t m, n, k;
+    int has_bias, strided;
+} shape;
+
+static const shape shapes[] = {{5, 7, 3, 1, 0},       {130, 72, 48, 0, 0}, {700, 96, 50, 1, 0},
+                               {2100, 192, 96, 1, 0}, {97, 10, 200, 1, 1}, {1, 1, 1, 1, 0},
+                               {3000, 33, 64, 0, 1}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+typedef struct result {
+    size_t y_count, count;
+    float *y, *grads; /* of w, the bias, x */
+} result;
+
+static int refuse(const sgemm_args *args)
+{
+    (void)args;
+    return 0;
+}
+
+/* y = linear(x w^T + b), and the gradients for dy = y, added to ones. */
+static result run_linear(const shape *s, int threads, sgemm_function *sgemm)
+{
+    const size_t wide = s->strided ? s->k + 5 : s->k;
+    ssm2d_context *c = context_of(threads);
+    graph *g;
+    assert_int_equal(graph_create(c, 1, &g, &error), SSM2D_OK);
+    onednn_match_cpu(c);
+    g->sgemm = sgemm;
+    const param_spec rows = {.rank = 2, .shape = {s->m, wide}}, bias = {.rank = 1, .shape = {s->n}},
+                     weights = {.rank = 2, .shape = {s->n, s->k}};
+    tensor *w = graph_param(g, &weights, "w"), *b = graph_param(g, &bias, "b"),
+           *x = scale(g, graph_param(g, &rows, "x"), 1);
+    if (s->strided) x = columns(g, x, 2, s->k);
+    tensor *y = linear(g, x, w, s->has_bias ? b : NULL);
+    if (graph_finish(g, y, &error)) fail_msg("%s", error.line);
+    result r = {.y_count = y->count, .count = g->param_count};
+    float *params = calloc(r.count, sizeof *params);
+    r.y = calloc(r.y_count, sizeof *r.y);
+    r.grads = calloc(r.count, sizeof *r.grads);
+    rng random = rng_seed(7);
+    for (size_t i = 0; i < r.count; i++) {
+        params[i] = (float)rng_uniform(&random, -1, 1);
+        r.grads[i] = 1;
+    }
+    graph_bind(g, params, r.grads);
+    graph_forward(g);
+    memcpy(r.y, y->data, r.y_count * sizeof *r.y);
+    memcpy(y->grad, r.y, r.y_count * sizeof *r.y);
+    graph_backward(g);
+    graph_destroy(g);
+    ssm2d_context_destroy(c);
+    free(params);
+    return r;
+}
+
+static void result_free(result *r)
+{
+    free(r->y);
+    free(r->grads);
+}
+
+static double distance(const float *a, const float *b, size_t count)
+{
+    double most = 0, largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, fabs((double)a[i] - (double)b[i]));
+        largest = fmax(largest, fabs((double)b[i]));
+    }
+    return most / largest;
+}
+
+static void assert_near(const result *a, const result *b)
+{
+    assert_int_equal(a->count, b->count);
+    assert_true(distance(a->y, b->y, a->y_count) < 2e-6);
+    assert_true(distance(a->grads, b->grads, a->count) < 4e-6);
+}
+
+static void assert_same(const result *a, const result *b)
+{
+    assert_memory_equal(a->y, b->y, a->y_count * sizeof *a->y);
+    assert_memory_equal(a->grads, b->grads, a->count * sizeof *a->grads);
+}
+
+static void test_products(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        result own = run_linear(&shapes[i], 2, NULL),
+               theirs = run_linear(&shapes[i], 1, onednn_sgemm);
+        assert_near(&theirs, &own);
+        for (int threads = 2; threads <= 7; threads += 5) {
+            result again = run_linear(&shapes[i], threads, onednn_sgemm);
+            assert_same(&again, &theirs);
+            result_free(&again);
+        }
+        result_free(&own);
+        result_free(&theirs);
+    }
+}
+
+static void test_refusal(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        result own = run_linear(&shapes[i], 2, NULL), slow = run_linear(&shapes[i], 3, refuse);
+        assert_near(&slow, &own);
+        result_free(&own);
+        result_free(&slow);
+    }
+}
+
+/* Whoever calls keeps the number of OpenMP threads that was set. */
+static void test_openmp(void **state)
+{
+    (void)state;
+    void (*set)(int);
+    int (*get)(void);
+    float a = 2, b = 3, c = 1;
+    const sgemm_args args = {.m = 1,
+                             .n = 1,
+                             .k = 1,
+                             .a = &a,
+                             .b = &b,
+                             .c = &c,
+                             .a_row = 1,
+                             .b_row = 1,
+                             .c_row = 1,
+                             .adds = 1};
+    *(void **)&set = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    *(void **)&get = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    if (set) set(3);
+    assert_true(onednn_sgemm(&args));
+    assert_float_equal(c, 7, 0);
+    if (get) assert_int_equal(get(), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products),
+                                       cmocka_unit_test(test_refusal),
+                                       cmocka_unit_test(test_openmp)};
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
