@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/text.h"
 #include "reproduce_estimate.h"
+#include "reproduce_import.h"
 #include "reproduce_options.h"
 #include "reproduce_run.h"
 #include "reproduce_table.h"
@@ -31,6 +32,10 @@ static const option options[] = {
     {"data", OPTION_LIST, offsetof(values, data),
      "where data are, such as cifar100=cifar100:FOLDER; may be repeated, and is remembered in DIR",
      .value = "NAME=DATA"},
+    {"results", OPTION_STRING, offsetof(values, results),
+     "take over the results of finished runs from a table that reproduce wrote elsewhere, such as "
+     "other/table5.json",
+     .value = "FILE"},
     {"seeds", OPTION_INT, offsetof(values, seeds),
      "runs of each cell, with seeds 0, 1 .. (when not given: as before in DIR, else 3)", .low = 1,
      .high = 100},
@@ -75,6 +80,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                         : o->out                    ? "out"
                         : o->rows                   ? "rows"
                         : o->data.count             ? "data"
+                        : o->results                ? "results"
                         : o->seeds != OPTION_UNSET  ? "seeds"
                         : o->epochs != OPTION_UNSET ? "epochs"
                         : o->dry_run                ? "dry-run"
@@ -102,6 +108,13 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                     o->dry_run     ? "dry-run"
                     : o->plan_only ? "plan"
                                    : "tables-only");
+    if (o->results && (o->dry_run || o->plan_only))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--results changes DIR, and --%s does not",
+                    o->dry_run ? "dry-run" : "plan");
+    if (o->results && experiment_find(o->name)->picture == PICTURE_RECEPTIVE_FIELDS)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--results: %s draws what the weights of its runs do, which are not in a table",
+                    o->name);
     return reproduce_data_check(&o->data, error);
 }
 
@@ -238,6 +251,14 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     printf("%s\n\n", p->options.experiment->title);
     table_print_notes(stdout, p);
     fflush(stdout);
+    if (o->results) {
+        int taken;
+        status = reproduce_import(context, p, o->results, &taken, error);
+        if (status) return status;
+        printf("%d result%s taken over from ", taken, taken == 1 ? "" : "s");
+        text_print(stdout, o->results);
+        printf("\n\n");
+    }
     if (o->plan_only && !p->count) {
         printf("there is nothing to train\n");
         return SSM2D_OK;

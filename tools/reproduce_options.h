@@ -7,7 +7,7 @@
 #include "reproduce_plan.h"
 
 typedef struct reproduce_values {
-    const char *name, *scale, *out, *rows;
+    const char *name, *scale, *out, *rows, *results;
     word_list data;
     long seeds, epochs;
     int dry_run, plan_only, tables_only, no_wait;

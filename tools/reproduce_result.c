@@ -39,41 +39,67 @@ typedef struct number {
     const char *key;
     size_t offset;
     double low, high;
+    int is_share; /* of images, from 0 to 1 here; files may have percents */
     int may_miss; /* it may be null */
 } number;
 
-#define NUMBER(field, low, high, may_miss)                                                         \
+#define NUMBER(field, low, high, is_share, may_miss)                                               \
     {                                                                                              \
-#field, offsetof(run_result, field), low, high, may_miss                                   \
+#field, offsetof(run_result, field), low, high, is_share, may_miss                         \
     }
-static const number numbers[] = {NUMBER(accuracy, 0, 1, 0),   NUMBER(best, 0, 1, 0),
-                                 NUMBER(top5, 0, 1, 1),       NUMBER(images_per_s, 0, 1e12, 1),
-                                 NUMBER(seconds, 0, 1e12, 0), NUMBER(parameters, 1, 1e15, 0),
-                                 NUMBER(epochs, 1, 1e9, 0),   NUMBER(best_epoch, 0, 1e9, 0)};
+static const number numbers[] = {
+    NUMBER(accuracy, 0, 1, 1, 0),   NUMBER(best, 0, 1, 1, 0),
+    NUMBER(top5, 0, 1, 1, 1),       NUMBER(images_per_s, 0, 1e12, 0, 1),
+    NUMBER(seconds, 0, 1e12, 0, 0), NUMBER(parameters, 1, 1e15, 0, 0),
+    NUMBER(epochs, 1, 1e9, 0, 0),   NUMBER(best_epoch, 0, 1e9, 0, 0)};
 #undef NUMBER
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 static double *place(run_result *r, const number *n) { return (double *)((char *)r + n->offset); }
 
+static double value_of(const run_result *r, const number *n)
+{
+    return *(const double *)((const char *)r + n->offset);
+}
+
+ssm2d_status run_result_from_json(const char *file, const cJSON *object, double whole,
+                                  run_result *r, ssm2d_error *error)
+{
+    char shown[48];
+    *r = (run_result){0};
+    for (int i = 0; i < NUMBERS; i++) {
+        const number *n = &numbers[i];
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, n->key);
+        const int is_null = cJSON_IsNull(value) && n->may_miss;
+        const double in_file = cJSON_IsNumber(value) ? value->valuedouble : NAN;
+        const double x = n->is_share ? in_file / whole : in_file;
+        if (!is_null && !(x >= n->low && x <= n->high))
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s, which is no result",
+                        text_path(file), n->key,
+                        value ? json_show(value, shown, sizeof shown) : "missing");
+        *place(r, n) = x;
+    }
+    return SSM2D_OK;
+}
+
+int run_result_add_json(cJSON *object, double whole, const run_result *r)
+{
+    int good = object != NULL;
+    for (int i = 0; i < NUMBERS && good; i++) {
+        const double x = value_of(r, &numbers[i]) * (numbers[i].is_share ? whole : 1);
+        good = isnan(x) ? cJSON_AddNullToObject(object, numbers[i].key) != NULL
+                        : cJSON_AddNumberToObject(object, numbers[i].key, x) != NULL;
+    }
+    return good;
+}
+
 static ssm2d_status read_result(const ssm2d_context *context, const char *path, run_result *r,
                                 ssm2d_error *error)
 {
     cJSON *root = NULL;
-    char shown[48];
-    ssm2d_status status = json_read_regular(context, path, &root, error);
-    *r = (run_result){0};
-    for (int i = 0; i < NUMBERS && !status; i++) {
-        const number *n = &numbers[i];
-        const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, n->key);
-        const int is_null = cJSON_IsNull(value) && n->may_miss;
-        const double x = cJSON_IsNumber(value) ? value->valuedouble : NAN;
-        if (!is_null && !(x >= n->low && x <= n->high))
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s, which is no result",
-                          text_path(path), n->key,
-                          value ? json_show(value, shown, sizeof shown) : "missing");
-        *place(r, n) = x;
-    }
     int by = 0;
+    ssm2d_status status = json_read_regular(context, path, &root, error);
+    if (!status) status = run_result_from_json(path, root, 1, r, error);
     if (!status)
         status =
             json_get_int(path, root, "chosen_by", JSON_REQUIRED, 0, CHOICE_HELD_OUT, &by, error);
@@ -82,18 +108,16 @@ static ssm2d_status read_result(const ssm2d_context *context, const char *path, 
     return status;
 }
 
-static ssm2d_status write_result(const ssm2d_context *context, const planned_run *run,
-                                 run_result *r, ssm2d_error *error)
+ssm2d_status reproduce_result_write(const ssm2d_context *context, const planned_run *run,
+                                    const run_result *r, ssm2d_error *error)
 {
     char path[RUN_PATH];
+    ssm2d_status status = folder_make(run->folder, error);
+    if (status) return status;
     cJSON *root = cJSON_CreateObject();
-    int good = root && cJSON_AddStringToObject(root, "data", run->data->spec);
-    for (int i = 0; i < NUMBERS && good; i++) {
-        const double x = *place(r, &numbers[i]);
-        good = isnan(x) ? cJSON_AddNullToObject(root, numbers[i].key) != NULL
-                        : cJSON_AddNumberToObject(root, numbers[i].key, x) != NULL;
-    }
-    good = good && cJSON_AddNumberToObject(root, "chosen_by", r->choice);
+    const int good = root && cJSON_AddStringToObject(root, "data", run->data->spec)
+                     && run_result_add_json(root, 1, r)
+                     && cJSON_AddNumberToObject(root, "chosen_by", r->choice);
     if (!good) {
         cJSON_Delete(root);
         root = NULL;
@@ -232,7 +256,7 @@ ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
         if ((*stopped = best.stopped)) return SSM2D_OK;
         r.best = best.accuracy;
     }
-    return write_result(context, run, &r, error);
+    return reproduce_result_write(context, run, &r, error);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */

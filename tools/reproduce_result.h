@@ -38,6 +38,16 @@ ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
                               const train_result *trained, size_t parameters,
                               int (*stop)(void *user), int *stopped, ssm2d_error *error);
 
+/* The numbers of a result from and to an object, whose accuracies are from 0 to `whole`: 1, or 100
+ * for percents. What the best epoch was chosen by is the caller's. */
+ssm2d_status run_result_from_json(const char *file, const cJSON *object, double whole,
+                                  run_result *result, ssm2d_error *error);
+int run_result_add_json(cJSON *object, double whole, const run_result *result); /* whether it was */
+
+/* Writes a result into the run's folder, which is made when it is missing. */
+ssm2d_status reproduce_result_write(const ssm2d_context *context, const planned_run *run,
+                                    const run_result *result, ssm2d_error *error);
+
 /* Records the message of a run that failed, or removes it (message NULL). */
 ssm2d_status reproduce_note_failure(const ssm2d_context *context, const planned_run *run,
                                     const char *message, ssm2d_error *error);

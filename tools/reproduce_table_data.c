@@ -1,6 +1,7 @@
 /* The results of an experiment for other programs: .csv and .json. */
 #include "io/file.h"
 #include "io/json.h"
+#include "reproduce_import.h"
 #include "reproduce_table.h"
 
 #include <math.h>
@@ -91,11 +92,7 @@ static int add_run(cJSON *list, const table *t, const planned_run *run)
                && cJSON_AddNumberToObject(o, "seed", run->seed)
                && cJSON_AddStringToObject(o, "state", run_state_name(t->states[i]));
     if (good && is_done)
-        good = add_number(o, "accuracy", 100 * r->accuracy) && add_number(o, "best", 100 * r->best)
-               && add_number(o, "best_epoch", r->best_epoch) && add_number(o, "epochs", r->epochs)
-               && add_number(o, "top5", 100 * r->top5)
-               && add_number(o, "images_per_s", r->images_per_s)
-               && add_number(o, "seconds", r->seconds) && add_number(o, "parameters", r->parameters)
+        good = run_result_add_json(o, 100, r)
                && add_text(o, "best_chosen_by", split_choice_name(r->choice));
     if (good && t->states[i] == RUN_FAILED
         && reproduce_failure(t->plan->context, run, message, sizeof message))
@@ -105,20 +102,29 @@ static int add_run(cJSON *list, const table *t, const planned_run *run)
     return 0;
 }
 
+/* What the runs of a cell have in common: all settings but the data's place and the seed. */
+static int add_settings(cJSON *cell, const planned_run *run)
+{
+    train_settings settings;
+    return !run
+           || (!plan_settings(run, &settings, NULL)
+               && json_add(cell, "settings", reproduce_settings_json(&settings)));
+}
+
 static int add_cell(cJSON *list, const table *t, int r, int c)
 {
     const plan *p = t->plan;
     const cell_summary *cell = &t->rows[r].cells[c];
     cJSON *o = cJSON_CreateObject(), *runs = NULL;
-    int good = o && add_text(o, "column", p->form->columns[c].label)
-               && add_text(o, "paper", p->form->rows[r].paper[c])
-               && cJSON_AddNumberToObject(o, "n", cell->n)
-               && cJSON_AddNumberToObject(o, "failed", cell->failed)
-               && add_number(o, "mean", cell->mean) && add_number(o, "std", cell->std)
-               && add_number(o, "best_mean", cell->best)
-               && add_number(o, "best_std", cell->best_std)
-               && add_number(o, "images_per_s", cell->images_per_s)
-               && (runs = cJSON_AddArrayToObject(o, "runs"));
+    int good =
+        o && add_text(o, "column", p->form->columns[c].label)
+        && add_text(o, "paper", p->form->rows[r].paper[c])
+        && cJSON_AddNumberToObject(o, "n", cell->n)
+        && cJSON_AddNumberToObject(o, "failed", cell->failed) && add_number(o, "mean", cell->mean)
+        && add_number(o, "std", cell->std) && add_number(o, "best_mean", cell->best)
+        && add_number(o, "best_std", cell->best_std)
+        && add_number(o, "images_per_s", cell->images_per_s)
+        && add_settings(o, plan_cell(p, 0, r, c)) && (runs = cJSON_AddArrayToObject(o, "runs"));
     for (int seed = 0; seed < (int)p->options.seeds && good; seed++) {
         const planned_run *run = plan_cell(p, seed, r, c);
         if (run) good = add_run(runs, t, run);

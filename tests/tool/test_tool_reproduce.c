@@ -328,6 +328,77 @@ static void test_commands(void **state)
     shell("cd $FOLDER && grep -q 'resuming after step 4 of 4' log && ! grep -q 'epoch 2/2' log");
 }
 
+/* Results of another folder count as done, unless the runs were others. */
+static void test_results(void **state)
+{
+    (void)state;
+    shell("cd $FOLDER && " WHOLE_TABLE("1"));
+    shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out o --results whole/table5.json && "
+          "cmp o/table5.csv whole/table5.csv");
+    assert_says(tool.out, "10 results taken over from whole/table5.json");
+    assert_says(tool.out, "10 of 10 runs are done.");
+    assert_null(strstr(tool.out, "run 1/10:"));
+    /* another seed is still to be trained; what is there stays */
+    shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 2 --out o --results whole/table5.json "
+          "--rows Baseline");
+    assert_says(tool.out, "0 results taken over from ");
+    assert_says(tool.out, "4 of 4 runs are done.");
+    assert_int_equal(count_of(tool.out, "/4: "), 2);
+    /* a later version may have other defaults; a run by the same name is then another one */
+    shell("cd $FOLDER && sed 's/\"place\":\t\"attn\"/\"place\":\t\"ffn\"/' whole/table5.json > "
+          "t.json");
+    shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out p --results t.json");
+    assert_int_equal(tool.code, 1);
+    assert_says(tool.err,
+                "had other settings there: mixer.place is \"ffn\" there and \"attn\" here");
+    shell(
+        "cd $FOLDER && sed 's/\"pos_scale\":\t0.02/\"pos_scale\":\t1/' whole/table5.json > t.json");
+    shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out q --results t.json");
+    assert_int_equal(tool.code, 1);
+    assert_says(tool.err, "pos_scale is 1 there and 0.02 here; leave this file out");
+    shell("cd $FOLDER && sed 's/\"model\":/\"image\": [32, 32], \"model\":/' whole/table5.json > "
+          "t.json");
+    shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out q --results t.json");
+    assert_int_equal(tool.code, 1);
+    assert_says(tool.err, "image is given there and not here");
+    shell("cd $FOLDER && test ! -e q/runs/*/result.json");
+}
+
+static void test_bad_results(void **state)
+{
+    static const struct {
+        const char *script, *says;
+    } cases[] = {
+        {"sed 's/\"accuracy\":\t/\"accuracy\":\t1/'", "which is no result"},
+        {"sed 's/\"accuracy\":.*/\"accuracy\": -1,/'", "\"accuracy\" is -1, which is no result"},
+        {"sed 's/\"seconds\":.*/\"seconds\": null,/'", "\"seconds\" is null"},
+        {"sed 's/\"best_chosen_by\":.*/\"best_chosen_by\": \"dice\"/'",
+         "\"best_chosen_by\" of run "},
+        {"sed 's/\"settings\"/\"setting\"/'", "has no \"settings\" of run "},
+        {"sed 's/\"lr\":/\"learning\":/'", "learning"},
+        {"sed 's/\"rows\"/\"row\"/'", "has no list \"rows\""},
+        {"head -c 3000", "t.json"},
+    };
+    (void)state;
+    shell("cd $FOLDER && " WHOLE_TABLE("1"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char script[512];
+        snprintf(script, sizeof script,
+                 "cd $FOLDER && rm -rf o && %s whole/table5.json > t.json && $SSM2D " TABLE5
+                 "--seeds 1 --out o --rows Baseline --results t.json",
+                 cases[i].script);
+        shell_run(script);
+        assert_int_equal(tool.code, 1);
+        assert_says(tool.err, cases[i].says);
+    }
+    shell_run("cd $FOLDER && mkfifo pipe && $SSM2D " TABLE5 "--seeds 1 --out o --results pipe");
+    assert_int_equal(tool.code, 1);
+    TOOL("reproduce", "table5", "--out", in_folder("o"), "--plan", "--results", "t.json");
+    assert_refused(2, "reproduce", "--results changes DIR, and --plan does not");
+    TOOL("reproduce", "receptive-field", "--out", in_folder("o"), "--results", "t.json");
+    assert_refused(2, "reproduce", "--results: receptive-field draws what the weights");
+}
+
 /* ---- trouble --------------------------------------------------------------------------------- */
 
 static void test_damaged(void **state)
@@ -388,6 +459,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stopped, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_two_processes, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_commands, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_results, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_bad_results, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_failed_run, setup, folder_teardown),
     };
