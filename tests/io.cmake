@@ -1,5 +1,5 @@
 # The tests of src/io, and the fuzz targets.
-foreach(name file md5 npy json image image_kinds safetensors)
+foreach(name file md5 npy json image image_kinds safetensors short_names)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name}
     PRIVATE ssm2d_io ssm2d_objects test_frame PkgConfig::SPNG PkgConfig::JPEG)

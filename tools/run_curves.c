@@ -208,14 +208,16 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         folders[i] = folder;
         status = open_run(context, folder, &runs[i], error);
     }
-    for (int i = 0; i < o->runs.count && !status; i++)
-        runs[i].name = short_name_of(folders, o->runs.count, i);
+    char **names = status ? NULL : short_names_make(context, folders, o->runs.count);
+    if (!status && !names) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for names");
+    for (int i = 0; i < o->runs.count && !status; i++) runs[i].name = names[i];
     if (!status && o->runs.count == 1 && !o->show)
         status = metrics_draw(runs[0].metrics, o->output, o->no_title ? NULL : runs[0].title,
                               runs[0].epochs, error);
     else if (!status)
         status = draw_together(context, o, runs, error);
     for (int i = 0; i < o->runs.count; i++) metrics_close(runs[i].metrics);
+    mem_free(context, names);
     return status;
 }
 

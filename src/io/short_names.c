@@ -1,5 +1,7 @@
 #include "io/short_names.h"
 
+#include "core/context.h"
+
 #include <string.h>
 
 enum { MOST_PARTS = 8 };
@@ -21,9 +23,77 @@ static int is_unique(const char *const *folders, int count, int i, int parts)
     return 1;
 }
 
-const char *short_name_of(const char *const *folders, int count, int i)
+static const char *end_that_differs(const char *const *folders, int count, int i)
 {
     for (int parts = 1; parts < MOST_PARTS; parts++)
         if (is_unique(folders, count, i, parts)) return end_of(folders[i], parts);
     return folders[i];
+}
+
+/* Whether one of the parts of name, joined by '+', is this one. */
+static int has_part(const char *name, const char *part, size_t length)
+{
+    for (;;) {
+        const size_t own = strcspn(name, "+");
+        if (own == length && !strncmp(name, part, length)) return 1;
+        if (!name[own]) return 0;
+        name += own + 1;
+    }
+}
+
+static int all_have(char *const *ends, int count, const char *part, size_t length)
+{
+    int k = 0;
+    while (k < count && has_part(ends[k], part, length)) k++;
+    return k == count;
+}
+
+/* Writes the parts of an end that some of the others do not have; returns how many bytes. */
+static size_t write_own_parts(char *const *ends, int count, const char *end, char *out)
+{
+    size_t used = 0;
+    for (;;) {
+        const size_t length = strcspn(end, "+");
+        if (!all_have(ends, count, end, length)) {
+            if (used) out[used++] = '+';
+            memcpy(out + used, end, length);
+            used += length;
+        }
+        out[used] = 0;
+        if (!end[length]) return used;
+        end += length + 1;
+    }
+}
+
+/* Names without the parts that all have; 0 when they would not tell the folders apart. */
+static int leave_out_common(char *const *ends, int count, char **names, char *text)
+{
+    for (int i = 0; i < count; i++) {
+        names[i] = text;
+        const size_t used = write_own_parts(ends, count, ends[i], text);
+        if (!used) return 0;
+        text += used + 1;
+    }
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++)
+            if (!strcmp(names[i], names[k]) && strcmp(ends[i], ends[k])) return 0;
+    return 1;
+}
+
+char **short_names_make(const ssm2d_context *context, const char *const *folders, int count)
+{
+    const size_t n = (size_t)count;
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++) bytes += strlen(folders[i]) + 1;
+    char **names = mem_alloc(context, 2 * n * sizeof *names + 2 * bytes);
+    if (!names) return NULL;
+    char **ends = names + n, *text = (char *)(ends + n);
+    for (int i = 0; i < count; i++) {
+        const char *end = end_that_differs(folders, count, i);
+        const size_t size = strlen(end) + 1;
+        ends[i] = memcpy(text, end, size);
+        text += size;
+    }
+    if (!leave_out_common(ends, count, names, text)) memcpy(names, ends, n * sizeof *names);
+    return names;
 }

@@ -14,15 +14,15 @@
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Names the runs by the ends of their folders. */
+/* Names the runs by what tells their folders apart. */
 static ssm2d_status name_runs(report *r, ssm2d_error *error)
 {
     const char **folders = mem_alloc(r->context, (size_t)r->run_count * sizeof *folders);
-    if (!folders) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the names of runs");
-    for (int i = 0; i < r->run_count; i++) folders[i] = r->runs[i].folder;
-    for (int i = 0; i < r->run_count; i++)
-        r->runs[i].name = short_name_of(folders, r->run_count, i);
+    for (int i = 0; i < r->run_count && folders; i++) folders[i] = r->runs[i].folder;
+    if (folders) r->names = short_names_make(r->context, folders, r->run_count);
     mem_free(r->context, folders);
+    if (!r->names) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the names of runs");
+    for (int i = 0; i < r->run_count; i++) r->runs[i].name = r->names[i];
     return SSM2D_OK;
 }
 
@@ -142,6 +142,7 @@ ssm2d_status report_write(ssm2d_context *context, const char *const *folders, in
     }
     for (int i = 0; i < r.run_count; i++) report_run_destroy(context, &r.runs[i]);
     mem_free(context, r.runs);
+    mem_free(context, r.names);
     mem_free(context, r.groups);
     mem_free(context, r.keys);
     return status;

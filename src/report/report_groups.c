@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LABEL_KEYS = 5 }; /* that a label has at most */
+enum {
+    LABEL_KEYS = 5, /* that a label has at most */
+    LABEL_NAME = 48 /* a longer name of a run is not a label */
+};
 
 int report_key_counts(const char *key)
 {
@@ -76,9 +79,24 @@ static const report_run *first_of(const report *r, int group)
     return &r->runs[r->groups[group].first];
 }
 
+/* Whether the names of runs are lists of settings, as those of ssm2d reproduce. */
+static int names_are_settings(const report *r)
+{
+    for (int i = 0; i < r->run_count; i++)
+        if (strlen(r->runs[i].name) > LABEL_NAME || strstr(r->runs[i].folder, "+seed=")) return 1;
+    return 0;
+}
+
+/* Whether a group goes by the name of its only run, which says more than many settings. */
+static int goes_by_name(const report *r, int group)
+{
+    if (!first_of(r, group)->known) return 1;
+    return r->groups[group].count == 1 && !r->names_are_settings;
+}
+
 /* Whether a setting belongs into a group's label: another group has another value. Settings of a
- * model or of a mixer are compared within the same kind, since others do not have them. Groups of
- * one run go by its name, so that nothing has to tell them apart. */
+ * model or of a mixer are compared within the same kind, since others do not have them. Groups that
+ * go by a name need nothing else to tell them apart. */
 static int tells_apart(const report *r, int group, const char *key)
 {
     const report_run *one = first_of(r, group);
@@ -86,7 +104,7 @@ static int tells_apart(const report *r, int group, const char *key)
     if (!report_key_counts(key) || !strcmp(key, "model") || !strcmp(key, "mixer.kind")) return 0;
     for (int i = 0; i < r->group_count; i++) {
         const report_run *other = first_of(r, i);
-        if (r->groups[i].count == 1 || same_value(one, other, key)) continue;
+        if (goes_by_name(r, i) || same_value(one, other, key)) continue;
         if (common || (same_value(one, other, "model") && same_value(one, other, "mixer.kind")))
             return 1;
     }
@@ -115,7 +133,7 @@ static void make_label(const report *r, int group)
     char data[GROUP_LABEL];
     int count = 0;
     *label = 0;
-    if (!run->known || r->groups[group].count == 1) { /* a name says more than many settings */
+    if (goes_by_name(r, group)) {
         append(label, run->name);
         if (run->known) append(label, " · ");
     }
@@ -123,7 +141,7 @@ static void make_label(const report *r, int group)
     append(label, run->settings.model.model->name);
     append(label, " · ");
     append(label, run->settings.model.mixer.kind->name);
-    if (r->groups[group].count == 1) return;
+    if (goes_by_name(r, group)) return;
     /* what the model is comes before how it is trained */
     for (int i = 0; i < 2 * r->key_count && count <= LABEL_KEYS; i++) {
         const char *key = r->keys[i % r->key_count], *value = report_run_value(run, key);
@@ -184,6 +202,7 @@ ssm2d_status report_groups_make(report *r, ssm2d_error *error)
         r->groups[g].finished += run->state == REPORT_FINISHED;
         if (shows_more(run, first_of(r, g))) r->groups[g].first = i;
     }
+    r->names_are_settings = names_are_settings(r);
     for (int g = 0; g < r->group_count; g++) make_label(r, g);
     tell_apart(r);
     return SSM2D_OK;

@@ -11,7 +11,7 @@ typedef struct report_group {
     int count;    /* of runs */
     int finished; /* of them, which means are over */
     /* Model, mixer, and in what it differs from other groups; of a single run its name, model and
-     * mixer. */
+     * mixer, unless that name is a list of settings. */
     char label[GROUP_LABEL];
     int unclear; /* another group would have the same label */
 } report_group;
@@ -19,7 +19,9 @@ typedef struct report_group {
 typedef struct report {
     ssm2d_context *context;
     report_run *runs;
+    char **names; /* of the runs */
     int run_count;
+    int names_are_settings; /* as those of ssm2d reproduce, and so no labels */
     report_group *groups;
     int group_count;
     const char **keys; /* of settings, in the order of train.json; borrowed from the runs */

@@ -45,7 +45,7 @@ typedef struct report_evaluation {
 
 typedef struct report_run {
     const char *folder; /* owned */
-    const char *name;   /* the end of folder that tells the runs apart */
+    const char *name;   /* what of folder tells the runs apart; the folder until that is known */
     report_state state;
     ssm2d_error why; /* failed or damaged */
     int known;       /* the settings were read: what follows is there */

@@ -207,6 +207,25 @@ static void test_seeds(void **state)
     free(text);
 }
 
+/* Folders of ssm2d reproduce, whose names are lists of settings: what all say is left out, and
+ * setups go by the settings in which they differ. */
+static void test_names_of_settings(void **state)
+{
+    (void)state;
+    train(in_folder("small+vit-mini+none+quick+seed=0"), "none", "0");
+    train(in_folder("small+vit-mini+ssm2d+quick+seed=0"), "ssm2d", "0");
+    TOOL("report", in_folder("small+vit-mini+none+quick+seed=0"),
+         in_folder("small+vit-mini+ssm2d+quick+seed=0"), "-o", in_folder("r.html"), "--no-data",
+         "--no-measure");
+    assert_done();
+    char *text = page("r.html");
+    assert_has(text, "vit-mini · none<");
+    assert_has(text, "vit-mini · ssm2d<");
+    assert_has(text, "{\"name\":\"none\"");
+    assert_lacks(text, "small+vit-mini");
+    free(text);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static const char hostile[] = "</script><script>hacked=1</script><img src=x onerror=hacked=1>\"'&";
@@ -405,7 +424,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_one_run), TEST(test_seeds),   TEST(test_hostile_names), TEST(test_escapes),
-        TEST(test_missing), TEST(test_refused), TEST(test_old_run),       TEST(test_figures)};
+        TEST(test_one_run),       TEST(test_seeds),   TEST(test_names_of_settings),
+        TEST(test_hostile_names), TEST(test_escapes), TEST(test_missing),
+        TEST(test_refused),       TEST(test_old_run), TEST(test_figures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
