@@ -1,14 +1,16 @@
-/* Ablations - the layer with one setting changed at a time, in ViT; not in the paper. The first two
- * rows are runs of Table 5. */
+/* Ablations - the layer with one setting changed at a time, in ViT, and what it is compared with in
+ * other places and with other initial values; not in the paper. Rows without a change are runs of
+ * Table 5. */
 #include "experiment.h"
 
 #include <stddef.h>
 
 /* own: settings of the model, followed by a space unless there are none */
-#define WITH(name, own, changed)                                                                   \
+#define CHANGED(name, kind, own, changed)                                                          \
     {                                                                                              \
-        .label = name, .mixer = "ssm2d", .settings = own "mixer." changed                          \
+        .label = name, .mixer = kind, .settings = own "mixer." changed                             \
     }
+#define WITH(name, own, changed) CHANGED(name, "ssm2d", own, changed)
 #define ROWS(own)                                                                                  \
     {.label = "no mixer", .mixer = "none", .settings = own, .plain = 1},                           \
         {.label = "the layer", .mixer = "ssm2d", .settings = own},                                 \
@@ -19,7 +21,16 @@
         WITH("init authors", own, "init=authors"), WITH("norm none", own, "norm=none"),            \
         WITH("norm paper", own, "norm=paper"), WITH("directions averaged", own, "average=true"),   \
         WITH("LayerNorm", own, "layer_norm=true"), WITH("place block", own, "place=block"),        \
-        WITH("place ffn", own, "place=ffn")
+        WITH("place ffn", own, "place=ffn"),                                                       \
+        WITH("complex, place block", own, "values=polar mixer.place=block"),                       \
+        WITH("LayerNorm, place block", own, "layer_norm=true mixer.place=block"),                  \
+        {.label = "S4ND", .mixer = "s4nd", .settings = own},                                       \
+        CHANGED("S4ND, place block", "s4nd", own, "place=block"),                                  \
+        CHANGED("S4ND, init identity", "s4nd", own, "init=identity"),                              \
+        CHANGED("S4ND, init identity, place block", "s4nd", own,                                   \
+                "init=identity mixer.place=block"),                                                \
+        {.label = "EMA", .mixer = "ema", .settings = own},                                         \
+        CHANGED("EMA, place block", "ema", own, "place=block")
 
 static const experiment_row rows[] = {ROWS(""), {0}};
 static const experiment_row tiny_rows[] = {ROWS(TINY_VIT " "), {0}};
