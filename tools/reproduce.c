@@ -10,6 +10,7 @@
 #include "reproduce_import.h"
 #include "reproduce_options.h"
 #include "reproduce_run.h"
+#include "reproduce_settings.h"
 #include "reproduce_table.h"
 #include "stop_signals.h"
 
@@ -244,8 +245,10 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
         print_commands(p);
         return SSM2D_OK;
     }
+    ssm2d_status status = reproduce_settings_check_begun(context, p, error);
+    if (status) return status;
     snprintf(path, sizeof path, "%s/runs", o->out);
-    ssm2d_status status = folder_make(path, error);
+    status = folder_make(path, error);
     if (!status) status = reproduce_options_write(context, all, error);
     if (status) return status;
     printf("%s\n\n", p->options.experiment->title);

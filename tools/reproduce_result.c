@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "reproduce_settings.h"
 #include "train/evaluate.h"
 #include "train/metrics.h"
 #include "train/run_images.h"
@@ -25,7 +26,7 @@ const char *run_state_name(run_state state)
 
 static void result_path(const planned_run *run, char path[RUN_PATH])
 {
-    snprintf(path, RUN_PATH, "%s/result.json", run->folder);
+    snprintf(path, RUN_PATH, "%s/" RESULT_FILE, run->folder);
 }
 
 static void failure_path(const planned_run *run, char path[RUN_PATH])
@@ -112,12 +113,15 @@ ssm2d_status reproduce_result_write(const ssm2d_context *context, const planned_
                                     const run_result *r, ssm2d_error *error)
 {
     char path[RUN_PATH];
-    ssm2d_status status = folder_make(run->folder, error);
+    train_settings settings;
+    ssm2d_status status = plan_settings(run, &settings, error);
+    if (!status) status = folder_make(run->folder, error);
     if (status) return status;
     cJSON *root = cJSON_CreateObject();
     const int good = root && cJSON_AddStringToObject(root, "data", run->data->spec)
                      && run_result_add_json(root, 1, r)
-                     && cJSON_AddNumberToObject(root, "chosen_by", r->choice);
+                     && cJSON_AddNumberToObject(root, "chosen_by", r->choice)
+                     && json_add(root, "settings", reproduce_settings_json(&settings));
     if (!good) {
         cJSON_Delete(root);
         root = NULL;

@@ -1,7 +1,7 @@
 /* The results of an experiment for other programs: .csv and .json. */
 #include "io/file.h"
 #include "io/json.h"
-#include "reproduce_import.h"
+#include "reproduce_settings.h"
 #include "reproduce_table.h"
 
 #include <math.h>

@@ -364,6 +364,26 @@ static void test_results(void **state)
     shell("cd $FOLDER && test ! -e q/runs/*/result.json");
 }
 
+/* A folder of another version, whose defaults were others, is not gone on with. */
+static void test_other_version(void **state)
+{
+    (void)state;
+    shell("cd $FOLDER && " WHOLE_TABLE("1"));
+    shell("cd $FOLDER && sed -i 's/\"pos_scale\":\t0.02/\"pos_scale\":\t1/' "
+          "whole/runs/*+s4nd*/result.json");
+    shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out whole");
+    assert_int_equal(tool.code, 1);
+    assert_says(tool.err, "was begun with other settings, as of another version: pos_scale is 1 "
+                          "there and 0.02 here; give another --out, or remove this folder");
+    shell("cd $FOLDER && rm whole/runs/*+s4nd*/result.json");
+    shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out whole");
+    shell("cd $FOLDER && rm whole/runs/*/result.json && "
+          "sed -i 's/\"place\":\t\"attn\"/\"place\":\t\"ffn\"/' whole/runs/*+ema*/train.json");
+    shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out whole --tables-only");
+    assert_int_equal(tool.code, 1);
+    assert_says(tool.err, "mixer.place is \"ffn\" there and \"attn\" here");
+}
+
 static void test_bad_results(void **state)
 {
     static const struct {
@@ -460,6 +480,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_two_processes, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_commands, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_results, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_other_version, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_bad_results, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_failed_run, setup, folder_teardown),

@@ -1,0 +1,139 @@
+#include "reproduce_settings.h"
+
+#include "core/status.h"
+#include "io/json.h"
+#include "io/text.h"
+#include "train/run_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SHOWN = 64, WHAT = 4 * SHOWN };
+
+static void leave_out(cJSON *object, const char *key)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+}
+
+cJSON *reproduce_settings_json(const train_settings *s)
+{
+    static const char *const others[] = {"data",         "seed",       "workers",    "memory",
+                                         "log_every",    "save_every", "bad_images", "max_pixels",
+                                         "save_minutes", "slices",     "loss"};
+    cJSON *root = train_settings_to_json(s);
+    if (!root) return NULL;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) leave_out(root, others[i]);
+    const cJSON *patch = cJSON_GetObjectItemCaseSensitive(root, "patch");
+    /* what follows from the data */
+    if (patch && patch->valueint == 0) leave_out(root, "patch");
+    if (!s->model.image[0]) leave_out(root, "image");
+    if (!s->model.channels) leave_out(root, "channels");
+    if (!s->model.classes) leave_out(root, "classes");
+    if (s->crop_is_open) leave_out(root, "eval_crop");
+    return root;
+}
+
+static const char *show(const cJSON *value, char text[SHOWN])
+{
+    return value ? json_show(value, text, SHOWN) : "missing";
+}
+
+/* Compares two objects of settings; a mixer's are an object of their own. whole: what is given
+ * there alone counts as well. Returns whether they are the same; otherwise `what` says in which
+ * setting they differ. */
+static int same_settings(const cJSON *there, const cJSON *here, int whole, const char *prefix,
+                         char *what, size_t size)
+{
+    for (const cJSON *a = here->child; a; a = a->next) {
+        const cJSON *b = cJSON_GetObjectItemCaseSensitive(there, a->string);
+        char name[SHOWN], one[SHOWN], two[SHOWN];
+        snprintf(name, sizeof name, "%s%s", prefix, a->string);
+        if (b && cJSON_Compare(a, b, 1)) continue;
+        if (cJSON_IsObject(a) && cJSON_IsObject(b)) {
+            if (same_settings(b, a, whole, "mixer.", what, size)) continue;
+            return 0;
+        }
+        snprintf(what, size, "%s is %s there and %s here", name, show(b, one), show(a, two));
+        return 0;
+    }
+    for (const cJSON *b = there->child; b && whole; b = b->next)
+        if (!cJSON_GetObjectItemCaseSensitive(here, b->string)) {
+            snprintf(what, size, "%s%s is given there and not here", prefix, b->string);
+            return 0;
+        }
+    return 1;
+}
+
+/* Compares the settings in an object, as they are in a file, with those that a run would have. */
+static ssm2d_status check(const char *path, const cJSON *object, const planned_run *run, int whole,
+                          char *what, size_t size, int *same, ssm2d_error *error)
+{
+    train_settings planned, read;
+    ssm2d_status status = plan_settings(run, &planned, error);
+    if (!status) status = train_settings_begin(&read, error);
+    if (!status) status = train_settings_from_json(&read, path, object, error);
+    if (status) return status;
+    cJSON *here = reproduce_settings_json(&planned), *there = reproduce_settings_json(&read);
+    if (here && there)
+        *same = same_settings(there, here, whole, "", what, size);
+    else
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory to compare settings");
+    cJSON_Delete(here);
+    cJSON_Delete(there);
+    return status;
+}
+
+ssm2d_status reproduce_settings_check(const char *path, const cJSON *object, const planned_run *run,
+                                      ssm2d_error *error)
+{
+    char what[WHAT];
+    int same = 1;
+    if (!cJSON_IsObject(object))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has no \"settings\" of run %s: only tables of this version or later ones "
+                    "can be taken over",
+                    text_path(path), run->name);
+    const ssm2d_status status = check(path, object, run, 1, what, sizeof what, &same, error);
+    if (status || same) return status;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: run %s had other settings there: %s; leave this file out", text_path(path),
+                run->name, what);
+}
+
+/* Compares with the settings that the run in a folder has: those beside its result, or its own.
+ * Files that cannot be read are the run's trouble, and are said there. */
+static int is_the_planned(const ssm2d_context *context, const planned_run *run, char *what,
+                          size_t size)
+{
+    char path[RUN_PATH];
+    cJSON *root = NULL;
+    int same = 1;
+    snprintf(path, sizeof path, "%s/" RESULT_FILE, run->folder);
+    if (!access(path, F_OK) && !json_read_regular(context, path, &root, NULL)) {
+        const cJSON *settings = cJSON_GetObjectItemCaseSensitive(root, "settings");
+        const int has = cJSON_IsObject(settings);
+        if (has && check(path, settings, run, 1, what, size, &same, NULL)) same = 1;
+        cJSON_Delete(root);
+        if (has) return same;
+    }
+    if (run_path(run->folder, RUN_TRAIN, path, NULL) || access(path, F_OK)
+        || json_read_regular(context, path, &root, NULL))
+        return 1;
+    if (check(path, root, run, 0, what, size, &same, NULL)) same = 1;
+    cJSON_Delete(root);
+    return same;
+}
+
+ssm2d_status reproduce_settings_check_begun(const ssm2d_context *context, const plan *p,
+                                            ssm2d_error *error)
+{
+    char what[WHAT];
+    for (int i = 0; i < p->count; i++)
+        if (!is_the_planned(context, &p->runs[i], what, sizeof what))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s was begun with other settings, as of another version: %s; give another "
+                        "--out, or remove this folder",
+                        text_path(p->runs[i].folder), what);
+    return SSM2D_OK;
+}
