@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # failing_io.sh TOOL MAKE_SMALL_DATA LIBRARY [EVERY] - one call after another that writes to the
-# disk, or prints, fails (each EVERY-th: 61, or 1 with LONG=1 in the environment), in every command
+# disk, or prints, fails (each EVERY-th: 97, or 1 with LONG=1 in the environment), in every command
 # that writes. The tool must say so in one line with exit code 1, leave no temporary files, and
 # lose nothing: what was there before is whole, and a run then ends with the weights that it would
 # have had. A failure that the tool knows a way around may go without a word.
 set -euo pipefail
-tool=$1 make_data=$2 library=$3 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 61)}
+tool=$1 make_data=$2 library=$3 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 97)}
 tests=$(cd "$(dirname "$0")/.." && pwd)
 model=$tests/golden-models/05_vit_ssm2d_attn
 failing=(env LD_PRELOAD="$library" "$tool")
@@ -42,7 +42,7 @@ fail_get() {
 }
 
 make_runs
-many=$every few=$((every < 11 ? every : 11)) # of calls: in training, and in other commands
+many=$every few=$((every < 17 ? every : 17)) # of calls: in training, and in other commands
 turn=0                                     # each time other calls are passed over
 for temporary in 1 0; do
     export SSM2D_TMPFILE=$temporary
