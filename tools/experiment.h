@@ -43,9 +43,9 @@ typedef struct experiment_row {
 typedef struct experiment_form {
     const char *differs; /* from the paper, as a sentence */
     const char *recipe, *settings;
-    const char *layer; /* settings of the mixer ssm2d, where it is; may be NULL */
-    long epochs;       /* 0: the recipe's */
-    long images;       /* to train on at most; 0: all */
+    int published; /* mixers are as their authors have them, not with our defaults */
+    long epochs;   /* 0: the recipe's */
+    long images;   /* to train on at most; 0: all */
     const experiment_column *columns;
     const experiment_row *rows; /* ends without a label */
 } experiment_form;
@@ -70,12 +70,11 @@ const experiment *experiment_at(int i); /* NULL past the last */
 const char *experiment_name_at(int i);
 const experiment *experiment_find(const char *name);
 const char *experiment_scale_name(int i); /* NULL past the last */
+/* The settings of a mixer as its authors have it; "" when there are none. */
+const char *experiment_published(const char *mixer);
 
 /* The position embedding of the authors' ViT begins as N(0, 1); ours is smaller. */
 #define PAPER_POS "pos_scale=1"
-/* The layer as the authors have it; ours begins closer to the plain model, and is elsewhere in
- * Swin. */
-#define PAPER_LAYER "mixer.init=authors mixer.assign=authors mixer.place=attn"
 
 /* The models of the form `tiny`, as settings. */
 #define TINY_VIT  "dim=32 depth=2 heads=2"

@@ -20,15 +20,13 @@
         WITH("d_state 32", own, "d_state=32"), WITH("assign authors", own, "assign=authors"),      \
         WITH("init authors", own, "init=authors"), WITH("norm none", own, "norm=none"),            \
         WITH("norm paper", own, "norm=paper"), WITH("directions averaged", own, "average=true"),   \
-        WITH("LayerNorm", own, "layer_norm=true"), WITH("place block", own, "place=block"),        \
+        WITH("LayerNorm", own, "layer_norm=true"), WITH("place attn", own, "place=attn"),          \
         WITH("place ffn", own, "place=ffn"),                                                       \
-        WITH("complex, place block", own, "values=polar mixer.place=block"),                       \
-        WITH("LayerNorm, place block", own, "layer_norm=true mixer.place=block"),                  \
+        WITH("complex, place attn", own, "values=polar mixer.place=attn"),                         \
         {.label = "S4ND", .mixer = "s4nd", .settings = own},                                       \
-        CHANGED("S4ND, place block", "s4nd", own, "place=block"),                                  \
-        CHANGED("S4ND, init identity", "s4nd", own, "init=identity"),                              \
-        CHANGED("S4ND, init identity, place block", "s4nd", own,                                   \
-                "init=identity mixer.place=block"),                                                \
+        CHANGED("S4ND, place attn", "s4nd", own, "place=attn"),                                    \
+        CHANGED("S4ND, init authors", "s4nd", own, "init=authors"),                                \
+        CHANGED("S4ND, init authors, place attn", "s4nd", own, "init=authors mixer.place=attn"),   \
         {.label = "EMA", .mixer = "ema", .settings = own},                                         \
         CHANGED("EMA, place block", "ema", own, "place=block")
 
@@ -50,7 +48,7 @@ const experiment experiment_ablations = {
     .title = "Ablations: the layer in ViT with one setting changed at a time",
     .note = "The paper has no such table. The layer is as in ssm2d train --model vit: 4 directions "
             "with 2 systems each, state dimension 16, assign distinct, init identity, norm "
-            "relaxed, place attn.",
+            "relaxed, place block.",
     .times = 1,
     .parameters = 1,
     .forms = {[SCALE_FULL] = {.recipe = "small", .columns = full_columns, .rows = rows},

@@ -32,8 +32,7 @@ const experiment experiment_figure3 = {
             "runs have the same number of epochs.",
     .picture = PICTURE_CURVES,
     .forms = {
-        [SCALE_FULL] =
-            {.recipe = "small", .layer = PAPER_LAYER, .columns = columns, .rows = full_rows},
+        [SCALE_FULL] = {.recipe = "small", .published = 1, .columns = columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "vit-mini alone, at most 20,000 training images of CIFAR-10 "
                                     "(100 %), 15 epochs with flips and crops as the only "
                                     "augmentation",

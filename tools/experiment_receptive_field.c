@@ -28,7 +28,7 @@ const experiment experiment_receptive_field = {
     .parameters = 1,
     .forms = {
         [SCALE_FULL] =
-            {.recipe = "small", .layer = PAPER_LAYER, .columns = full_columns, .rows = full_rows},
+            {.recipe = "small", .published = 1, .columns = full_columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "vit-mini, 20,000 training images of CIFAR-10, 15 epochs with "
                                     "flips and crops as the only augmentation",
                          SMALL_FORM,

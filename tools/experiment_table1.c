@@ -146,7 +146,7 @@ const experiment experiment_table1 = {
     .parameters = 1,
     .forms = {
         [SCALE_FULL] =
-            {.recipe = "small", .layer = PAPER_LAYER, .columns = full_columns, .rows = full_rows},
+            {.recipe = "small", .published = 1, .columns = full_columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "models vit-mini, mega-mini and swin-mini, 10,000 training "
                                     "images of 32 x 32, 15 epochs with flips and crops as the only "
                                     "augmentation",

@@ -62,7 +62,7 @@ const experiment experiment_table2 = {
     .parameters = 1,
     .forms = {
         [SCALE_FULL] =
-            {.recipe = "celeba", .layer = PAPER_LAYER, .columns = full_columns, .rows = full_rows},
+            {.recipe = "celeba", .published = 1, .columns = full_columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "DeiT of 4 blocks with 48, 96 and 192 channels and swin-mini, "
                                     "20,000 training images of 64 x 64, 5 epochs with flips as the "
                                     "only augmentation",

@@ -37,8 +37,7 @@ const experiment experiment_table3 = {
     .times = 1,
     .parameters = 1,
     .forms = {
-        [SCALE_FULL] =
-            {.recipe = "lra", .layer = PAPER_LAYER, .columns = columns, .rows = full_rows},
+        [SCALE_FULL] = {.recipe = "lra", .published = 1, .columns = columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "mega-mini on patches of 4 x 4 pixels instead of single "
                                     "pixels, LayerNorm, 10,000 training images, 15 epochs without "
                                     "augmentation",

@@ -42,7 +42,7 @@ const experiment experiment_table4 = {
     .parameters = 1,
     .forms = {
         [SCALE_FULL] =
-            {.recipe = "deit", .layer = PAPER_LAYER, .columns = full_columns, .rows = full_rows},
+            {.recipe = "deit", .published = 1, .columns = full_columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs = "mega-mini, 20,000 training images of 32 x 32, 15 epochs with "
                                     "flips and crops as the only augmentation",
                          SMALL_FORM,

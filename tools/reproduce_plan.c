@@ -108,7 +108,7 @@ static ssm2d_status write_run(const plan *p, const experiment_row *r, const expe
     add_settings(&w, r->settings);
     add_settings(&w, c->settings);
     add_settings(&w, p->form->settings);
-    if (!strcmp(mixed, mixer_ssm2d.name)) add_settings(&w, p->form->layer);
+    if (p->form->published) add_settings(&w, experiment_published(mixed));
     fraction_text(p, c, data, fraction);
     if (*fraction) {
         add(&w, "--train-fraction");

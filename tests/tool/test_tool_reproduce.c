@@ -115,6 +115,8 @@ static void test_full_commands(void **state)
     assert_says(tool.out, "ssm2d train --data cifar100:FOLDER --model swin --mixer ssm2d --recipe "
                           "small --set mixer.values=polar --set mixer.init=authors --set "
                           "mixer.assign=authors --set mixer.place=attn --seed 2 --out DIR/runs/");
+    assert_says(tool.out, "--model vit --mixer s4nd --recipe small --set pos_scale=1 --set "
+                          "mixer.init=authors --set mixer.place=attn --seed 0 --out DIR/runs/");
     TOOL("reproduce", "table5", "--out", "DIR", "--dry-run", "--seeds", "1");
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 3 * 8);
