@@ -10,7 +10,9 @@
  *     dq' = scale * k^T dS';  dv += P' dout, dk += scale * dS' q.
  * Forward keeps lse, the log of the sum of exponentials of each query, for backward to begin with
  * P' = exp(S' - lse). Rows of tokens are gathered first, padded to whole vectors. Lanes past the
- * last query hold numbers that nobody reads. */
+ * last query hold numbers that nobody reads. Where they would be most of a last vector, as with a
+ * class token and 64 patches, its few queries are attended to one by one, with vectors along keys
+ * and widths. */
 
 /* Queries of a strip: two vectors. */
 enum { STRIP_VECTORS = 2, STRIP = STRIP_VECTORS * LANES };
@@ -178,10 +180,90 @@ static void strip_product(real *c, const real *a, size_t a_row, size_t a_k, cons
     (vectors == 1 ? product_1 : product_2)(c, STRIP, a, a_row, a_k, b, STRIP, m, k, adds);
 }
 
+/* Whether the queries of a strip are so few that they are better off one by one. */
+INLINE int is_sparse(strip q) { return 4 * q.count <= LANES; }
+
+/* ---- queries one by one ---------------------------------------------------------------------- */
+
+/* p[t] = x . rows[t] for all tokens, both padded to whole vectors with 0 */
+static void dots(real *p, const real *x, const real *rows, size_t wide, size_t tokens)
+{
+    for (size_t t = 0; t < tokens; t++, rows += wide) {
+        vec sum = load(x) * load(rows);
+        for (size_t d = LANES; d < wide; d += LANES) sum += load(x + d) * load(rows + d);
+        p[t] = sum_lanes(sum);
+    }
+}
+
+/* The scores of query i. */
+static void query_scores(const attend_window_args *a, const window_pieces *s, size_t i)
+{
+    const size_t row = attend_window_row(a->tokens);
+    dots(s->p, s->q + i * s->wide, s->k, s->wide, a->tokens);
+    for (size_t t = 0; t < a->tokens; t++) {
+        s->p[t] *= a->scale;
+        if (a->bias) s->p[t] += a->bias[t * row + i];
+        if (a->mask) s->p[t] += a->mask[t * row + i];
+    }
+}
+
+static void attend_query(const attend_window_args *a, const window_pieces *s, size_t i)
+{
+    real sum;
+    query_scores(a, s, i);
+    const real max = exponentials(s->p, a->tokens, &sum);
+    if (a->lse) a->lse[i] = max + real_log(sum);
+    product(s->rows, s->v_wide, s->p, 1, 1, s->v, s->v_wide, 1, s->v_wide, a->tokens, 0);
+    scatter_tokens(a, a->out, a->out_row, s->rows, s->v_wide, a->v_width, i, i + 1, 1 / sum, 0);
+}
+
+/* P in the place of the scores, dS in that of dP. */
+static void query_gradients(const attend_window_args *a, const window_pieces *s, real lse)
+{
+    real *p = s->p, *ds = s->ds;
+    const size_t last = padded(a->tokens) - LANES;
+    const mask there = first_lanes(a->tokens - last);
+    vec sum = {0};
+    for (size_t t = 0; t <= last; t += LANES) {
+        vec score = load(p + t) - lse, dp = load(ds + t);
+        if (t == last) score = keep(there, score), dp = keep(there, dp);
+        const vec e = vec_exp(not_below(score, -FAR));
+        store(p + t, e);
+        store(ds + t, dp);
+        sum += e * dp;
+    }
+    const real along = sum_lanes(sum);
+    for (size_t t = 0; t <= last; t += LANES) store(ds + t, load(p + t) * (load(ds + t) - along));
+}
+
+static void attend_query_back(const attend_window_args *a, const window_pieces *s, size_t i)
+{
+    const size_t T = a->tokens, row = attend_window_row(T);
+    const real *dout = s->dout + i * s->v_wide, *q = s->q + i * s->wide;
+    query_scores(a, s, i);
+    dots(s->ds, dout, s->v, s->v_wide, T);
+    query_gradients(a, s, a->lse[i]);
+    for (size_t t = 0; a->dbias && t < T; t++) a->dbias[t * row + i] += s->ds[t];
+    if (a->dv) product(s->dv, s->v_wide, s->p, 1, 1, dout, s->v_wide, T, s->v_wide, 1, i > 0);
+    if (a->dk) product(s->dk, s->wide, s->ds, 1, 1, q, s->wide, T, s->wide, 1, i > 0);
+    if (!a->dq) return;
+    product(s->rows, s->wide, s->ds, 1, 1, s->k, s->wide, 1, s->wide, T, 0);
+    scatter_tokens(a, a->dq, a->q_row, s->rows, s->wide, a->width, i, i + 1, a->scale, a->dq_adds);
+}
+
 /* ---- forward --------------------------------------------------------------------------------- */
+
+/* Rows of `turned` past the widths are transposed with the others, but never filled. */
+static void clear_padding(const attend_window_args *a, const window_pieces *s)
+{
+    const size_t least = a->width < a->v_width ? a->width : a->v_width,
+                 most = s->wide > s->v_wide ? s->wide : s->v_wide;
+    for (size_t at = least * STRIP; at < most * STRIP; at += LANES) store(s->turned + at, (vec){0});
+}
 
 static void gather_qkv(const attend_window_args *a, const window_pieces *s)
 {
+    clear_padding(a, s);
     gather_tokens(a, s->q, s->wide, a->q, a->q_row, a->width);
     gather_tokens(a, s->k, s->wide, a->k, a->k_row, a->width);
     gather_tokens(a, s->v, s->v_wide, a->v, a->v_row, a->v_width);
@@ -242,9 +324,13 @@ static void attend_window(const attend_window_args *a)
     gather_qkv(a, &s);
     for (size_t first = 0; first < a->tokens; first += STRIP) {
         const strip q = strip_at(a, first);
+        if (is_sparse(q)) {
+            for (size_t i = first; i < first + q.count; i++) attend_query(a, &s, i);
+            continue;
+        }
         strip_scores(a, &s, q);
         strip_exponentials(a, &s, q);
-        strip_product(s.turned, s.v, 1, s.v_wide, s.p, s.v_wide, a->tokens, q.vectors, 0);
+        strip_product(s.turned, s.v, 1, s.v_wide, s.p, a->v_width, a->tokens, q.vectors, 0);
         transpose_back(s.rows, q.vectors, s.turned, s.v_wide, s.sums);
         scatter_tokens(a, a->out, a->out_row, s.rows, s.v_wide, a->v_width, first, first + q.count,
                        1, 0);
@@ -299,6 +385,10 @@ static void attend_window_back(const attend_window_args *a)
     for (size_t first = 0; first < T; first += STRIP) {
         const strip q = strip_at(a, first);
         const real *dout = s.dout + first * s.v_wide, *rows = s.q + first * s.wide;
+        if (is_sparse(q)) {
+            for (size_t i = first; i < first + q.count; i++) attend_query_back(a, &s, i);
+            continue;
+        }
         strip_scores(a, &s, q);
         transpose_strip(s.doutt, q.vectors, dout, s.v_wide, q.count, 1);
         strip_product(s.ds, s.v, s.v_wide, 1, s.doutt, T, a->v_width, q.vectors, 0);
@@ -309,7 +399,7 @@ static void attend_window_back(const attend_window_args *a)
         if (a->dk)
             product(s.dk, s.wide, s.ds, STRIP, 1, rows, s.wide, T, s.wide, q.count, first > 0);
         if (!a->dq) continue;
-        strip_product(s.turned, s.k, 1, s.wide, s.ds, s.wide, T, q.vectors, 0);
+        strip_product(s.turned, s.k, 1, s.wide, s.ds, a->width, T, q.vectors, 0);
         transpose_back(s.rows, q.vectors, s.turned, s.wide, s.sums);
         scatter_tokens(a, a->dq, a->q_row, s.rows, s.wide, a->width, first, first + q.count, 1,
                        a->dq_adds);
