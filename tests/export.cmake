@@ -12,8 +12,7 @@ if(NOT SSM2D_HAS_ONNX)
   return()
 endif()
 
-add_executable(test_export export/test_export.c op_examples.c
-  $<TARGET_OBJECTS:layer_oracle>)
+add_executable(test_export export/test_export.c ${op_examples} $<TARGET_OBJECTS:layer_oracle>)
 target_include_directories(test_export PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(test_export PRIVATE test_frame ssm2d_export ssm2d_nn ssm2d_objects)
 add_test(NAME export COMMAND test_export)

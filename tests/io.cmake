@@ -1,16 +1,24 @@
 # The tests of src/io, and the fuzz targets.
-foreach(name file md5 npy json image image_kinds safetensors short_names)
+
+# io_test(NAME [LIBRARIES..]): test_NAME.c as a program under ctest
+function(io_test name)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name}
-    PRIVATE ssm2d_io ssm2d_objects test_frame PkgConfig::SPNG PkgConfig::JPEG)
-  foreach(kind WEBP TIFF)
-    if(${kind}_FOUND AND name STREQUAL image_kinds)
-      target_link_libraries(test_${name} PRIVATE PkgConfig::${kind})
-    endif()
-  endforeach()
+    PRIVATE ssm2d_io ssm2d_objects test_frame PkgConfig::SPNG PkgConfig::JPEG ${ARGN})
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS io TIMEOUT 600)
+endfunction()
+
+foreach(name file md5 npy json safetensors short_names image_read image_write image_memory
+    image_kinds image_exif image_cmyk image_bmp)
+  io_test(${name})
 endforeach()
+if(WEBP_FOUND)
+  io_test(image_webp PkgConfig::WEBP)
+endif()
+if(TIFF_FOUND)
+  io_test(image_tiff PkgConfig::TIFF)
+endif()
 target_compile_definitions(test_safetensors
   PRIVATE GOLDEN_MODELS="${CMAKE_CURRENT_SOURCE_DIR}/golden-models")
 add_subdirectory(fuzz)

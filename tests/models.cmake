@@ -10,7 +10,8 @@ add_executable(test_mixers test_mixers.c $<TARGET_OBJECTS:layer_oracle>)
 target_link_libraries(test_mixers PRIVATE test_frame ssm2d_nn ssm2d_objects)
 add_test(NAME mixers COMMAND test_mixers)
 set_tests_properties(mixers PROPERTIES LABELS models TIMEOUT 900)
-foreach(name model_config weights swin_weights extending receptive_field low_memory)
+foreach(name model_config weights_list weights_file weights_resize swin_weights extending
+    receptive_field low_memory)
   add_executable(test_${name} test_${name}.c model_case.c)
   target_link_libraries(test_${name} PRIVATE test_frame ssm2d_nn ssm2d_objects)
   add_test(NAME ${name} COMMAND test_${name})
@@ -23,8 +24,9 @@ target_link_libraries(test_tool_run PRIVATE test_frame ssm2d_nn ssm2d_io ssm2d_o
 add_dependencies(test_tool_run ssm2d_tool)
 add_test(NAME tool_run COMMAND test_tool_run)
 set_tests_properties(tool_run PROPERTIES LABELS tool TIMEOUT 900)
-foreach(name test_models test_swin test_model_config test_weights
-    test_swin_weights test_extending test_receptive_field test_low_memory test_tool_run)
+foreach(name test_models test_swin test_model_config test_weights_list test_weights_file
+    test_weights_resize test_swin_weights test_extending test_receptive_field test_low_memory
+    test_tool_run)
   target_compile_definitions(${name}
     PRIVATE GOLDEN_MODELS="${CMAKE_CURRENT_SOURCE_DIR}/golden-models")
 endforeach()

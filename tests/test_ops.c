@@ -52,7 +52,7 @@ static void every_op_has_an_example(void **state)
 {
     (void)state;
     for (int i = 0; i < OPS; i++)
-        if (!trial_f32.variants(ops[i])) fail_msg("%s has no example in op_examples.c", ops[i]);
+        if (!trial_f32.variants(ops[i])) fail_msg("%s has no example in op_examples_*.c", ops[i]);
 }
 
 /* <dout, out> at params + step * direction */

@@ -2,8 +2,8 @@
  * an error).
  *
  * Adding one: a file with shape check, forward, backward and descriptor; its line in ops.def; its
- * declaration here; an example in tests/op_examples.c, from which it gets its gradient checks; its
- * exporter in src/export, and attributes that this needs in node_attributes.h. */
+ * declaration here; an example in one of tests/op_examples_*.c, from which it gets its gradient
+ * checks; its exporter in src/export, and attributes that this needs in node_attributes.h. */
 #ifndef SSM2D_OPS_OPS_H
 #define SSM2D_OPS_OPS_H
 
