@@ -221,7 +221,7 @@ static ssm2d_status draw(const ssm2d_context *context, const values *o, const sc
             x[i] = i;
             y[k][i] = 100 * efficiency(&p, i);
         }
-        curves[count++] = (curve){n->name, x, y[k], p.count, colour_of_line(k), 1};
+        curves[count++] = (curve){n->name, x, y[k], p.count, colour_of_line(k), 1, 0};
     }
     const curve_panel panel = {"efficiency, % of one process's images/s", curves, count, 0, 0};
     snprintf(title, sizeof title, "%s: predicted, %ld images per process and step", name,

@@ -42,6 +42,7 @@ typedef struct experiment_row {
 
 typedef struct experiment_form {
     const char *differs; /* from the paper, as a sentence */
+    const char *note;    /* at this scale alone; may be NULL */
     const char *recipe, *settings;
     int published; /* mixers are as their authors have them, not with our defaults */
     long epochs;   /* 0: the recipe's */
@@ -60,6 +61,7 @@ typedef enum experiment_picture {
 typedef struct experiment {
     const char *name, *title;
     const char *note; /* on the paper's numbers; may be NULL */
+    int ours;         /* the paper has no such table */
     experiment_picture picture;
     int times, parameters; /* columns of these */
     int pairs; /* columns come in pairs, with and without: a column has their mean difference */

@@ -45,21 +45,24 @@ static const experiment_column small_columns[] = {
 
 const experiment experiment_ablations = {
     .name = "ablations",
+    .ours = 1,
     .title = "Ablations: the layer in ViT with one setting changed at a time",
     .note = "The paper has no such table. The layer is as in ssm2d train --model vit: 4 directions "
             "with 2 systems each, state dimension 16, assign distinct, init identity, norm "
             "relaxed, place block.",
     .times = 1,
     .parameters = 1,
-    .forms = {[SCALE_FULL] = {.recipe = "small", .columns = full_columns, .rows = rows},
-              [SCALE_SMALL] = {.differs = "vit-mini, 20,000 training images of CIFAR-10, 15 epochs "
-                                          "with flips and crops as the only augmentation",
-                               SMALL_FORM,
-                               .images = 20000,
-                               .columns = small_columns,
-                               .rows = rows},
-              [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, 2,000 training "
-                                         "images, 2 epochs without augmentation",
-                              TINY_FORM,
-                              .columns = small_columns,
-                              .rows = tiny_rows}}};
+    .forms = {
+        [SCALE_FULL] = {.recipe = "small", .columns = full_columns, .rows = rows},
+        [SCALE_SMALL] = {.differs =
+                             "vit-mini, at most 20,000 training images of CIFAR-10, 15 epochs "
+                             "with flips and crops as the only augmentation",
+                         SMALL_FORM,
+                         .images = 20000,
+                         .columns = small_columns,
+                         .rows = rows},
+        [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, at most 2,000 training "
+                                   "images, 2 epochs without augmentation",
+                        TINY_FORM,
+                        .columns = small_columns,
+                        .rows = tiny_rows}}};

@@ -23,20 +23,23 @@ static const experiment_column small_columns[] = {{.label = "C10", .data = "cifa
 const experiment experiment_receptive_field = {
     .name = "receptive-field",
     .title = "Effective receptive fields of ViT with and without the layer",
-    .note = "The paper has no numbers for them; the accuracies are those of the models drawn.",
+    .note = "The paper has no numbers for them. The picture is of the runs with seed 0; accuracies "
+            "are of all seeds.",
     .picture = PICTURE_RECEPTIVE_FIELDS,
     .parameters = 1,
     .forms = {
         [SCALE_FULL] =
             {.recipe = "small", .published = 1, .columns = full_columns, .rows = full_rows},
-        [SCALE_SMALL] = {.differs = "vit-mini, 20,000 training images of CIFAR-10, 15 epochs with "
-                                    "flips and crops as the only augmentation",
+        [SCALE_SMALL] = {.differs =
+                             "vit-mini, at most 20,000 training images of CIFAR-10, 15 epochs with "
+                             "flips and crops as the only augmentation",
                          SMALL_FORM,
                          .images = 20000,
                          .columns = small_columns,
                          .rows = small_rows},
-        [SCALE_TINY] = {.differs = "a ViT of two blocks and 32 channels, 2,000 training images, 2 "
-                                   "epochs without augmentation",
+        [SCALE_TINY] = {.differs =
+                            "a ViT of two blocks and 32 channels, at most 2,000 training images, 2 "
+                            "epochs without augmentation",
                         TINY_FORM,
                         .columns = small_columns,
                         .rows = tiny_rows}}};

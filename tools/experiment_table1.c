@@ -147,15 +147,17 @@ const experiment experiment_table1 = {
     .forms = {
         [SCALE_FULL] =
             {.recipe = "small", .published = 1, .columns = full_columns, .rows = full_rows},
-        [SCALE_SMALL] = {.differs = "models vit-mini, mega-mini and swin-mini, 10,000 training "
-                                    "images of 32 x 32, 15 epochs with flips and crops as the only "
-                                    "augmentation",
+        [SCALE_SMALL] = {.differs =
+                             "models vit-mini, mega-mini and swin-mini, at most 10,000 training "
+                             "images of 32 x 32, 15 epochs with flips and crops as the only "
+                             "augmentation",
                          SMALL_FORM,
                          .images = 10000,
                          .columns = small_columns,
                          .rows = small_rows},
-        [SCALE_TINY] = {.differs = "models of two blocks and at most 32 channels, 2,000 training "
-                                   "images of at most 32 x 32, 2 epochs without augmentation",
+        [SCALE_TINY] = {.differs =
+                            "models of two blocks and at most 32 channels, at most 2,000 training "
+                            "images of at most 32 x 32, 2 epochs without augmentation",
                         TINY_FORM,
                         .columns = small_columns,
                         .rows = tiny_rows}}};

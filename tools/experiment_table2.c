@@ -63,17 +63,19 @@ const experiment experiment_table2 = {
     .forms = {
         [SCALE_FULL] =
             {.recipe = "celeba", .published = 1, .columns = full_columns, .rows = full_rows},
-        [SCALE_SMALL] = {.differs = "DeiT of 4 blocks with 48, 96 and 192 channels and swin-mini, "
-                                    "20,000 training images of 64 x 64, 5 epochs with flips as the "
-                                    "only augmentation",
-                         .recipe = "quick",
-                         .settings = "flip=true",
-                         .epochs = 5,
-                         .images = 20000,
-                         .columns = small_columns,
-                         .rows = small_rows},
-        [SCALE_TINY] = {.differs = "models of two blocks and at most 64 channels, 2,000 training "
-                                   "images of 32 x 32, 2 epochs without augmentation",
+        [SCALE_SMALL] =
+            {.differs = "DeiT of 4 blocks with 48, 96 and 192 channels and swin-mini, "
+                        "at most 20,000 training images of 64 x 64, 5 epochs with flips as the "
+                        "only augmentation",
+             .recipe = "quick",
+             .settings = "flip=true",
+             .epochs = 5,
+             .images = 20000,
+             .columns = small_columns,
+             .rows = small_rows},
+        [SCALE_TINY] = {.differs =
+                            "models of two blocks and at most 64 channels, at most 2,000 training "
+                            "images of 32 x 32, 2 epochs without augmentation",
                         TINY_FORM,
                         .columns = tiny_columns,
                         .rows = tiny_rows}}};

@@ -43,14 +43,16 @@ const experiment experiment_table4 = {
     .forms = {
         [SCALE_FULL] =
             {.recipe = "deit", .published = 1, .columns = full_columns, .rows = full_rows},
-        [SCALE_SMALL] = {.differs = "mega-mini, 20,000 training images of 32 x 32, 15 epochs with "
-                                    "flips and crops as the only augmentation",
+        [SCALE_SMALL] = {.differs =
+                             "mega-mini, at most 20,000 training images of 32 x 32, 15 epochs with "
+                             "flips and crops as the only augmentation",
                          SMALL_FORM,
                          .images = 20000,
                          .columns = small_columns,
                          .rows = small_rows},
-        [SCALE_TINY] = {.differs = "a Mega of two blocks and 32 channels, 2,000 training images of "
-                                   "32 x 32, 2 epochs without augmentation",
-                        TINY_FORM,
-                        .columns = small_columns,
-                        .rows = tiny_rows}}};
+        [SCALE_TINY] = {
+            .differs = "a Mega of two blocks and 32 channels, at most 2,000 training images of "
+                       "32 x 32, 2 epochs without augmentation",
+            TINY_FORM,
+            .columns = small_columns,
+            .rows = tiny_rows}}};

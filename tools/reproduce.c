@@ -180,7 +180,7 @@ static ssm2d_status show_table(const ssm2d_context *context, const plan *p, ssm2
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static void print_commands(const plan *p)
+static void print_commands(const ssm2d_context *context, const plan *p)
 {
     for (int i = 0; i < p->choice_count; i++)
         if (p->choices[i].is_placeholder)
@@ -191,7 +191,13 @@ static void print_commands(const plan *p)
         text_print(stdout, p->options.out);
         printf("/%s.png\n", p->options.experiment->name);
     }
-    for (int i = 0; i < p->count; i++) plan_print_command(stdout, &p->runs[i]);
+    for (int i = 0; i < p->count; i++) {
+        const run_state state = reproduce_state(context, &p->runs[i], NULL, NULL);
+        if (state == RUN_DONE)
+            printf("# done: %s\n", p->runs[i].name);
+        else
+            plan_print_command(stdout, &p->runs[i], state == RUN_PARTLY);
+    }
 }
 
 static ssm2d_status show_plan(ssm2d_context *context, const plan *p, ssm2d_error *error)
@@ -201,7 +207,7 @@ static ssm2d_status show_plan(ssm2d_context *context, const plan *p, ssm2d_error
     run_estimate *estimates = mem_alloc(context, (size_t)p->count * sizeof *estimates);
     if (!estimates) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", p->count);
     const ssm2d_status status = reproduce_estimate(context, p, estimates, &failure, error);
-    if (!status) {
+    if (!status && !stop_requested(NULL)) {
         reproduce_print_plan(p, estimates);
         fflush(stdout);
         if (*failure.line)
@@ -223,8 +229,7 @@ static ssm2d_status run_all(ssm2d_context *context, const values *o, const plan 
     if (status) return status;
     if (out.stopped)
         return fail(error, SSM2D_ERROR_SYSTEM,
-                    "stopped by a signal; all is saved: continue with ssm2d reproduce %s --out %s",
-                    o->name, text_path(o->out));
+                    "stopped by a signal; all is saved: the same command goes on");
     if (out.failed)
         return fail(error, SSM2D_ERROR_SYSTEM,
                     "%d run%s failed, the first with: %.300s; the same command tries again",
@@ -242,24 +247,32 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
 {
     char path[RUN_PATH];
     if (o->dry_run) {
-        print_commands(p);
+        print_commands(context, p);
         return SSM2D_OK;
     }
     ssm2d_status status = reproduce_settings_check_begun(context, p, error);
     if (status) return status;
     snprintf(path, sizeof path, "%s/runs", o->out);
     status = folder_make(path, error);
-    if (!status) status = reproduce_options_write(context, all, error);
+    /* looking changes nothing that a later call goes on with */
+    if (!status && !o->tables_only && !o->plan_only)
+        status = reproduce_options_write(context, all, error);
     if (status) return status;
     printf("%s\n\n", p->options.experiment->title);
     table_print_notes(stdout, p);
     fflush(stdout);
     if (o->results) {
-        int taken;
-        status = reproduce_import(context, p, o->results, &taken, error);
+        import_counts counts;
+        status = reproduce_import(context, p, o->results, &counts, error);
         if (status) return status;
-        printf("%d result%s taken over from ", taken, taken == 1 ? "" : "s");
+        printf("%d result%s taken over from ", counts.taken, counts.taken == 1 ? "" : "s");
         text_print(stdout, o->results);
+        if (counts.here)
+            printf("; %d more %s here already", counts.here, counts.here == 1 ? "is" : "are");
+        if (counts.others)
+            printf("; %d %s of runs that are not planned here, as with other data, another scale "
+                   "or other epochs",
+                   counts.others, counts.others == 1 ? "is" : "are");
         printf("\n\n");
     }
     if (o->plan_only && !p->count) {

@@ -123,6 +123,8 @@ static ssm2d_status take(ssm2d_context *context, const char *name, const char *s
     out->name = name;
     snprintf(out->spec, sizeof out->spec, "%s", spec);
     out->images = dataset_about(d)->count;
+    out->classes = dataset_about(d)->classes;
+    out->channels = dataset_about(d)->channels;
     dataset_close(d);
     return SSM2D_OK;
 }
@@ -133,7 +135,7 @@ ssm2d_status reproduce_data_find(ssm2d_context *context, const word_list *given,
 {
     const known_data *k = find(wanted);
     const char *spec = given_spec(given, wanted);
-    *out = (data_choice){.wanted = k->name, .help = k->help};
+    *out = (data_choice){.wanted = k->name, .help = k->help, .published = k->images};
     if (spec) return take(context, k->name, spec, out, error);
     const char *const *others = scale == SCALE_TINY    ? k->tiny
                                 : scale == SCALE_SMALL ? k->small

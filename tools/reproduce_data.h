@@ -14,8 +14,10 @@ typedef struct data_choice {
     const char *name;     /* of the data taken: another when they stand in; NULL: missing */
     char spec[DATA_SPEC]; /* for --data of ssm2d train */
     size_t images;        /* to train on; 0: not known */
-    const char *help;     /* how to get the wanted data */
-    int is_placeholder;   /* spec is NAME:FOLDER, for showing commands */
+    size_t published;     /* images to train on that the wanted data have as published */
+    int classes, channels;
+    const char *help;   /* how to get the wanted data */
+    int is_placeholder; /* spec is NAME:FOLDER, for showing commands */
 } data_choice;
 
 /* Checks the words NAME=SPEC of --data. */

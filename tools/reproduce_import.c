@@ -1,12 +1,14 @@
 #include "reproduce_import.h"
 
 #include "core/status.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
 #include "reproduce_result.h"
 #include "reproduce_settings.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static ssm2d_status read_run(const char *path, const cJSON *o, const char *name, run_result *r,
@@ -34,49 +36,54 @@ static const planned_run *find_run(const plan *p, const char *name)
 }
 
 /* The run of the plan that a result is to be taken over for, or NULL. */
-static const planned_run *wanted(const ssm2d_context *context, const plan *p, const cJSON *o)
+static const planned_run *wanted(const ssm2d_context *context, const plan *p, const cJSON *o,
+                                 import_counts *counts)
 {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(o, "name"),
                 *state = cJSON_GetObjectItemCaseSensitive(o, "state");
     if (!cJSON_IsString(name) || !cJSON_IsString(state)) return NULL;
     if (strcmp(state->valuestring, run_state_name(RUN_DONE))) return NULL;
     const planned_run *run = find_run(p, name->valuestring);
+    counts->others += !run;
     if (!run) return NULL;
     const run_state here = reproduce_state(context, run, NULL, NULL);
-    return here == RUN_OPEN || here == RUN_FAILED ? run : NULL;
+    if (here == RUN_OPEN || here == RUN_FAILED) return run;
+    counts->here++;
+    return NULL;
 }
 
 static ssm2d_status import_cell(const ssm2d_context *context, const plan *p, const char *path,
-                                const cJSON *cell, int *taken, ssm2d_error *error)
+                                const cJSON *cell, import_counts *counts, ssm2d_error *error)
 {
-    const cJSON *o, *runs = cJSON_GetObjectItemCaseSensitive(cell, "runs"),
-                    *settings = cJSON_GetObjectItemCaseSensitive(cell, "settings");
+    const cJSON *o, *runs = cJSON_GetObjectItemCaseSensitive(cell, "runs");
     cJSON_ArrayForEach(o, runs)
     {
-        const planned_run *run = wanted(context, p, o);
+        const planned_run *run = wanted(context, p, o, counts);
         run_result r;
         if (!run) continue;
-        ssm2d_status status = reproduce_settings_check(path, settings, run, error);
+        ssm2d_status status = reproduce_settings_check(path, cell, run, error);
         if (!status) status = read_run(path, o, run->name, &r, error);
         if (status) return status;
         if (run->top5 && isnan(r.top5)) continue;
-        if ((status = reproduce_result_write(context, run, &r, error))) return status;
+        if ((status = reproduce_result_write(context, run, run->taken, &r, error))) return status;
         if ((status = reproduce_note_failure(context, run, NULL, error))) return status;
-        ++*taken;
+        counts->taken++;
     }
     return SSM2D_OK;
 }
 
 ssm2d_status reproduce_import(const ssm2d_context *context, const plan *p, const char *path,
-                              int *taken, ssm2d_error *error)
+                              import_counts *counts, ssm2d_error *error)
 {
+    char folder[PLAN_PATH];
     cJSON *root = NULL;
     const cJSON *row, *cell;
-    *taken = 0;
+    *counts = (import_counts){0};
+    snprintf(folder, sizeof folder, "%s/taken", p->options.out);
     ssm2d_status status = json_read_regular(context, path, &root, error);
-    if (status) return status;
+    if (!status) status = folder_make(folder, error);
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(root, "rows");
-    if (!cJSON_IsArray(rows))
+    if (!status && !cJSON_IsArray(rows))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: has no list \"rows\": give a table that ssm2d reproduce wrote, such as "
                       "table5.json",
@@ -85,7 +92,7 @@ ssm2d_status reproduce_import(const ssm2d_context *context, const plan *p, const
     {
         cJSON_ArrayForEach(cell, cJSON_GetObjectItemCaseSensitive(row, "cells"))
         {
-            if (!status) status = import_cell(context, p, path, cell, taken, error);
+            if (!status) status = import_cell(context, p, path, cell, counts, error);
         }
     }
     cJSON_Delete(root);

@@ -129,6 +129,7 @@ static ssm2d_status write_run(const plan *p, const experiment_row *r, const expe
     add(&w, "%s/runs/%s", p->options.out, run->name);
     const int length =
         snprintf(run->folder, sizeof run->folder, "%s/runs/%s", p->options.out, run->name);
+    snprintf(run->taken, sizeof run->taken, "%s/taken/%s.json", p->options.out, run->name);
     if (w.full || length < 0 || length >= (int)sizeof run->folder)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
                     text_path(p->options.out));
@@ -166,9 +167,15 @@ static void print_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-void plan_print_command(FILE *out, const planned_run *run)
+void plan_print_command(FILE *out, const planned_run *run, int resume)
 {
     fputs("ssm2d", out);
+    if (resume) {
+        fputs(" train --resume ", out);
+        print_word(out, run->folder);
+        fputc('\n', out);
+        return;
+    }
     for (int i = 0; i < run->count; i++) {
         fputc(' ', out);
         print_word(out, run->words[i]);

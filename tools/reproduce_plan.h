@@ -14,7 +14,8 @@ enum { PLAN_NAME = 240, PLAN_SETUP = 216, PLAN_WORDS = 64, PLAN_TEXT = 4096, PLA
 typedef struct planned_run {
     char name[PLAN_NAME];
     char setup[PLAN_SETUP]; /* the name without the seed */
-    char folder[PLAN_PATH];
+    char folder[PLAN_PATH]; /* OUT/runs/NAME */
+    char taken[PLAN_PATH];  /* OUT/taken/NAME.json: a result that was made elsewhere */
     const data_choice *data;
     int top5; /* is needed of it */
     int seed;
@@ -58,8 +59,8 @@ const planned_run *plan_cell(const plan *p, int seed, int row, int column);
 const data_choice *plan_data(const plan *p, int row, int column);
 /* The settings that the words of a run mean to `ssm2d train`. */
 ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error);
-/* Prints `ssm2d train ..` as a line for a shell; results do not depend on --threads, which whoever
- * runs it may add. */
-void plan_print_command(FILE *out, const planned_run *run);
+/* Prints `ssm2d train ..`, or `ssm2d train --resume ..`, as a line for a shell; results do not
+ * depend on --threads, which whoever runs it may add. */
+void plan_print_command(FILE *out, const planned_run *run, int resume);
 
 #endif

@@ -110,23 +110,21 @@ static ssm2d_status read_result(const ssm2d_context *context, const char *path, 
 }
 
 ssm2d_status reproduce_result_write(const ssm2d_context *context, const planned_run *run,
-                                    const run_result *r, ssm2d_error *error)
+                                    const char *path, const run_result *r, ssm2d_error *error)
 {
-    char path[RUN_PATH];
     train_settings settings;
-    ssm2d_status status = plan_settings(run, &settings, error);
-    if (!status) status = folder_make(run->folder, error);
+    const ssm2d_status status = plan_settings(run, &settings, error);
     if (status) return status;
     cJSON *root = cJSON_CreateObject();
     const int good = root && cJSON_AddStringToObject(root, "data", run->data->spec)
                      && run_result_add_json(root, 1, r)
                      && cJSON_AddNumberToObject(root, "chosen_by", r->choice)
-                     && json_add(root, "settings", reproduce_settings_json(&settings));
+                     && json_add(root, "settings", reproduce_settings_json(&settings))
+                     && json_add(root, "images", reproduce_data_json(run->data));
     if (!good) {
         cJSON_Delete(root);
         root = NULL;
     }
-    result_path(run, path);
     return json_write(context, path, root, error);
 }
 
@@ -140,8 +138,9 @@ run_state reproduce_state(const ssm2d_context *context, const planned_run *run, 
     run_result r;
     if (damaged) *damaged = (ssm2d_error){""};
     result_path(run, path);
-    if (!access(path, F_OK)) {
-        const ssm2d_status status = read_result(context, path, &r, &error);
+    const char *found = !access(path, F_OK) ? path : run->taken;
+    if (!access(found, F_OK)) {
+        const ssm2d_status status = read_result(context, found, &r, &error);
         if (status && damaged) *damaged = error;
         if (!status && (!run->top5 || !isnan(r.top5))) {
             if (result) *result = r;
@@ -260,7 +259,9 @@ ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
         if ((*stopped = best.stopped)) return SSM2D_OK;
         r.best = best.accuracy;
     }
-    return reproduce_result_write(context, run, &r, error);
+    char path[RUN_PATH];
+    result_path(run, path);
+    return reproduce_result_write(context, run, path, &r, error);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */

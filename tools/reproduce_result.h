@@ -44,9 +44,9 @@ ssm2d_status run_result_from_json(const char *file, const cJSON *object, double 
                                   run_result *result, ssm2d_error *error);
 int run_result_add_json(cJSON *object, double whole, const run_result *result); /* whether it was */
 
-/* Writes a result into the run's folder, which is made when it is missing. */
+/* Writes a result with the settings of its run to path. */
 ssm2d_status reproduce_result_write(const ssm2d_context *context, const planned_run *run,
-                                    const run_result *result, ssm2d_error *error);
+                                    const char *path, const run_result *result, ssm2d_error *error);
 
 /* Records the message of a run that failed, or removes it (message NULL). */
 ssm2d_status reproduce_note_failure(const ssm2d_context *context, const planned_run *run,

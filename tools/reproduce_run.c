@@ -180,7 +180,7 @@ ssm2d_status reproduce_run_all(const reproduce_job *job, reproduce_outcome *out,
         status = pass(job, memories, &left, out, error);
         if (status || out->stopped || !left || job->no_wait) break;
         if (!told++) {
-            printf("waiting for %d run%s of other processes\n", left, left == 1 ? "" : "s");
+            printf("waiting for runs that other processes are at\n");
             fflush(stdout);
         }
         nanosleep(&pause, NULL);

@@ -84,21 +84,63 @@ static ssm2d_status check(const char *path, const cJSON *object, const planned_r
     return status;
 }
 
-ssm2d_status reproduce_settings_check(const char *path, const cJSON *object, const planned_run *run,
+/* ---- data ------------------------------------------------------------------------------------ */
+
+cJSON *reproduce_data_json(const data_choice *data)
+{
+    cJSON *o = cJSON_CreateObject();
+    if (o && cJSON_AddNumberToObject(o, "count", (double)data->images)
+        && cJSON_AddNumberToObject(o, "classes", data->classes)
+        && cJSON_AddNumberToObject(o, "channels", data->channels))
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}
+
+/* Whether images are those that the run has; what an object does not say is not compared. */
+static int same_data(const cJSON *images, const data_choice *data, char *what, size_t size)
+{
+    const struct {
+        const char *key, *name;
+        double here;
+    } numbers[] = {{"count", "number of training images", (double)data->images},
+                   {"classes", "number of classes", data->classes},
+                   {"channels", "number of channels", data->channels}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const cJSON *there = cJSON_GetObjectItemCaseSensitive(images, numbers[i].key);
+        if (!cJSON_IsNumber(there) || there->valuedouble == numbers[i].here) continue;
+        snprintf(what, size, "the %s is %.10g there and %.10g here", numbers[i].name,
+                 there->valuedouble, numbers[i].here);
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+ssm2d_status reproduce_settings_check(const char *path, const cJSON *cell, const planned_run *run,
                                       ssm2d_error *error)
 {
+    const cJSON *settings = cJSON_GetObjectItemCaseSensitive(cell, "settings"),
+                *images = cJSON_GetObjectItemCaseSensitive(cell, "images");
     char what[WHAT];
     int same = 1;
-    if (!cJSON_IsObject(object))
+    if (!cJSON_IsObject(settings) || !cJSON_IsObject(images))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has no \"settings\" of run %s: only tables of this version or later ones "
-                    "can be taken over",
-                    text_path(path), run->name);
-    const ssm2d_status status = check(path, object, run, 1, what, sizeof what, &same, error);
-    if (status || same) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: run %s had other settings there: %s; leave this file out", text_path(path),
-                run->name, what);
+                    "%s: has no \"%s\" of run %s: only tables of this version or later ones can be "
+                    "taken over",
+                    text_path(path), cJSON_IsObject(settings) ? "images" : "settings", run->name);
+    const ssm2d_status status = check(path, settings, run, 1, what, sizeof what, &same, error);
+    if (status) return status;
+    if (!same)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: run %s had other settings there: %s; leave this file out", text_path(path),
+                    run->name, what);
+    if (!same_data(images, run->data, what, sizeof what))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: run %s had other data there: %s; leave this file out", text_path(path),
+                    run->name, what);
+    return SSM2D_OK;
 }
 
 /* Compares with the settings that the run in a folder has: those beside its result, or its own.
@@ -110,10 +152,14 @@ static int is_the_planned(const ssm2d_context *context, const planned_run *run, 
     cJSON *root = NULL;
     int same = 1;
     snprintf(path, sizeof path, "%s/" RESULT_FILE, run->folder);
+    if (access(path, F_OK)) snprintf(path, sizeof path, "%s", run->taken);
     if (!access(path, F_OK) && !json_read_regular(context, path, &root, NULL)) {
         const cJSON *settings = cJSON_GetObjectItemCaseSensitive(root, "settings");
         const int has = cJSON_IsObject(settings);
         if (has && check(path, settings, run, 1, what, size, &same, NULL)) same = 1;
+        if (same)
+            same =
+                same_data(cJSON_GetObjectItemCaseSensitive(root, "images"), run->data, what, size);
         cJSON_Delete(root);
         if (has) return same;
     }
@@ -121,6 +167,9 @@ static int is_the_planned(const ssm2d_context *context, const planned_run *run, 
         || json_read_regular(context, path, &root, NULL))
         return 1;
     if (check(path, root, run, 0, what, size, &same, NULL)) same = 1;
+    /* its channels are the model's, which may differ from those of the data */
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "channels");
+    if (same) same = same_data(root, run->data, what, size);
     cJSON_Delete(root);
     return same;
 }
@@ -132,7 +181,7 @@ ssm2d_status reproduce_settings_check_begun(const ssm2d_context *context, const 
     for (int i = 0; i < p->count; i++)
         if (!is_the_planned(context, &p->runs[i], what, sizeof what))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s was begun with other settings, as of another version: %s; give another "
+                        "%s was begun with other settings or data: %s; give another "
                         "--out, or remove this folder",
                         text_path(p->runs[i].folder), what);
     return SSM2D_OK;

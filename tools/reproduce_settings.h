@@ -14,8 +14,13 @@
  * changes no result (the number of workers, how often is saved) is left out. */
 cJSON *reproduce_settings_json(const train_settings *settings);
 
-/* Refuses settings from a table at path that the run would not have, naming the first. */
-ssm2d_status reproduce_settings_check(const char *path, const cJSON *object, const planned_run *run,
+/* What tells the data of a run from others of the same name, wherever they are; NULL without
+ * memory. */
+cJSON *reproduce_data_json(const data_choice *data);
+
+/* Refuses an object of a table at path whose "settings" or "images" the run would not have, naming
+ * the first. */
+ssm2d_status reproduce_settings_check(const char *path, const cJSON *cell, const planned_run *run,
                                       ssm2d_error *error);
 /* Refuses runs of the plan that have begun with other settings than they would have now. */
 ssm2d_status reproduce_settings_check_begun(const ssm2d_context *context, const plan *p,

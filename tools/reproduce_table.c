@@ -34,7 +34,7 @@ static double sums_std(const sums *s)
     return sqrt(fmax(0, (s->squares - s->sum * s->sum / s->n) / (s->n - 1)));
 }
 
-static void sum_up_cell(const table *t, int row, int column, cell_summary *cell, double *parameters)
+static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
 {
     const plan *p = t->plan;
     const int top5 = p->form->columns[column].measure == MEASURE_TOP5;
@@ -49,7 +49,7 @@ static void sum_up_cell(const table *t, int row, int column, cell_summary *cell,
         sums_add(&value, 100 * (top5 ? r->top5 : r->accuracy));
         sums_add(&best, top5 ? NAN : 100 * r->best);
         sums_add(&speed, r->images_per_s);
-        if (!*parameters) *parameters = r->parameters;
+        if (!(cell->parameters > 0)) cell->parameters = r->parameters;
     }
     cell->n = value.n;
     cell->mean = sums_mean(&value);
@@ -83,7 +83,10 @@ static void sum_up(table *t)
     for (int r = 0; r < p->rows; r++) {
         row_summary *row = &t->rows[r];
         *row = (row_summary){.time = NAN, .delta = NAN};
-        for (int c = 0; c < p->columns; c++) sum_up_cell(t, r, c, &row->cells[c], &row->parameters);
+        for (int c = 0; c < p->columns; c++) {
+            sum_up_cell(t, r, c, &row->cells[c]);
+            if (!(row->parameters > 0)) row->parameters = row->cells[c].parameters;
+        }
         if (p->form->rows[r].plain) plain = row;
         if (plain) row->time = time_ratio(plain, row, p->columns);
         if (p->options.experiment->pairs) row->delta = mean_delta(row, p->columns);
@@ -116,14 +119,26 @@ void table_destroy(table *t)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
+/* Whether the data that were found are the wanted ones, and whole. */
+static int has_paper_data(const plan *p)
+{
+    for (int i = 0; i < p->choice_count; i++)
+        if (p->choices[i].name && p->choices[i].images != p->choices[i].published) return 0;
+    return 1;
+}
+
 void table_print_notes(FILE *out, const plan *p)
 {
     const experiment *e = p->options.experiment;
     if (p->form->differs)
-        fprintf(out, "Scale %s, smaller than in the paper: %s.\n\n",
-                experiment_scale_name((int)p->options.scale), p->form->differs);
+        fprintf(out, "Scale %s%s: %s.\n\n", experiment_scale_name((int)p->options.scale),
+                e->ours ? "" : ", smaller than in the paper", p->form->differs);
     else if (p->rows)
-        fprintf(out, "Scale full, the paper's setting: models, data, recipe and epochs.\n\n");
+        fprintf(out,
+                has_paper_data(p) && !p->options.epochs
+                    ? "Scale full, the paper's setting: models, data, recipe and epochs.\n\n"
+                    : "Scale full: the paper's models and recipe, but other data or epochs, as "
+                      "said below.\n\n");
     if (p->options.epochs)
         fprintf(out, "All runs have %ld epochs, as --epochs says, not those of the scale.\n\n",
                 p->options.epochs);
@@ -142,11 +157,14 @@ void table_print_notes(FILE *out, const plan *p)
         }
         fprintf(out, "Data %s: ", d->wanted);
         text_print(out, d->spec);
-        fprintf(out, ", %zu training images", d->images);
+        fprintf(out, ", %zu training images of %d classes", d->images, d->classes);
         if (strcmp(d->name, d->wanted))
             fprintf(out, "; these are %s, which stand in for %s", d->name, d->wanted);
+        else if (d->images != d->published)
+            fprintf(out, "; the published data have %zu", d->published);
         fprintf(out, ".\n\n");
     }
+    if (p->form->note) fprintf(out, "%s\n\n", p->form->note);
     if (e->note) fprintf(out, "%s\n\n", e->note);
 }
 

@@ -10,6 +10,7 @@ typedef struct cell_summary {
     double mean, std;      /* of the last epoch; std is NAN for n < 2, both for n = 0 */
     double best, best_std; /* of the best epoch; for accuracies alone */
     double images_per_s;   /* the mean */
+    double parameters;     /* 0: not known */
 } cell_summary;
 
 typedef struct row_summary {

@@ -48,7 +48,7 @@ static void put_cell(FILE *out, const table *t, int r, int c)
     put_number(out, cell->n ? cell->images_per_s : NAN, ",");
     put_number(out, s->time, ",");
     put_text(out, row->paper_time);
-    put_number(out, s->parameters > 0 ? s->parameters : NAN, ",");
+    put_number(out, cell->parameters > 0 ? cell->parameters : NAN, ",");
     put_text(out, row->paper_parameters);
     put_number(out, s->delta, ",");
     fprintf(out, "%s\n", row->paper_delta ? row->paper_delta : "");
@@ -102,13 +102,14 @@ static int add_run(cJSON *list, const table *t, const planned_run *run)
     return 0;
 }
 
-/* What the runs of a cell have in common: all settings but the data's place and the seed. */
+/* What the runs of a cell have in common: all settings but the data's place and the seed. They go
+ * with results, which --results takes over. */
 static int add_settings(cJSON *cell, const planned_run *run)
 {
     train_settings settings;
-    return !run
-           || (!plan_settings(run, &settings, NULL)
-               && json_add(cell, "settings", reproduce_settings_json(&settings)));
+    return !plan_settings(run, &settings, NULL)
+           && json_add(cell, "settings", reproduce_settings_json(&settings))
+           && json_add(cell, "images", reproduce_data_json(run->data));
 }
 
 static int add_cell(cJSON *list, const table *t, int r, int c)
@@ -116,15 +117,17 @@ static int add_cell(cJSON *list, const table *t, int r, int c)
     const plan *p = t->plan;
     const cell_summary *cell = &t->rows[r].cells[c];
     cJSON *o = cJSON_CreateObject(), *runs = NULL;
-    int good =
-        o && add_text(o, "column", p->form->columns[c].label)
-        && add_text(o, "paper", p->form->rows[r].paper[c])
-        && cJSON_AddNumberToObject(o, "n", cell->n)
-        && cJSON_AddNumberToObject(o, "failed", cell->failed) && add_number(o, "mean", cell->mean)
-        && add_number(o, "std", cell->std) && add_number(o, "best_mean", cell->best)
-        && add_number(o, "best_std", cell->best_std)
-        && add_number(o, "images_per_s", cell->images_per_s)
-        && add_settings(o, plan_cell(p, 0, r, c)) && (runs = cJSON_AddArrayToObject(o, "runs"));
+    int good = o && add_text(o, "column", p->form->columns[c].label)
+               && add_text(o, "paper", p->form->rows[r].paper[c])
+               && cJSON_AddNumberToObject(o, "n", cell->n)
+               && cJSON_AddNumberToObject(o, "failed", cell->failed)
+               && add_number(o, "mean", cell->mean) && add_number(o, "std", cell->std)
+               && add_number(o, "best_mean", cell->best)
+               && add_number(o, "best_std", cell->best_std)
+               && add_number(o, "images_per_s", cell->images_per_s)
+               && add_number(o, "parameters", cell->parameters > 0 ? cell->parameters : NAN)
+               && (!cell->n || add_settings(o, plan_cell(p, 0, r, c)))
+               && (runs = cJSON_AddArrayToObject(o, "runs"));
     for (int seed = 0; seed < (int)p->options.seeds && good; seed++) {
         const planned_run *run = plan_cell(p, seed, r, c);
         if (run) good = add_run(runs, t, run);

@@ -178,7 +178,13 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
             size_t own = 0;
             while (metrics_line(runs[r].metrics, own)) own++;
             count = take(runs[r].metrics, q, at, at + own);
-            *c++ = (curve){runs[r].name, at, at + own, count, colour_of_line(r), q->epochs};
+            *c++ = (curve){.name = runs[r].name,
+                           .x = at,
+                           .y = at + own,
+                           .count = count,
+                           .colour = colour_of_line(r),
+                           .dots = q->epochs,
+                           .dash = r / COLOUR_LINES};
             at += 2 * own;
             panels[p].count++;
         }

@@ -134,10 +134,11 @@ static ssm2d_status start(ssm2d_context *context, const values *o, const train_h
     train_settings s;
     ssm2d_status status = train_values_settings(context, o, &s, error);
     if (!status) status = train_options_check(&s.options, error);
+    stop_signals_catch(); /* not before: a pipe in the place of --config may never end */
     if (!status && !o->overwrite && hooks->cluster->rank == 0 && run_exists(o->out))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: has a run already: --resume %s continues it, --overwrite replaces it",
-                      text_path(o->out), text_path(o->out));
+                      "%s: has a run already: --resume continues it, --overwrite replaces it",
+                      text_path(o->out));
     if ((status = cluster_agree(hooks->cluster, status, error))) return status;
     if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
     return train_begin(context, o->out, &s, hooks, result, error);
@@ -148,6 +149,7 @@ static ssm2d_status resume(ssm2d_context *context, const values *o, const train_
 {
     train_changes changes;
     ssm2d_status status = changes_of(o, &changes, error);
+    stop_signals_catch();
     return status ? status
                   : train_resume_changed(context, o->resume, &changes, hooks, result, error);
 }
@@ -165,14 +167,13 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                          train_view_step, train_view_testing, train_view_epoch};
     if (processes()->rank) hooks = (train_hooks){.stop = stop_requested};
     hooks.cluster = processes();
-    stop_signals_catch();
     ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error)
                                     : start(context, o, &hooks, &result, error);
     train_view_close(&view);
     if (status) return status;
     if (result.stopped)
         return fail(error, SSM2D_ERROR_SYSTEM,
-                    "stopped by a signal; step %ld is saved: continue with ssm2d train --resume %s",
+                    "stopped by a signal; step %ld is saved: ssm2d train --resume continues %s",
                     result.step, text_path(folder));
     train_view_end(&view, folder, &result);
     return SSM2D_OK;

@@ -51,9 +51,10 @@ void train_view_start(void *user, const train_start *start)
            start->choice == CHOICE_TEST ? "test" : "validate");
     if (v->processes > 1) printf("%d processes of ", v->processes);
     printf("%d thread%s\n", v->threads, v->threads == 1 ? "" : "s");
-    printf("the best epoch is chosen by the %s images%s\n", split_choice_name(start->choice),
-           start->choice == CHOICE_TEST ? "; --val-fraction 0.1 would hold out training images"
-                                        : "; ssm2d eval measures on the test images");
+    if (!*v->of) /* a run of an experiment, whose tables say it */
+        printf("the best epoch is chosen by the %s images%s\n", split_choice_name(start->choice),
+               start->choice == CHOICE_TEST ? "; --val-fraction 0.1 would hold out training images"
+                                            : "; ssm2d eval measures on the test images");
     if (start->read) {
         printf("initial weights from ");
         text_print(stdout, s->options.start);

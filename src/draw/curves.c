@@ -107,11 +107,18 @@ static void dot(cairo_t *cr, double x, double y)
     cairo_fill(cr);
 }
 
+static void set_line(cairo_t *cr, const curve *one)
+{
+    static const double dashes[][4] = {{0}, {7, 3, 7, 3}, {2, 2, 2, 2}, {8, 2, 2, 2}};
+    cairo_set_source_rgb(cr, one->colour.red, one->colour.green, one->colour.blue);
+    cairo_set_line_width(cr, 1.4);
+    cairo_set_dash(cr, dashes[one->dash % 4], one->dash % 4 ? 4 : 0, 0);
+}
+
 static void draw_curve(cairo_t *cr, const field *f, const curve *one)
 {
     int open = 0;
-    cairo_set_source_rgb(cr, one->colour.red, one->colour.green, one->colour.blue);
-    cairo_set_line_width(cr, 1.4);
+    set_line(cr, one);
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
     for (int i = 0; i < one->count; i++) {
         if (!isfinite(height_of(f->is_log, one->y[i]))) {
@@ -125,6 +132,7 @@ static void draw_curve(cairo_t *cr, const field *f, const curve *one)
         open = 1;
     }
     cairo_stroke(cr);
+    cairo_set_dash(cr, NULL, 0, 0);
     for (int i = 0; one->dots && i < one->count; i++)
         if (isfinite(height_of(f->is_log, one->y[i])))
             dot(cr, across(f, one->x[i]), down(f, one->y[i]));
@@ -134,11 +142,11 @@ static void draw_curve(cairo_t *cr, const field *f, const curve *one)
 static void legend_entry(canvas *c, double x, double middle, const curve *one)
 {
     cairo_t *cr = canvas_cairo(c);
-    cairo_set_source_rgb(cr, one->colour.red, one->colour.green, one->colour.blue);
-    cairo_set_line_width(cr, 1.4);
+    set_line(cr, one);
     cairo_move_to(cr, x, middle);
     cairo_rel_line_to(cr, LEGEND_MARK, 0);
     cairo_stroke(cr);
+    cairo_set_dash(cr, NULL, 0, 0);
     if (one->dots) dot(cr, x + LEGEND_MARK / 2.0, middle);
     canvas_text(c, x + 6 + LEGEND_MARK, middle + 3.5, TEXT_LEFT, style_label, one->name);
 }

@@ -12,6 +12,7 @@ typedef struct curve {
     int count;
     colour colour;
     int dots; /* mark the points, for curves that have few */
+    int dash; /* 0: a whole line, 1 .. 3: dashes, for lines whose colour is another one's as well */
 } curve;
 
 typedef struct curve_panel {

@@ -250,9 +250,10 @@ static tensor *tokens(graph *g, const model_config *c, tensor *images, int block
 extern const model_family family_mega;
 
 /* 4 directions with 8 systems each, as the paper counts. The directions of a channel have systems
- * of their own, which learns better (docs/RESULTS.md). */
-static const mixer_preset mixers[] = {{"ssm2d", "directions=4 n_ssm=8 d_state=16 assign=distinct"},
-                                      {0}};
+ * of their own, which learns better. Gates are computed from what comes out of the mixer: here it
+ * is better not to begin close to the identity, unlike in ViT (docs/differences.md). */
+static const mixer_preset mixers[] = {
+    {"ssm2d", "directions=4 n_ssm=8 d_state=16 assign=distinct init=authors"}, {0}};
 
 #define MEGA(patches, dims, depths, z_width, v_width, ffn_width)                                   \
     &(const mega_config)                                                                           \

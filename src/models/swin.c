@@ -302,15 +302,15 @@ extern const model_family family_swin;
  * Swin-T with K*N = 16 in a layer. The directions of a channel have systems of their own, as in
  * ViT. The layer is before the norm of a block rather than after it, where the authors have it:
  * what it amplifies then reaches attention, and learning rates of the paper's size end in a
- * collapse (docs/complex.md). */
+ * collapse (docs/complex.md). S4ND is there as well, and begins as close to the plain model. */
 static const mixer_preset small_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct place=block"},
-    {"s4nd", "n_ssm=8 d_state=16"},
+    {"s4nd", "n_ssm=8 d_state=16 init=identity place=block"},
     {"ema", "d_state=16"},
     {0}};
 static const mixer_preset tiny_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=1 d_state=4 assign=distinct place=block"},
-    {"s4nd", "n_ssm=8 d_state=16"},
+    {"s4nd", "n_ssm=8 d_state=16 init=identity place=block"},
     {"ema", "d_state=16"},
     {0}};
 

@@ -300,11 +300,12 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
     /* a run with fewer lines of steps than epochs shows the means of its epochs instead */
     const int by_step = steps > 1 && steps >= ends;
     const curve losses[] = {
-        by_step ? (curve){"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0}
-                : (curve){"training", column[X_EPOCH], column[LOSS_EPOCH], ends, blue, 1},
-        {other, column[X_EPOCH], column[TEST_LOSS], ends, orange, 1}};
-    const curve accuracies[] = {{"training", column[X_EPOCH], column[ACCURACY], ends, blue, 1},
-                                {other, column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1}};
+        by_step ? (curve){"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0, 0}
+                : (curve){"training", column[X_EPOCH], column[LOSS_EPOCH], ends, blue, 1, 0},
+        {other, column[X_EPOCH], column[TEST_LOSS], ends, orange, 1, 0}};
+    const curve accuracies[] = {
+        {"training", column[X_EPOCH], column[ACCURACY], ends, blue, 1, 0},
+        {other, column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1, 0}};
     const curve_panel panels[] = {{"loss", losses, 2, 0, 0}, {"accuracy, %", accuracies, 2, 0, 1}};
     const curve_figure figure = {
         .title = title, .x_label = "epoch", .panels = panels, .count = 2, .x_high = (double)epochs};

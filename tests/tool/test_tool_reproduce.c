@@ -204,6 +204,8 @@ static void test_table(void **state)
         }
         assert_true(number(row, "train_time") > 0);
         const cJSON *pair = cJSON_GetObjectItem(row, "cells");
+        assert_true(number(cJSON_GetArrayItem(pair, 0), "parameters")
+                    > number(cJSON_GetArrayItem(pair, 1), "parameters"));
         assert_float_equal(number(row, "delta"),
                            number(cJSON_GetArrayItem(pair, 1), "mean")
                                - number(cJSON_GetArrayItem(pair, 0), "mean"),
@@ -220,11 +222,15 @@ static void test_table(void **state)
     assert_float_equal(number(first, "accuracy"), 100 * number(evaluated, "accuracy"), 1e-6);
     cJSON_Delete(evaluated);
     cJSON_Delete(root);
-    /* again: all is done; and the options are remembered */
-    shell("cp $FOLDER/o/table5.csv $FOLDER/one.csv && $SSM2D reproduce table5 --out $FOLDER/o");
+    shell("cp $FOLDER/o/table5.csv $FOLDER/one.csv");
+    shell("$SSM2D reproduce table5 --out $FOLDER/o --seeds 1 --tables-only");
+    assert_says(tool.out, "10 of 10 runs are done.");
+    /* again: all is done; and the options are remembered, but for those of that mere look */
+    shell("$SSM2D reproduce table5 --out $FOLDER/o");
     assert_null(strstr(tool.out, "run 1/20:"));
     assert_says(tool.out, "20 runs, about 0:00 to go");
-    shell("rm $FOLDER/o/table5.* && $SSM2D " TABLE5 "--seeds 2 --out $FOLDER/o --tables-only");
+    shell("cd $FOLDER/o && rm table5.md table5.csv table5.json && $SSM2D " TABLE5
+          "--seeds 2 --out $FOLDER/o --tables-only");
     shell("cd $FOLDER && cmp o/table5.csv one.csv");
     /* receptive fields have runs in common with the table, and know where the data are */
     shell("$SSM2D reproduce receptive-field --scale tiny --seeds 1 --threads 1 --out $FOLDER/o");
@@ -319,7 +325,8 @@ static void test_two_processes(void **state)
     assert_null(strstr(tool.out, "run 1/10:"));
 }
 
-/* What --dry-run prints trains the very runs, for which the tables are then written. */
+/* What --dry-run prints trains the very runs, for which the tables are then written. Runs that have
+ * begun are resumed, and those that are done are comments. */
 static void test_commands(void **state)
 {
     (void)state;
@@ -328,6 +335,11 @@ static void test_commands(void **state)
           "&& sh -e c > /dev/null && $SSM2D " TABLE5 "--seeds 1 --out o > log && "
           "cp o/table5.csv two.csv && " SAME_TABLES);
     shell("cd $FOLDER && grep -q 'resuming after step 4 of 4' log && ! grep -q 'epoch 2/2' log");
+    shell("cd $FOLDER && rm o/runs/*+ema*/result.json && $SSM2D " TABLE5 "--seeds 1 --out o "
+          "--dry-run");
+    assert_int_equal(count_of(tool.out, "# done: cifar10+vit-mini+"), 8);
+    assert_int_equal(count_of(tool.out, "ssm2d train --resume o/runs/cifar10+vit-mini+ema+"), 2);
+    assert_int_equal(count_of(tool.out, "\n"), 10);
 }
 
 /* Results of another folder count as done, unless the runs were others. */
@@ -343,7 +355,8 @@ static void test_results(void **state)
     /* another seed is still to be trained; what is there stays */
     shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 2 --out o --results whole/table5.json "
           "--rows Baseline");
-    assert_says(tool.out, "0 results taken over from ");
+    assert_says(tool.out, "0 results taken over from whole/table5.json; 2 more are here already; "
+                          "8 are of runs that are not planned here");
     assert_says(tool.out, "4 of 4 runs are done.");
     assert_int_equal(count_of(tool.out, "/4: "), 2);
     /* a later version may have other defaults; a run by the same name is then another one */
@@ -363,7 +376,12 @@ static void test_results(void **state)
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out q --results t.json");
     assert_int_equal(tool.code, 1);
     assert_says(tool.err, "image is given there and not here");
-    shell("cd $FOLDER && test ! -e q/runs/*/result.json");
+    shell("cd $FOLDER && sed 's/\"count\":\t80/\"count\":\t81/' whole/table5.json > t.json");
+    shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out q --results t.json");
+    assert_int_equal(tool.code, 1);
+    assert_says(tool.err, "had other data there: the number of training images is 81 there and 80 "
+                          "here; leave this file out");
+    shell("cd $FOLDER && test ! -e q/taken/*");
 }
 
 /* A folder of another version, whose defaults were others, is not gone on with. */
@@ -375,8 +393,8 @@ static void test_other_version(void **state)
           "whole/runs/*+s4nd*/result.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out whole");
     assert_int_equal(tool.code, 1);
-    assert_says(tool.err, "was begun with other settings, as of another version: pos_scale is 1 "
-                          "there and 0.02 here; give another --out, or remove this folder");
+    assert_says(tool.err, "was begun with other settings or data: pos_scale is 1 there and 0.02 "
+                          "here; give another --out, or remove this folder");
     shell("cd $FOLDER && rm whole/runs/*+s4nd*/result.json");
     shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out whole");
     shell("cd $FOLDER && rm whole/runs/*/result.json && "
@@ -384,6 +402,19 @@ static void test_other_version(void **state)
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out whole --tables-only");
     assert_int_equal(tool.code, 1);
     assert_says(tool.err, "mixer.place is \"ffn\" there and \"attn\" here");
+}
+
+/* Nor is one whose runs had other data by the same name. */
+static void test_other_data(void **state)
+{
+    (void)state;
+    shell("cd $FOLDER && " WHOLE_TABLE("1"));
+    shell("mkdir $FOLDER/more && cp $FOLDER/data/t10k* $FOLDER/more");
+    assert_true(small_split(in_folder("more"), "train", 96, 1));
+    shell_run("cd $FOLDER && $SSM2D reproduce table5 --out whole --data cifar10=idx:more");
+    assert_int_equal(tool.code, 1);
+    assert_says(tool.err, "was begun with other settings or data: the number of training images is "
+                          "80 there and 96 here");
 }
 
 static void test_bad_results(void **state)
@@ -483,6 +514,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_commands, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_results, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_other_version, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_other_data, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_bad_results, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_failed_run, setup, folder_teardown),
