@@ -79,6 +79,11 @@ static const report_run *first_of(const report *r, int group)
     return &r->runs[r->groups[group].first];
 }
 
+int report_groups_share(const report *r, int one, int other, const char *key)
+{
+    return same_value(first_of(r, one), first_of(r, other), key);
+}
+
 /* Whether the names of runs are lists of settings, as those of ssm2d reproduce. */
 static int names_are_settings(const report *r)
 {

@@ -35,6 +35,8 @@ ssm2d_status report_groups_make(report *r, ssm2d_error *error);
 /* Whether a key of the settings tells groups apart: not the seed, nor what cannot change a
  * result, such as the number of workers. */
 int report_key_counts(const char *key);
+/* Whether two groups have the same value of a key. */
+int report_groups_share(const report *r, int one, int other, const char *key);
 /* Whether known runs have different values of a key. */
 int report_key_differs(const report *r, const char *key);
 

@@ -7,15 +7,20 @@
 
 /* ---- at a glance ----------------------------------------------------------------------------- */
 
-/* The group with the highest mean accuracy of the last epoch; -1: none has finished runs. */
-static int best_group(const report *r)
+/* The group with the highest mean accuracy of the last epoch among those on the same data as this
+ * one, accuracies on other data being another matter; -1: none of them has finished runs. *count,
+ * unless NULL, is how many there are. */
+static int best_group(const report *r, int group, int *count)
 {
-    int best = -1;
+    int best = -1, groups = 0;
     double highest = -1;
     for (int g = 0; g < r->group_count; g++) {
+        if (!report_groups_share(r, g, group, "data")) continue;
         const spread s = report_spread(r, g, run_last_accuracy);
         if (s.n && s.mean > highest) highest = s.mean, best = g;
+        groups++;
     }
+    if (count) *count = groups;
     return best;
 }
 
@@ -137,7 +142,7 @@ static const char *epochs_of(const report *r)
                         : "Accuracies of epochs are of test images.";
 }
 
-static void put_setups(html *h, const report *r, int best)
+static void put_setups(html *h, const report *r)
 {
     const int tested = any(r, run_test_accuracy), top5 = any(r, run_top5);
     html_put(h, "<h3>Setups</h3>\n<div class=\"scroll\"><table id=\"setups\"><caption>Mean and "
@@ -150,8 +155,10 @@ static void put_setups(html *h, const report *r, int best)
                 "images/s</th></tr></thead><tbody>\n");
     for (int g = 0; g < r->group_count; g++) {
         const report_group *group = &r->groups[g];
+        int count;
+        const int is_best = best_group(r, g, &count) == g;
         html_printf(h, "<tr data-group=\"%d\"%s><th scope=\"row\">", g,
-                    g == best && r->group_count > 1 ? " class=\"best\"" : "");
+                    is_best && count > 1 ? " class=\"best\"" : "");
         put_group_swatch(h, r, g);
         html_text(h, group->label);
         if (group->finished == group->count)
@@ -265,11 +272,11 @@ static void put_troubles(html *h, const report *r)
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
     (void)error;
-    const int best = best_group(r);
-    put_cards(h, r, best);
+    /* of several data sets none is the best */
+    put_cards(h, r, report_key_differs(r, "data") ? -1 : best_group(r, 0, NULL));
     put_troubles(h, r);
     put_strip(h, r);
-    put_setups(h, r, best);
+    put_setups(h, r);
     put_runs(h, r);
     html_printf(h,
                 "<p class=\"note\">%s Best epochs are chosen by the same images, and are a "

@@ -226,6 +226,35 @@ static void test_names_of_settings(void **state)
     free(text);
 }
 
+/* The best setup is one among those on the same data. */
+static void test_best_of_each(void **state)
+{
+    (void)state;
+    shell_run("mkdir $FOLDER/other && cp $FOLDER/data/* $FOLDER/other");
+    assert_int_equal(tool.code, 0);
+    train(in_folder("a"), "none", "0");
+    train(in_folder("b"), "ssm2d", "0");
+    copy_folder(in_folder("a"), in_folder("c"));
+    copy_folder(in_folder("b"), in_folder("d"));
+    shell_run("cd $FOLDER && sed -i 's|/data\"|/other\"|' c/train.json d/train.json && grep -q "
+              "'/other\"' c/train.json");
+    assert_int_equal(tool.code, 0);
+    TOOL("report", in_folder("a"), in_folder("b"), "-o", in_folder("r.html"), "--no-data",
+         "--no-measure");
+    assert_done();
+    char *text = page("r.html");
+    assert_has(text, "Best setup, last epoch");
+    assert_int_equal(count_of(text, "class=\"best\""), 1);
+    free(text);
+    TOOL("report", in_folder("a"), in_folder("b"), in_folder("c"), in_folder("d"), "-o",
+         in_folder("r.html"), "--no-data", "--no-measure");
+    assert_done();
+    text = page("r.html");
+    assert_lacks(text, "Best setup, last epoch");
+    assert_int_equal(count_of(text, "class=\"best\""), 2);
+    free(text);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static const char hostile[] = "</script><script>hacked=1</script><img src=x onerror=hacked=1>\"'&";
@@ -423,9 +452,10 @@ static void test_old_run(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_one_run),       TEST(test_seeds),   TEST(test_names_of_settings),
-        TEST(test_hostile_names), TEST(test_escapes), TEST(test_missing),
-        TEST(test_refused),       TEST(test_old_run), TEST(test_figures)};
+    const struct CMUnitTest tests[] = {TEST(test_one_run),           TEST(test_seeds),
+                                       TEST(test_names_of_settings), TEST(test_best_of_each),
+                                       TEST(test_hostile_names),     TEST(test_escapes),
+                                       TEST(test_missing),           TEST(test_refused),
+                                       TEST(test_old_run),           TEST(test_figures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
