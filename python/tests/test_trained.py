@@ -17,9 +17,10 @@ import ssm2d
 from ssm2d.torch import SSM2d
 
 
-def vit(x, w: dict, mixers: list, *, patch: int, heads: int, eps: float) -> "torch.Tensor":
-    """A vision transformer from arrays with timm's names; mixers stand after the first norm, on
-    patch tokens."""
+def vit(x, w: dict, mixers: list, *, place: str, patch: int, heads: int,
+        eps: float) -> "torch.Tensor":
+    """A vision transformer from arrays with timm's names; mixers stand before a block, or after its
+    first norm, on patch tokens."""
     x = F.conv2d(x, w["patch_embed.proj.weight"], w["patch_embed.proj.bias"], stride=patch)
     rows, cols = x.shape[2:]
     x = x.flatten(2).transpose(1, 2)
@@ -33,10 +34,15 @@ def vit(x, w: dict, mixers: list, *, patch: int, heads: int, eps: float) -> "tor
         def linear(name, x):
             return F.linear(x, w[f"blocks.{i}.{name}.weight"], w.get(f"blocks.{i}.{name}.bias"))
 
-        y = norm("norm1", x)
-        grid = mixer(y[:, 1:].reshape(batch, rows, cols, dim)).reshape(batch, rows * cols, dim)
-        qkv = linear("attn.qkv", torch.cat([y[:, :1], grid], 1)).view(batch, -1, 3, heads,
-                                                                      dim // heads)
+        def mix(here, x):
+            if here != place:
+                return x
+            grid = mixer(x[:, 1:].reshape(batch, rows, cols, dim)).reshape(batch, rows * cols, dim)
+            return torch.cat([x[:, :1], grid], 1)
+
+        x = mix("block", x)
+        y = mix("attn", norm("norm1", x))
+        qkv = linear("attn.qkv", y).view(batch, -1, 3, heads, dim // heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
         y = (q @ k.transpose(-2, -1) * (dim // heads) ** -0.5).softmax(-1) @ v
         x = x + linear("attn.proj", y.transpose(1, 2).reshape(x.shape))
@@ -59,7 +65,7 @@ class Trained(unittest.TestCase):
 
     def test_logits(self):
         for options in ([], ["--set", "mixer.complex=true", "--set", "mixer.layer_norm=true"],
-                        ["--set", "mixer.directions=2"]):
+                        ["--set", "mixer.directions=2", "--set", "mixer.place=attn"]):
             with self.subTest(options=options), tempfile.TemporaryDirectory() as name:
                 run = self.train(pathlib.Path(name), *options)
                 config = json.loads((run / "config.json").read_text())
@@ -75,9 +81,9 @@ class Trained(unittest.TestCase):
                           run / "x.npy", "--out", run / "logits.npy")
                 weights = {key: torch.from_numpy(value) for key, value in arrays.items()}
                 with torch.no_grad():
-                    logits = vit(torch.from_numpy(x), weights, mixers, patch=config["patch"],
-                                 heads=config["heads"],
-                                 eps=config["norm_eps"])
+                    logits = vit(torch.from_numpy(x), weights, mixers,
+                                 place=config["mixer"]["place"], patch=config["patch"],
+                                 heads=config["heads"], eps=config["norm_eps"])
                 self.assertLess(error(logits.numpy(), np.load(run / "logits.npy")), 1e-5)
 
 
