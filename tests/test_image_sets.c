@@ -62,6 +62,37 @@ static void reads_tiny_imagenet(void **state)
     }
 }
 
+/* Names for people come from words.txt, and the WNIDs stay what tells classes apart. */
+static void names_tiny_imagenet(void **state)
+{
+    (void)state;
+    put_tiny();
+    put_png("train/n00/images/n00_0.JPEG", 30);
+    put_png("train/n03/images/n03_0.JPEG", 31);
+    put_text("words.txt",
+             "n99\tplant, flora\nn02\tcrane\r\nn00\tcrane, Grus\nn01\tbull frog\tmore\n"
+             "\nn03\t\nn03");
+    dataset *d = open_data(folder, DATASET_TRAIN);
+    const dataset_info *info = dataset_about(d);
+    static const char *const names[] = {"crane (n00)", "bull frog", "crane (n02)", "n03"};
+    static const char *const ids[] = {"n00", "n01", "n02", "n03"};
+    char path[256];
+    assert_int_equal(info->classes, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(info->class_names[i], names[i]);
+        assert_string_equal(info->class_ids[i], ids[i]);
+    }
+    assert_true(dataset_file(d, 1, path, sizeof path) && strstr(path, "train/n01/images/n01_0"));
+    dataset_close(d);
+    d = open_data(folder, DATASET_TEST);
+    assert_string_equal(dataset_about(d)->class_names[1], "bull frog");
+    assert_int_equal(dataset_label(d, 0), 1);
+    dataset_close(d);
+    unlink(io_path("words.txt"));
+    assert_int_equal(mkfifo(io_path("words.txt"), 0600), 0);
+    refused("tiny-imagenet", DATASET_TRAIN, SSM2D_ERROR_ARGUMENT, "/words.txt: ");
+}
+
 static void refuses_bad_tiny_imagenet(void **state)
 {
     (void)state;
@@ -259,9 +290,10 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(reads_tiny_imagenet), TEST(refuses_bad_tiny_imagenet),
-        TEST(reads_celeba),        TEST(refuses_bad_celeba),
-        TEST(reads_long_images),   TEST(survives_failing_allocations),
+        TEST(reads_tiny_imagenet),          TEST(names_tiny_imagenet),
+        TEST(refuses_bad_tiny_imagenet),    TEST(reads_celeba),
+        TEST(refuses_bad_celeba),           TEST(reads_long_images),
+        TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("image_sets", tests, io_setup, data_end);
 }

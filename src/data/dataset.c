@@ -209,6 +209,7 @@ void dataset_close(dataset *d)
     const ssm2d_context *context = d->context;
     d->impl->close(d);
     mem_free(context, d->names);
+    mem_free(context, d->ids);
     mem_free(context, d);
 }
 
@@ -249,11 +250,12 @@ normalisation dataset_norm(const dataset_info *info, int channels)
     return n;
 }
 
-ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
-                                  ssm2d_error *error)
+/* A copy of names, or "0", "1", .. when they are NULL, as one block. */
+static ssm2d_status copy_names(const dataset *d, int classes, const char *const *names,
+                               const char ***out, ssm2d_error *error)
 {
     enum { DIGITS = 12 };
-    size_t bytes = (size_t)classes * sizeof *d->names;
+    size_t bytes = (size_t)classes * sizeof **out;
     for (int i = 0; i < classes; i++) bytes += names ? strlen(names[i]) + 1 : DIGITS;
     const char **block = mem_alloc(d->context, bytes);
     if (!block)
@@ -268,11 +270,26 @@ ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *na
             snprintf(text, DIGITS, "%d", i);
         text += strlen(text) + 1;
     }
-    mem_free(d->context, d->names);
-    d->names = block;
-    d->info.classes = classes;
-    d->info.class_names = block;
+    mem_free(d->context, *out);
+    *out = block;
     return SSM2D_OK;
+}
+
+ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
+                                  ssm2d_error *error)
+{
+    const ssm2d_status status = copy_names(d, classes, names, &d->names, error);
+    if (status) return status;
+    d->info.classes = classes;
+    d->info.class_names = d->names;
+    return SSM2D_OK;
+}
+
+ssm2d_status dataset_identify_classes(dataset *d, const char *const *ids, ssm2d_error *error)
+{
+    const ssm2d_status status = copy_names(d, d->info.classes, ids, &d->ids, error);
+    if (!status) d->info.class_ids = d->ids;
+    return status;
 }
 
 int dataset_path(char *path, size_t size, const char *folder, const char *name)

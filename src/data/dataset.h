@@ -27,6 +27,9 @@ typedef struct dataset_info {
     label_kind labels;
     int classes; /* the same in both splits */
     const char *const *class_names;
+    /* What tells a class from others where its name is meant for people, such as WordNet's
+     * identifiers; NULL: the names do. */
+    const char *const *class_ids;
     int channels;       /* 1 grey or 3 RGB */
     size_t rows, cols;  /* 0: every image has its own */
     normalisation norm; /* of the training split, or the values that are customary */

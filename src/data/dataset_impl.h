@@ -36,6 +36,7 @@ struct dataset {
     dataset_info info;
     size_t max_pixels;  /* of an image file that is to be decoded */
     const char **names; /* info.class_names and their text, one block */
+    const char **ids;   /* likewise info.class_ids */
     void *state;
     int users; /* subsets of it that are open, and who opened it */
 };
@@ -54,6 +55,8 @@ void dataset_forget_registered(void);
  * "1", .. when names is NULL. */
 ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
                                   ssm2d_error *error);
+/* Sets class_ids to copies; after dataset_name_classes. */
+ssm2d_status dataset_identify_classes(dataset *d, const char *const *ids, ssm2d_error *error);
 /* folder/name into path; says whether it fits. */
 int dataset_path(char *path, size_t size, const char *folder, const char *name);
 

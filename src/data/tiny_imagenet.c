@@ -4,7 +4,9 @@
  *
  * where a row of val_annotations.txt is the name of an image, its class, and a box, separated by
  * tabs. The test images have no labels; those of val are the test. Classes are the folders below
- * train in the order of their names. */
+ * train in the order of their names, WordNet's identifiers (WNIDs). Where there is a words.txt,
+ * whose rows are a WNID, a tab, and words for it separated by commas, they are called by the first
+ * of their words. */
 #define _GNU_SOURCE /* qsort_r */
 #include "core/context.h"
 #include "core/status.h"
@@ -36,6 +38,125 @@ static ssm2d_status join(char path[PATH_MAX], const char *folder, const char *na
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long", text_path(folder));
 }
 
+/* The class of a WNID, or -1. */
+static int class_of(const dataset *d, const char *wnid)
+{
+    int low = 0, high = d->info.classes - 1; /* they are sorted */
+    while (low <= high) {
+        const int middle = (low + high) / 2, order = strcmp(d->info.class_ids[middle], wnid);
+        if (!order) return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle - 1;
+    }
+    return -1;
+}
+
+/* ---- words.txt ------------------------------------------------------------------------------- */
+
+/* Ends the line at text; returns the next one. */
+static char *cut_line(char *text)
+{
+    char *rest = text + strcspn(text, "\n");
+    if (*rest) *rest++ = 0;
+    text[strcspn(text, "\r")] = 0;
+    return rest;
+}
+
+/* Ends the field at text by its tab; returns the next field, "" after the last. */
+static char *cut_field(char *text)
+{
+    char *rest = text + strcspn(text, "\t");
+    if (*rest) *rest++ = 0;
+    return rest;
+}
+
+/* words[classes]: pointers into text, whose lines are cut for it; of a class without a row its
+ * WNID. */
+static void find_words(const dataset *d, char *text, const char **words)
+{
+    char *rest;
+    for (int i = 0; i < d->info.classes; i++) words[i] = d->info.class_ids[i];
+    for (char *line = text; *line; line = rest) {
+        rest = cut_line(line);
+        char *word = cut_field(line);
+        const int label = class_of(d, line);
+        word[strcspn(word, ",\t")] = 0;
+        if (label >= 0 && *word) words[label] = word;
+    }
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Whether the sorted words have this one more than once, as for a crane that is a bird and one that
+ * is a machine. */
+static int is_shared(const char *const *sorted, int count, const char *word)
+{
+    int low = 0, high = count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (strcmp(sorted[middle], word) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low + 1 < count && !strcmp(sorted[low + 1], word);
+}
+
+/* Names that are told apart: WORD, or WORD (WNID) where classes share it. */
+static ssm2d_status write_names(dataset *d, const char *path, const char *const *words,
+                                ssm2d_error *error)
+{
+    const size_t count = (size_t)d->info.classes;
+    ssm2d_status status = SSM2D_OK;
+    size_t bytes = 2 * count * sizeof *words;
+    for (size_t i = 0; i < count; i++)
+        bytes += strlen(words[i]) + strlen(d->info.class_ids[i]) + sizeof " ()";
+    const char **names = mem_alloc(d->context, bytes), **sorted = names + count;
+    if (!names)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its words", text_path(path));
+    char *text = (char *)(sorted + count);
+    memcpy(sorted, words, count * sizeof *words);
+    qsort(sorted, count, sizeof *sorted, compare_words);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = text;
+        text += 1
+                + (is_shared(sorted, (int)count, words[i])
+                       ? sprintf(text, "%s (%s)", words[i], d->info.class_ids[i])
+                       : sprintf(text, "%s", words[i]));
+    }
+    status = dataset_name_classes(d, (int)count, names, error);
+    mem_free(d->context, names);
+    return status;
+}
+
+/* Calls the classes by their words, if there are any. */
+static ssm2d_status read_words(dataset *d, const char *folder, ssm2d_error *error)
+{
+    char path[PATH_MAX], *text = NULL;
+    const char **words = NULL;
+    size_t size;
+    ssm2d_status status = join(path, folder, "words.txt", error);
+    if (status || access(path, F_OK)) return status;
+    status = file_read_regular(d->context, path, MAX_ROWS_BYTES, &text, &size, error);
+    if (status) return status;
+    words = mem_alloc(d->context, (size_t)d->info.classes * sizeof *words);
+    if (words)
+        find_words(d, text, words);
+    else
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its words", text_path(path));
+    if (!status) status = write_names(d, path, words, error);
+    mem_free(d->context, words);
+    mem_free(d->context, text);
+    return status;
+}
+
+/* ---- train ----------------------------------------------------------------------------------- */
+
 static ssm2d_status find_classes(dataset *d, const char *train, ssm2d_error *error)
 {
     listing classes = {.context = d->context};
@@ -49,6 +170,7 @@ static ssm2d_status find_classes(dataset *d, const char *train, ssm2d_error *err
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its classes", text_path(train));
     for (size_t i = 0; !status && i < count; i++) names[i] = listing_name(&classes, i);
     if (!status) status = dataset_name_classes(d, (int)count, names, error);
+    if (!status) status = dataset_identify_classes(d, names, error);
     mem_free(d->context, names);
     listing_free(&classes);
     return status;
@@ -60,7 +182,7 @@ static ssm2d_status open_train(dataset *d, listing *l, ssm2d_error *error)
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < d->info.classes && !status; i++) {
         const size_t before = l->entries.count;
-        snprintf(name, sizeof name, "%s/images", d->info.class_names[i]);
+        snprintf(name, sizeof name, "%s/images", d->info.class_ids[i]);
         status = join(path, l->root, name, error);
         if (!status) status = listing_read(l, path, i, error);
         if (!status && l->entries.count == before)
@@ -78,20 +200,6 @@ static int compare_rows(const void *a, const void *b, void *text)
                   (const char *)text + ((const listing_entry *)b)->name);
 }
 
-static int class_of(const dataset *d, const char *name)
-{
-    int low = 0, high = d->info.classes - 1; /* the names are sorted */
-    while (low <= high) {
-        const int middle = (low + high) / 2, order = strcmp(d->info.class_names[middle], name);
-        if (!order) return middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle - 1;
-    }
-    return -1;
-}
-
 /* The rows of val_annotations.txt, sorted by the names of images. */
 static ssm2d_status read_rows(const dataset *d, const char *path, listing *rows, ssm2d_error *error)
 {
@@ -100,13 +208,10 @@ static ssm2d_status read_rows(const dataset *d, const char *path, listing *rows,
     ssm2d_status status = file_read_regular(d->context, path, MAX_ROWS_BYTES, &text, &size, error);
     for (char *line = text; !status && line && *line; line = rest) {
         number++;
-        rest = line + strcspn(line, "\n");
-        if (*rest) *rest++ = 0;
-        line[strcspn(line, "\r")] = 0;
+        rest = cut_line(line);
         if (!*line) continue;
-        char *class = line + strcspn(line, "\t");
-        if (*class) *class ++ = 0;
-        class[strcspn(class, "\t")] = 0;
+        char *class = cut_field(line);
+        cut_field(class);
         const int label = class_of(d, class);
         if (!*line || label < 0)
             status =
@@ -171,6 +276,7 @@ static ssm2d_status open_tiny(dataset *d, const char *folder, dataset_split spli
     if (!status) status = join(root, folder, split == DATASET_TRAIN ? "train" : "val", error);
     if (!status) status = listing_create(d, root, &l, error);
     if (!status) status = find_classes(d, train, error);
+    if (!status) status = read_words(d, folder, error);
     if (!status) status = (split == DATASET_TRAIN ? open_train : open_val)(d, l, error);
     if (status) return status;
     listing_describe(d);
@@ -186,14 +292,14 @@ static int path_of(const dataset *d, size_t i, char *path, size_t size)
     const int length = d->split == DATASET_TEST
                            ? snprintf(path, size, "%s/images/%s", l->root, name)
                            : snprintf(path, size, "%s/%s/images/%s", l->root,
-                                      d->info.class_names[listing_label(d, i)], name);
+                                      d->info.class_ids[listing_label(d, i)], name);
     return length > 0 && (size_t)length < size;
 }
 
 const dataset_impl dataset_tiny_imagenet = {
     .name = "tiny-imagenet",
     .help = "tiny-imagenet:FOLDER: as published: train/WNID/images/*.JPEG, val/images/*.JPEG and "
-            "val/val_annotations.txt",
+            "val/val_annotations.txt; classes are called by words.txt, if it is there",
     .contents = "Tiny-ImageNet's val/val_annotations.txt",
     .found = found_tiny,
     .open = open_tiny,

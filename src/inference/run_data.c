@@ -21,6 +21,9 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     int good = root && (list = cJSON_AddArrayToObject(root, "classes"));
     for (int i = 0; good && i < train->classes; i++)
         good = json_add(list, NULL, cJSON_CreateString(train->class_names[i]));
+    if (train->class_ids) good = good && (list = cJSON_AddArrayToObject(root, "class_ids"));
+    for (int i = 0; good && train->class_ids && i < train->classes; i++)
+        good = json_add(list, NULL, cJSON_CreateString(train->class_ids[i]));
     if (train->labels == LABEL_BINARY) /* without the key they are classes */
         good = good && cJSON_AddStringToObject(root, "labels", binary_labels);
     good = good && cJSON_AddNumberToObject(root, "channels", train->channels)
@@ -67,10 +70,12 @@ static ssm2d_status read_three(const char *path, const cJSON *root, const char *
                 text_path(path), key);
 }
 
-static ssm2d_status read_names(const ssm2d_context *context, const char *path, const cJSON *list,
-                               run_data *data, ssm2d_error *error)
+/* A list of names, as one block. */
+static ssm2d_status read_names(const ssm2d_context *context, const char *path, const cJSON *root,
+                               const char *key, const char ***names, int *names_count,
+                               ssm2d_error *error)
 {
-    const cJSON *item;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key), *item;
     size_t count = 0, bytes = 0;
     cJSON_ArrayForEach(item, list)
     {
@@ -79,20 +84,34 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
         bytes += strlen(item->valuestring) + 1;
     }
     if (!cJSON_IsArray(list) || item || !count || count > MAX_CLASSES)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"classes\" is not a list of names",
-                    text_path(path));
-    data->names = mem_alloc(context, count * sizeof *data->names + bytes);
-    if (!data->names)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is not a list of names",
+                    text_path(path), key);
+    *names = mem_alloc(context, count * sizeof **names + bytes);
+    if (!*names)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of classes",
                     text_path(path));
-    char *text = (char *)(data->names + count);
+    char *text = (char *)(*names + count);
+    *names_count = 0;
     cJSON_ArrayForEach(item, list)
     {
-        data->names[data->classes++] = text;
+        (*names)[(*names_count)++] = text;
         memcpy(text, item->valuestring, strlen(item->valuestring));
         text += strlen(item->valuestring) + 1;
     }
     return SSM2D_OK;
+}
+
+/* The identifiers of classes, which most data do not have. */
+static ssm2d_status read_ids(const ssm2d_context *context, const char *path, const cJSON *root,
+                             run_data *data, ssm2d_error *error)
+{
+    static const char key[] = "class_ids";
+    int count;
+    if (!cJSON_HasObjectItem(root, key)) return SSM2D_OK;
+    const ssm2d_status status = read_names(context, path, root, key, &data->ids, &count, error);
+    if (status || count == data->classes) return status;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" has %d names, and \"classes\" %d",
+                text_path(path), key, count, data->classes);
 }
 
 ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
@@ -105,8 +124,8 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     ssm2d_status status = run_path(folder, RUN_DATA, path, error);
     if (!status) status = json_read_regular(context, path, &root, error);
     if (!status)
-        status = read_names(context, path, cJSON_GetObjectItemCaseSensitive(root, "classes"), data,
-                            error);
+        status = read_names(context, path, root, "classes", &data->names, &data->classes, error);
+    if (!status) status = read_ids(context, path, root, data, error);
     if (!status) status = read_labels(path, root, &data->labels, error);
     if (!status)
         status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
@@ -130,5 +149,6 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
 void run_data_free(const ssm2d_context *context, run_data *data)
 {
     mem_free(context, data->names);
+    mem_free(context, data->ids);
     *data = (run_data){0};
 }

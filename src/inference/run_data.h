@@ -9,6 +9,7 @@ typedef struct run_data {
     label_kind labels;
     int classes, channels;
     const char **names; /* [classes], one block; NULL when empty */
+    const char **ids;   /* likewise; NULL: the names tell classes apart (dataset.h) */
     normalisation norm;
     long images; /* to train on; 0: not known, as of weights that come from elsewhere */
 } run_data;

@@ -203,7 +203,10 @@ ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, s
                     other->classes, data->classes);
     for (int i = 0; i < data->classes; i++) {
         const char *a = data->names[i], *b = other->class_names[i];
-        if (strcmp(a, b) && !is_number(a) && !is_number(b))
+        /* runs of earlier versions, and folders of images, have identifiers for names */
+        const char *a_id = data->ids ? data->ids[i] : a;
+        const char *b_id = other->class_ids ? other->class_ids[i] : b;
+        if (strcmp(a, b) && strcmp(a_id, b_id) && !is_number(a) && !is_number(b))
             return fail(
                 error, SSM2D_ERROR_ARGUMENT,
                 "class %d of the data is %s, that of the model %s: give data of the same classes",

@@ -35,12 +35,14 @@ static void fuzz_one(const uint8_t *data, size_t size)
                                .labels = one.labels,
                                .classes = one.classes,
                                .class_names = one.names,
+                               .class_ids = one.ids,
                                .channels = one.channels};
     char *text = run_data_text(&info, &one.norm);
     REQUIRE(text);
     fuzz_put("data.json", text, strlen(text));
     REQUIRE(!run_data_read(fuzz_context(), fuzz_folder(), &two, &error));
     REQUIRE(!run_data_matches(&two, &info, &error));
+    REQUIRE(!one.ids == !two.ids);
     REQUIRE(!memcmp(&one.norm, &two.norm, sizeof one.norm) && one.images == two.images);
     cJSON_free(text);
     run_data_free(fuzz_context(), &one);

@@ -1,10 +1,11 @@
-/* fuzz_tiny_imagenet - Tiny-ImageNet's val_annotations.txt, which is the input, beside two classes
- * and three images. */
+/* fuzz_tiny_imagenet - Tiny-ImageNet's val_annotations.txt, and then its words.txt, which are the
+ * input, beside two classes and three images. */
 #include "fuzz.h"
 
 #include "data/dataset.h"
 #include "fuzz_files.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 static void make_folders(void)
@@ -23,14 +24,11 @@ static void make_folders(void)
     made = 1;
 }
 
-static void fuzz_one(const uint8_t *data, size_t size)
+static void fuzz_annotations(const char *where, const uint8_t *data, size_t size)
 {
-    char where[512];
     dataset *d;
     ssm2d_error error = {{0}};
-    make_folders();
     fuzz_put("val/val_annotations.txt", data, size);
-    snprintf(where, sizeof where, "tiny-imagenet:%s", fuzz_folder());
     ssm2d_status status = dataset_open(fuzz_context(), where, DATASET_TEST, &d, &error);
     if (status) {
         REQUIRE(!d);
@@ -41,4 +39,30 @@ static void fuzz_one(const uint8_t *data, size_t size)
     REQUIRE(info->count == 3 && info->classes == 2 && info->labels == LABEL_CLASS);
     for (size_t i = 0; i < 3; i++) REQUIRE(dataset_label(d, i) == 0 || dataset_label(d, i) == 1);
     dataset_close(d);
+}
+
+/* Any bytes are words, or none. */
+static void fuzz_words(const char *where, const uint8_t *data, size_t size)
+{
+    dataset *d;
+    ssm2d_error error = {{0}};
+    fuzz_put("words.txt", data, size);
+    REQUIRE(!dataset_open(fuzz_context(), where, DATASET_TRAIN, &d, &error));
+    const dataset_info *info = dataset_about(d);
+    REQUIRE(info->count == 2 && info->classes == 2);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(*info->class_names[i] && strlen(info->class_names[i]) < size + sizeof "n01 (n01)");
+        REQUIRE(!strcmp(info->class_ids[i], i ? "n02" : "n01"));
+    }
+    dataset_close(d);
+    fuzz_remove("words.txt");
+}
+
+static void fuzz_one(const uint8_t *data, size_t size)
+{
+    char where[512];
+    make_folders();
+    snprintf(where, sizeof where, "tiny-imagenet:%s", fuzz_folder());
+    fuzz_annotations(where, data, size);
+    fuzz_words(where, data, size);
 }

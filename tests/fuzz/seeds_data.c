@@ -114,10 +114,14 @@ void seed_data(void)
               "val_1.JPEG\tn02\t0\t0\t9\t9\nval_0.JPEG\tn01\t1\t2\t3\t4\r\n"
               "val_10.JPEG\tn02\t0\t0\t9\t9\n");
     seed_text("tiny_imagenet", 1, "val_1.JPEG\tn02\nval_0.JPEG\tn03\n");
+    seed_text("tiny_imagenet", 2, "n02\tcrane\nn01\tcrane, Grus grus\nn03\tplant\n");
     seed_text("data", 0,
               "{\"classes\": [\"a\", \"b\\n\"], \"channels\": 1, \"images\": 12, \"mean\": [0.5, "
               "0.5, 0.5], \"std\": [0.25, 1e-3, 2]}");
     seed_text("data", 1,
               "{\"classes\": [\"1\"], \"labels\": \"binary\", \"channels\": 3, \"images\": 1, "
               "\"names\": \"00ff\", \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}");
+    seed_text("data", 2,
+              "{\"classes\": [\"crane\", \"frog\"], \"class_ids\": [\"n1\", \"n2\"], "
+              "\"channels\": 3, \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}");
 }

@@ -129,6 +129,27 @@ static void test_same_classes(void **state)
     assert_line("the data have 1 classes and the model 2");
 }
 
+/* Classes with identifiers are the same by these or by their names: runs of earlier versions, and
+ * folders of images, have the identifiers for names. */
+static void test_same_class_ids(void **state)
+{
+    (void)state;
+    const char *names[] = {"cat", "dog"}, *ids[] = {"n1", "n2"}, *other_ids[] = {"n1", "n3"};
+    const char *others[] = {"tom", "rex"};
+    const run_data with_ids = {.classes = 2, .names = names, .ids = ids};
+    const run_data old = {.classes = 2, .names = ids};
+    const dataset_info now = {.classes = 2, .class_names = names, .class_ids = ids};
+    const dataset_info a_folder = {.classes = 2, .class_names = ids};
+    const dataset_info renamed = {.classes = 2, .class_names = others, .class_ids = ids};
+    const dataset_info changed = {.classes = 2, .class_names = others, .class_ids = other_ids};
+    assert_int_equal(run_data_matches(&with_ids, &now, &error), SSM2D_OK);
+    assert_int_equal(run_data_matches(&with_ids, &a_folder, &error), SSM2D_OK);
+    assert_int_equal(run_data_matches(&with_ids, &renamed, &error), SSM2D_OK);
+    assert_int_equal(run_data_matches(&old, &now, &error), SSM2D_OK);
+    assert_int_not_equal(run_data_matches(&with_ids, &changed, &error), SSM2D_OK);
+    assert_line("class 1 of the data is rex, that of the model dog");
+}
+
 static void test_bad_folders(void **state)
 {
     (void)state;
@@ -281,6 +302,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_data, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_counters, setup, teardown),
         cmocka_unit_test(test_same_classes),
+        cmocka_unit_test(test_same_class_ids),
         cmocka_unit_test_setup_teardown(test_bad_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
