@@ -359,7 +359,7 @@ static ssm2d_status draw_fields(ssm2d_context *context, const values *o, ssm2d_e
                                 .images = o->receptive_field,
                                 .count = o->images == OPTION_UNSET ? DEFAULT_IMAGES : o->images,
                                 .block = o->block == OPTION_UNSET ? 0 : (int)o->block,
-                                .output = o->output,
+                                .outputs = {o->output},
                                 .weights = run_weights_file(o->weights),
                                 .no_title = o->no_title};
     return kernels_field_draw(context, &what, error);

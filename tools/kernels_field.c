@@ -95,7 +95,8 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_field *what, cons
                                 .row_titles = no_row,
                                 .col_titles = titles,
                                 .shared_scale = 1};
-    if (!status) status = heatmap_draw(context, what->output, &figure, error);
+    for (int i = 0; what->outputs[i] && !status; i++)
+        status = heatmap_draw(context, what->outputs[i], &figure, error);
     mem_free(context, panels);
     mem_free(context, titles);
     return status;

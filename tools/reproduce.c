@@ -1,6 +1,7 @@
 /* ssm2d reproduce - the tables and figures of the paper, each by one command. */
 #include "command.h"
 #include "core/context.h"
+#include "core/processors.h"
 #include "core/status.h"
 #include "core/suggest.h"
 #include "help.h"
@@ -173,7 +174,7 @@ static ssm2d_status show_table(const ssm2d_context *context, const plan *p, ssm2
     printf("\n%s\nwritten: ", text);
     text_print(stdout, p->options.out);
     printf("/%s.md, .csv, .json%s\n", p->options.experiment->name,
-           p->options.experiment->picture ? ", and the picture" : "");
+           p->options.experiment->picture ? ", and the picture as .png, .svg and .pdf" : "");
     mem_free(context, text);
     return SSM2D_OK;
 }
@@ -182,6 +183,8 @@ static ssm2d_status show_table(const ssm2d_context *context, const plan *p, ssm2
 
 static void print_commands(const ssm2d_context *context, const plan *p)
 {
+    const int threads = ssm2d_context_threads(context);
+    const int given = threads == processors_available() ? 0 : threads;
     for (int i = 0; i < p->choice_count; i++)
         if (p->choices[i].is_placeholder)
             printf("# data %s are not given; to get them: %s\n", p->choices[i].wanted,
@@ -196,7 +199,7 @@ static void print_commands(const ssm2d_context *context, const plan *p)
         if (state == RUN_DONE)
             printf("# done: %s\n", p->runs[i].name);
         else
-            plan_print_command(stdout, &p->runs[i], state == RUN_PARTLY);
+            plan_print_command(stdout, &p->runs[i], state == RUN_PARTLY, given);
     }
 }
 
@@ -241,6 +244,18 @@ static ssm2d_status run_all(ssm2d_context *context, const values *o, const plan 
     return SSM2D_OK;
 }
 
+/* Refuses to train without the data; what is finished does not need them. */
+static ssm2d_status check_data(const ssm2d_context *context, const plan *p, ssm2d_error *error)
+{
+    for (int i = 0; i < p->count; i++) {
+        const char *gone = p->runs[i].data->gone.line;
+        if (*gone && reproduce_state(context, &p->runs[i], NULL, NULL) != RUN_DONE)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%.300s; --tables-only writes the tables without these data", gone);
+    }
+    return SSM2D_OK;
+}
+
 /* Everything after the options are known. */
 static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
                                    const reproduce_options *all, const plan *p, ssm2d_error *error)
@@ -251,12 +266,13 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
         return SSM2D_OK;
     }
     ssm2d_status status = reproduce_settings_check_begun(context, p, error);
+    if (!status && !o->tables_only) status = check_data(context, p, error);
     if (status) return status;
     snprintf(path, sizeof path, "%s/runs", o->out);
     status = folder_make(path, error);
     /* looking changes nothing that a later call goes on with */
     if (!status && !o->tables_only && !o->plan_only)
-        status = reproduce_options_write(context, all, error);
+        status = reproduce_options_write(context, all, p, error);
     if (status) return status;
     printf("%s\n\n", p->options.experiment->title);
     table_print_notes(stdout, p);

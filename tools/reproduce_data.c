@@ -64,18 +64,24 @@ static const known_data known[] = {
      {0},
      {0}},
 };
-enum { KNOWN = sizeof known / sizeof *known };
+_Static_assert(sizeof known / sizeof *known == DATA_NAMES, "DATA_NAMES counts the known data");
+
+int reproduce_data_index(const char *name)
+{
+    for (int i = 0; i < DATA_NAMES; i++)
+        if (!strcmp(known[i].name, name)) return i;
+    return -1;
+}
 
 static const known_data *find(const char *name)
 {
-    for (int i = 0; i < KNOWN; i++)
-        if (!strcmp(known[i].name, name)) return &known[i];
-    return NULL;
+    const int i = reproduce_data_index(name);
+    return i < 0 ? NULL : &known[i];
 }
 
 const char *reproduce_data_at(int i, const char **help)
 {
-    if (i < 0 || i >= KNOWN) return NULL;
+    if (i < 0 || i >= DATA_NAMES) return NULL;
     *help = known[i].help;
     return known[i].name;
 }
@@ -84,14 +90,14 @@ ssm2d_status reproduce_data_check(const word_list *given, ssm2d_error *error)
 {
     for (int i = 0; i < given->count; i++) {
         char key[OPTION_KEY], shown[OPTION_KEY];
-        const char *value, *names[KNOWN + 1] = {NULL};
+        const char *value, *names[DATA_NAMES + 1] = {NULL};
         const ssm2d_status status = option_pair("--data", given->words[i], key, &value, error);
         if (status) return status;
         if (!*value || strlen(value) >= DATA_SPEC)
             return fail(error, SSM2D_ERROR_ARGUMENT, "--data %s=: %s",
                         text_show(key, strlen(key), shown, sizeof shown),
                         *value ? "the name of the folder is too long" : "give a folder after it");
-        for (int k = 0; k < KNOWN; k++) names[k] = known[k].name;
+        for (int k = 0; k < DATA_NAMES; k++) names[k] = known[k].name;
         const char *near = closest_name(key, names);
         if (find(key)) continue;
         return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -114,44 +120,52 @@ static const char *given_spec(const word_list *given, const char *name)
     return found;
 }
 
-static ssm2d_status take(ssm2d_context *context, const char *name, const char *spec,
-                         data_choice *out, ssm2d_error *error)
+static ssm2d_status take(ssm2d_context *context, const data_search *search, const char *name,
+                         const char *spec, data_choice *out, ssm2d_error *error)
 {
+    const data_facts *before = &search->before[reproduce_data_index(name)];
     dataset *d = NULL;
-    const ssm2d_status status = dataset_open(context, spec, DATASET_TRAIN, &d, error);
-    if (status) return status;
+    const ssm2d_status status = dataset_open(context, spec, DATASET_TRAIN, &d, &out->gone);
+    if (status && (status == SSM2D_ERROR_MEMORY || !before->images)) {
+        *error = out->gone;
+        return status;
+    }
     out->name = name;
     snprintf(out->spec, sizeof out->spec, "%s", spec);
-    out->images = dataset_about(d)->count;
-    out->classes = dataset_about(d)->classes;
-    out->channels = dataset_about(d)->channels;
+    if (status) {
+        out->facts = *before;
+        return SSM2D_OK;
+    }
+    out->gone = (ssm2d_error){""};
+    const dataset_info *info = dataset_about(d);
+    out->facts = (data_facts){info->count, info->classes, info->channels};
     dataset_close(d);
     return SSM2D_OK;
 }
 
-ssm2d_status reproduce_data_find(ssm2d_context *context, const word_list *given,
-                                 experiment_scale scale, const char *wanted, int placeholder,
-                                 data_choice *out, ssm2d_error *error)
+ssm2d_status reproduce_data_find(ssm2d_context *context, const data_search *search,
+                                 const char *wanted, data_choice *out, ssm2d_error *error)
 {
     const known_data *k = find(wanted);
-    const char *spec = given_spec(given, wanted);
+    const char *spec = given_spec(search->given, wanted);
     *out = (data_choice){.wanted = k->name, .help = k->help, .published = k->images};
-    if (spec) return take(context, k->name, spec, out, error);
-    const char *const *others = scale == SCALE_TINY    ? k->tiny
-                                : scale == SCALE_SMALL ? k->small
-                                                       : NULL;
+    if (spec) return take(context, search, k->name, spec, out, error);
+    const char *const *others = search->scale == SCALE_TINY    ? k->tiny
+                                : search->scale == SCALE_SMALL ? k->small
+                                                               : NULL;
     for (int i = 0; others && i < MAX_STAND_INS && others[i]; i++) {
-        spec = given_spec(given, others[i]);
-        if (spec) return take(context, find(others[i])->name, spec, out, error);
+        spec = given_spec(search->given, others[i]);
+        if (spec) return take(context, search, find(others[i])->name, spec, out, error);
         if (strcmp(others[i], FASHION)) continue;
         /* it is installed rather than given, or not */
-        const ssm2d_status status = take(context, FASHION, FASHION, out, error);
+        const ssm2d_status status = take(context, search, FASHION, FASHION, out, error);
         if (!status || status == SSM2D_ERROR_MEMORY) return status;
+        out->gone = (ssm2d_error){""};
     }
-    if (!placeholder) return SSM2D_OK;
+    if (!search->placeholder) return SSM2D_OK;
     out->is_placeholder = 1;
     out->name = k->name;
     snprintf(out->spec, sizeof out->spec, "%s", k->place);
-    out->images = k->images;
+    out->facts.images = k->images;
     return SSM2D_OK;
 }

@@ -4,8 +4,10 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "reproduce_settings.h"
 #include "train/run_folder.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +45,23 @@ static ssm2d_status add_kept(const char *out, int which, reproduce_options *o, s
     return SSM2D_OK;
 }
 
+/* What one experiment has found out about data, as reproduce_data_json writes it; what is damaged
+ * is not known. */
+static void add_facts(const cJSON *kept, data_facts facts[DATA_NAMES])
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(kept, "found"))
+    {
+        const int i = item->string ? reproduce_data_index(item->string) : -1;
+        int images, classes, channels;
+        if (i < 0 || json_get_int("", item, "count", JSON_REQUIRED, 1, INT_MAX, &images, NULL)
+            || json_get_int("", item, "classes", JSON_REQUIRED, 1, INT_MAX, &classes, NULL)
+            || json_get_int("", item, "channels", JSON_REQUIRED, 1, 3, &channels, NULL))
+            continue;
+        facts[i] = (data_facts){(size_t)images, classes, channels};
+    }
+}
+
 /* Of one name the last counts: what other experiments keep, then this one, then what is given. */
 static ssm2d_status join_data(const ssm2d_context *context, const reproduce_values *given, int own,
                               reproduce_options *o, ssm2d_error *error)
@@ -72,9 +91,11 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     for (int i = 0; experiment_at(i) && !status; i++) {
         options_path(given->out, experiment_name_at(i), path);
         if (!access(path, F_OK)) status = json_read_regular(context, path, &o->kept[i], error);
+        add_facts(o->kept[i], o->facts);
         if (!strcmp(experiment_name_at(i), given->name)) own = i;
     }
     const cJSON *kept = o->kept[own];
+    add_facts(kept, o->facts);
     options_path(given->out, given->name, path);
     if (!status && kept)
         status = json_get_string(path, kept, "scale", JSON_REQUIRED, &kept_scale, error);
@@ -91,6 +112,7 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     o->plan = (plan_options){.experiment = experiment_find(given->name),
                              .scale = scale < 0 ? SCALE_FULL : (experiment_scale)scale,
                              .data = &o->data,
+                             .before = o->facts,
                              .rows = given->rows,
                              .out = given->out,
                              .seeds = given->seeds == OPTION_UNSET ? seeds : given->seeds,
@@ -124,17 +146,23 @@ static cJSON *absolute_data(const char *word)
 }
 
 ssm2d_status reproduce_options_write(const ssm2d_context *context, const reproduce_options *o,
-                                     ssm2d_error *error)
+                                     const plan *p, ssm2d_error *error)
 {
     char path[RUN_PATH];
-    cJSON *root = cJSON_CreateObject(), *list = NULL;
+    cJSON *root = cJSON_CreateObject(), *list = NULL, *found = NULL;
     int good = root
                && cJSON_AddStringToObject(root, "scale", experiment_scale_name((int)o->plan.scale))
                && cJSON_AddNumberToObject(root, "seeds", (double)o->plan.seeds)
                && cJSON_AddNumberToObject(root, "epochs", (double)o->plan.epochs)
-               && (list = cJSON_AddArrayToObject(root, "data"));
+               && (list = cJSON_AddArrayToObject(root, "data"))
+               && (found = cJSON_AddObjectToObject(root, "found"));
     for (int i = o->first_own; i < o->data.count && good; i++)
         if (!is_replaced(&o->data, i)) good = json_add(list, NULL, absolute_data(o->data.words[i]));
+    for (int i = 0; i < p->choice_count && good; i++) {
+        const data_choice *d = &p->choices[i];
+        if (d->name && !cJSON_HasObjectItem(found, d->name))
+            good = json_add(found, d->name, reproduce_data_json(d));
+    }
     if (!good) {
         cJSON_Delete(root);
         root = NULL;

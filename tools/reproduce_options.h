@@ -20,6 +20,7 @@ typedef struct reproduce_options {
     plan_options plan;
     word_list data;               /* kept and given; of one name the last counts */
     int first_own;                /* of data: those before are of other experiments */
+    data_facts facts[DATA_NAMES]; /* of data that experiments in OUT have found */
     cJSON *kept[MAX_EXPERIMENTS]; /* by experiment_at; the kept words are in them */
 } reproduce_options;
 
@@ -28,8 +29,9 @@ typedef struct reproduce_options {
  * seeds. The caller destroys it. */
 ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
                                     reproduce_options *out, ssm2d_error *error);
+/* Keeps them, with what the plan has found out about the data. */
 ssm2d_status reproduce_options_write(const ssm2d_context *context, const reproduce_options *options,
-                                     ssm2d_error *error);
+                                     const plan *p, ssm2d_error *error);
 void reproduce_options_destroy(const ssm2d_context *context, reproduce_options *options);
 
 #endif

@@ -8,35 +8,42 @@
 #include <stdio.h>
 #include <string.h>
 
-static void picture_path(const plan *p, const char *ending, char path[RUN_PATH])
+typedef char picture_path[RUN_PATH];
+
+/* Every picture is there to look at, for the web, and for a paper. */
+static void picture_paths(const plan *p, picture_path paths[PICTURE_FILES])
 {
-    snprintf(path, RUN_PATH, "%s/%s.%s", p->options.out, p->options.experiment->name, ending);
+    static const char *const endings[PICTURE_FILES] = {"png", "svg", "pdf"};
+    for (int i = 0; i < PICTURE_FILES; i++)
+        snprintf(paths[i], sizeof paths[i], "%s/%s.%s", p->options.out, p->options.experiment->name,
+                 endings[i]);
 }
 
 /* As `ssm2d kernels --figure2 -o PATH`. */
-static ssm2d_status draw_kernels(ssm2d_context *context, const plan *p, const char *ending,
-                                 ssm2d_error *error)
+static ssm2d_status draw_kernels(ssm2d_context *context, char *path, ssm2d_error *error)
 {
     _Alignas(max_align_t) char values[COMMAND_VALUES] = {0};
-    char path[RUN_PATH], figure2[] = "--figure2", output[] = "-o";
+    char figure2[] = "--figure2", output[] = "-o";
     char *words[] = {figure2, output, path};
     long threads;
     int help;
-    picture_path(p, ending, path);
     const ssm2d_status status =
         command_parse(&command_kernels, 3, words, values, &threads, &help, error);
     return status ? status : command_kernels.run(context, values, error);
 }
 
-/* One panel for each plain row with the rows after it. */
-static ssm2d_status draw_curves(const ssm2d_context *context, const table *t, ssm2d_error *error)
+/* One panel for each plain row with the rows after it; bars are standard deviations over seeds. */
+static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
+                                picture_path paths[PICTURE_FILES], ssm2d_error *error)
 {
     const plan *p = t->plan;
     curve curves[EXPERIMENT_ROWS];
     curve_panel panels[EXPERIMENT_ROWS];
-    double x[EXPERIMENT_COLUMNS], y[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
-    char path[RUN_PATH], labels[EXPERIMENT_ROWS][96];
+    double x[EXPERIMENT_COLUMNS], y[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS],
+        spread[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
+    char labels[EXPERIMENT_ROWS][96];
     int count = 0;
+    ssm2d_status status = SSM2D_OK;
     for (int c = 0; c < p->columns; c++) x[c] = 100 * p->form->columns[c].part;
     for (int r = 0; r < p->rows; r++) {
         const experiment_row *row = &p->form->rows[r];
@@ -46,12 +53,16 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t, ss
                 (curve_panel){.y_label = labels[count], .curves = &curves[r], .legend_below = 1};
             count++;
         }
-        for (int c = 0; c < p->columns; c++)
-            y[r][c] = t->rows[r].cells[c].n ? t->rows[r].cells[c].mean : NAN;
+        for (int c = 0; c < p->columns; c++) {
+            const cell_summary *cell = &t->rows[r].cells[c];
+            y[r][c] = cell->n ? cell->mean : NAN;
+            spread[r][c] = cell->n > 1 ? cell->std : NAN;
+        }
         const int k = panels[count - 1].count++;
         curves[r] = (curve){.name = row->label,
                             .x = x,
                             .y = y[r],
+                            .spread = spread[r],
                             .count = p->columns,
                             .colour = colour_of_line(k),
                             .dots = 1};
@@ -62,17 +73,17 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t, ss
                                  .count = count,
                                  .x_low = 0,
                                  .x_high = 105};
-    picture_path(p, "png", path);
-    const ssm2d_status status = curves_draw(context, path, &figure, error);
-    picture_path(p, "svg", path);
-    return status ? status : curves_draw(context, path, &figure, error);
+    for (int i = 0; i < PICTURE_FILES && !status; i++)
+        status = curves_draw(context, paths[i], &figure, error);
+    return status;
 }
 
 /* As `ssm2d kernels RUN.. --receptive-field test -o PATH`, of the runs with the first seed. */
-static ssm2d_status draw_fields(ssm2d_context *context, const table *t, ssm2d_error *error)
+static ssm2d_status draw_fields(ssm2d_context *context, const table *t,
+                                picture_path paths[PICTURE_FILES], ssm2d_error *error)
 {
     const plan *p = t->plan;
-    char *folders[EXPERIMENT_ROWS], path[RUN_PATH];
+    char *folders[EXPERIMENT_ROWS];
     const char *titles[EXPERIMENT_ROWS];
     int count = 0;
     for (int r = 0; r < p->rows; r++) {
@@ -82,25 +93,27 @@ static ssm2d_status draw_fields(ssm2d_context *context, const table *t, ssm2d_er
         folders[count++] = p->runs[run - p->runs].folder;
     }
     if (!count) return SSM2D_OK; /* there is nothing to draw yet */
-    picture_path(p, "png", path);
     const kernels_field what = {.runs = {folders, count},
                                 .titles = titles,
                                 .images = "test",
                                 .count = p->options.scale == SCALE_TINY ? 8 : 64,
-                                .output = path,
+                                .outputs = {paths[0], paths[1], paths[2]},
                                 .weights = RUN_MODEL};
     return kernels_field_draw(context, &what, error);
 }
 
 ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error *error)
 {
-    ssm2d_status status;
+    picture_path paths[PICTURE_FILES];
+    ssm2d_status status = SSM2D_OK;
+    picture_paths(t->plan, paths);
     switch (t->plan->options.experiment->picture) {
     case PICTURE_KERNELS:
-        status = draw_kernels(context, t->plan, "png", error);
-        return status ? status : draw_kernels(context, t->plan, "pdf", error);
-    case PICTURE_CURVES: return draw_curves(context, t, error);
-    case PICTURE_RECEPTIVE_FIELDS: return draw_fields(context, t, error);
+        for (int i = 0; i < PICTURE_FILES && !status; i++)
+            status = draw_kernels(context, paths[i], error);
+        return status;
+    case PICTURE_CURVES: return draw_curves(context, t, paths, error);
+    case PICTURE_RECEPTIVE_FIELDS: return draw_fields(context, t, paths, error);
     case PICTURE_NONE: break;
     }
     return SSM2D_OK;

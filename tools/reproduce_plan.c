@@ -75,8 +75,8 @@ static void fraction_text(const plan *p, const experiment_column *c, const data_
                           char text[32])
 {
     double part = c->part > 0 ? c->part : 1;
-    if (p->form->images && data->images > (size_t)p->form->images)
-        part *= (double)p->form->images / (double)data->images;
+    if (p->form->images && data->facts.images > (size_t)p->form->images)
+        part *= (double)p->form->images / (double)data->facts.images;
     *text = 0;
     if (part < 1) snprintf(text, 32, "%.6g", part);
 }
@@ -167,19 +167,18 @@ static void print_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-void plan_print_command(FILE *out, const planned_run *run, int resume)
+void plan_print_command(FILE *out, const planned_run *run, int resume, int threads)
 {
     fputs("ssm2d", out);
     if (resume) {
         fputs(" train --resume ", out);
         print_word(out, run->folder);
-        fputc('\n', out);
-        return;
     }
-    for (int i = 0; i < run->count; i++) {
+    for (int i = 0; i < run->count && !resume; i++) {
         fputc(' ', out);
         print_word(out, run->words[i]);
     }
+    if (threads) fprintf(out, " --threads %d", threads);
     fputc('\n', out);
 }
 
@@ -241,6 +240,8 @@ static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
 /* Finds the data of all cells that are run, once for each name. */
 static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *error)
 {
+    const data_search search = {p->options.data, p->options.before, p->options.scale,
+                                p->options.placeholder};
     int found = 0, wanted = 0;
     ssm2d_status status = SSM2D_OK;
     for (int r = 0; r < p->rows; r++)
@@ -248,8 +249,7 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
             if (!is_run(p, r)) continue;
             wanted++;
             if (!plan_data(p, r, c))
-                status = reproduce_data_find(context, p->options.data, p->options.scale,
-                                             data_name(p, r, c), p->options.placeholder,
+                status = reproduce_data_find(context, &search, data_name(p, r, c),
                                              &p->choices[p->choice_count++], error);
             if (!status) found += plan_data(p, r, c)->name != NULL;
         }

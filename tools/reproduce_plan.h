@@ -27,8 +27,9 @@ typedef struct planned_run {
 typedef struct plan_options {
     const experiment *experiment;
     experiment_scale scale;
-    const word_list *data; /* of --data */
-    const char *rows;      /* pattern that labels of rows match; NULL: all */
+    const word_list *data;    /* of --data */
+    const data_facts *before; /* [DATA_NAMES]: what data were when they were last there */
+    const char *rows;         /* pattern that labels of rows match; NULL: all */
     const char *out;
     long seeds, epochs; /* epochs 0: the form's */
     int placeholder;    /* show missing data as NAME:FOLDER */
@@ -48,7 +49,8 @@ typedef struct plan {
     int *cells; /* [seeds][rows][columns]: the index of its run; -1: none */
 } plan;
 
-/* Plans the runs. Fails when no column has data, naming what is missing. The caller destroys it. */
+/* Plans the runs. Fails when no column has data, naming what is missing. Data that are gone since
+ * do not matter until a run needs them. The caller destroys it. */
 ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, plan *p,
                          ssm2d_error *error);
 void plan_destroy(plan *p);
@@ -59,8 +61,8 @@ const planned_run *plan_cell(const plan *p, int seed, int row, int column);
 const data_choice *plan_data(const plan *p, int row, int column);
 /* The settings that the words of a run mean to `ssm2d train`. */
 ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error);
-/* Prints `ssm2d train ..`, or `ssm2d train --resume ..`, as a line for a shell; results do not
- * depend on --threads, which whoever runs it may add. */
-void plan_print_command(FILE *out, const planned_run *run, int resume);
+/* Prints `ssm2d train ..`, or `ssm2d train --resume ..`, as a line for a shell; threads 0: as many
+ * as there are processors. */
+void plan_print_command(FILE *out, const planned_run *run, int resume, int threads);
 
 #endif

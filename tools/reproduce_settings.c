@@ -89,9 +89,9 @@ static ssm2d_status check(const char *path, const cJSON *object, const planned_r
 cJSON *reproduce_data_json(const data_choice *data)
 {
     cJSON *o = cJSON_CreateObject();
-    if (o && cJSON_AddNumberToObject(o, "count", (double)data->images)
-        && cJSON_AddNumberToObject(o, "classes", data->classes)
-        && cJSON_AddNumberToObject(o, "channels", data->channels))
+    if (o && cJSON_AddNumberToObject(o, "count", (double)data->facts.images)
+        && cJSON_AddNumberToObject(o, "classes", data->facts.classes)
+        && cJSON_AddNumberToObject(o, "channels", data->facts.channels))
         return o;
     cJSON_Delete(o);
     return NULL;
@@ -103,9 +103,9 @@ static int same_data(const cJSON *images, const data_choice *data, char *what, s
     const struct {
         const char *key, *name;
         double here;
-    } numbers[] = {{"count", "number of training images", (double)data->images},
-                   {"classes", "number of classes", data->classes},
-                   {"channels", "number of channels", data->channels}};
+    } numbers[] = {{"count", "number of training images", (double)data->facts.images},
+                   {"classes", "number of classes", data->facts.classes},
+                   {"channels", "number of channels", data->facts.channels}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const cJSON *there = cJSON_GetObjectItemCaseSensitive(images, numbers[i].key);
         if (!cJSON_IsNumber(there) || there->valuedouble == numbers[i].here) continue;

@@ -123,7 +123,7 @@ void table_destroy(table *t)
 static int has_paper_data(const plan *p)
 {
     for (int i = 0; i < p->choice_count; i++)
-        if (p->choices[i].name && p->choices[i].images != p->choices[i].published) return 0;
+        if (p->choices[i].name && p->choices[i].facts.images != p->choices[i].published) return 0;
     return 1;
 }
 
@@ -140,8 +140,8 @@ void table_print_notes(FILE *out, const plan *p)
                     : "Scale full: the paper's models and recipe, but other data or epochs, as "
                       "said below.\n\n");
     if (p->options.epochs)
-        fprintf(out, "All runs have %ld epochs, as --epochs says, not those of the scale.\n\n",
-                p->options.epochs);
+        fprintf(out, "All runs have %ld epoch%s, as --epochs says, not those of the scale.\n\n",
+                p->options.epochs, p->options.epochs == 1 ? "" : "s");
     if (p->options.rows) {
         fprintf(out, "Only the rows that match ");
         text_print(out, p->options.rows);
@@ -157,10 +157,10 @@ void table_print_notes(FILE *out, const plan *p)
         }
         fprintf(out, "Data %s: ", d->wanted);
         text_print(out, d->spec);
-        fprintf(out, ", %zu training images of %d classes", d->images, d->classes);
+        fprintf(out, ", %zu training images of %d classes", d->facts.images, d->facts.classes);
         if (strcmp(d->name, d->wanted))
             fprintf(out, "; these are %s, which stand in for %s", d->name, d->wanted);
-        else if (d->images != d->published)
+        else if (d->facts.images != d->published)
             fprintf(out, "; the published data have %zu", d->published);
         fprintf(out, ".\n\n");
     }

@@ -40,8 +40,7 @@ ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *err
 /* Says what differs from the paper, and which data are missing or stand in for others. */
 void table_print_notes(FILE *out, const plan *p);
 
-/* Draws the experiment's picture of the results that are there: OUT/NAME.png, and as .pdf or .svg
- * where it has lines. */
+/* Draws the experiment's picture of the results that are there: OUT/NAME.png, .svg and .pdf. */
 ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error *error);
 
 #endif

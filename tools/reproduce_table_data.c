@@ -161,7 +161,7 @@ static int add_data(cJSON *list, const data_choice *d)
     cJSON *o = cJSON_CreateObject();
     if (o && add_text(o, "wanted", d->wanted) && add_text(o, "taken", d->name)
         && add_text(o, "where", d->name ? d->spec : NULL)
-        && cJSON_AddNumberToObject(o, "images", (double)d->images))
+        && cJSON_AddNumberToObject(o, "images", (double)d->facts.images))
         return json_add(list, NULL, o);
     cJSON_Delete(o);
     return 0;

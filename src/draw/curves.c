@@ -43,16 +43,24 @@ static double nice_step(double range, int wanted)
     return unit * (parts <= 1 ? 1 : parts <= 2 ? 2 : parts <= 5 ? 5 : 10);
 }
 
+/* The end of a point's bar, `side` (-1 or 1) deviations from it; the point when it has none, or
+ * when that end is not on the axis. */
+static double bar_end(const curve *one, int i, int side, int is_log)
+{
+    const double end = one->spread ? one->y[i] + side * one->spread[i] : NAN;
+    return isfinite(height_of(is_log, end)) ? end : one->y[i];
+}
+
 /* Sets y_low, y_high and y_step by the range of the panel's values, widened to whole ticks. */
 static void set_limits(field *f, const curve_panel *p)
 {
     double low = INFINITY, high = -INFINITY;
     for (int c = 0; c < p->count; c++)
         for (int i = 0; i < p->curves[c].count; i++) {
-            double y = height_of(p->is_log, p->curves[c].y[i]);
-            if (!isfinite(y)) continue;
-            low = fmin(low, y);
-            high = fmax(high, y);
+            const curve *one = &p->curves[c];
+            if (!isfinite(height_of(p->is_log, one->y[i]))) continue;
+            low = fmin(low, height_of(p->is_log, bar_end(one, i, -1, p->is_log)));
+            high = fmax(high, height_of(p->is_log, bar_end(one, i, 1, p->is_log)));
         }
     if (!(low <= high)) low = 0, high = 1; /* nothing to draw */
     if (high - low < 1e-9 * fmax(fabs(high), 1e-3)) {
@@ -115,6 +123,25 @@ static void set_line(cairo_t *cr, const curve *one)
     cairo_set_dash(cr, dashes[one->dash % 4], one->dash % 4 ? 4 : 0, 0);
 }
 
+/* Bars of one deviation to each side, with a cap at each end. */
+static void draw_spread(cairo_t *cr, const field *f, const curve *one)
+{
+    static const double cap = 3;
+    cairo_set_line_width(cr, 1);
+    for (int i = 0; one->spread && i < one->count; i++) {
+        if (!isfinite(height_of(f->is_log, one->y[i])) || !isfinite(one->spread[i])) continue;
+        const double x = across(f, one->x[i]), low = down(f, bar_end(one, i, -1, f->is_log)),
+                     high = down(f, bar_end(one, i, 1, f->is_log));
+        cairo_move_to(cr, x, low);
+        cairo_line_to(cr, x, high);
+        cairo_move_to(cr, x - cap, low);
+        cairo_rel_line_to(cr, 2 * cap, 0);
+        cairo_move_to(cr, x - cap, high);
+        cairo_rel_line_to(cr, 2 * cap, 0);
+    }
+    cairo_stroke(cr);
+}
+
 static void draw_curve(cairo_t *cr, const field *f, const curve *one)
 {
     int open = 0;
@@ -133,6 +160,7 @@ static void draw_curve(cairo_t *cr, const field *f, const curve *one)
     }
     cairo_stroke(cr);
     cairo_set_dash(cr, NULL, 0, 0);
+    draw_spread(cr, f, one);
     for (int i = 0; one->dots && i < one->count; i++)
         if (isfinite(height_of(f->is_log, one->y[i])))
             dot(cr, across(f, one->x[i]), down(f, one->y[i]));

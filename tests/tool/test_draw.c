@@ -1,6 +1,7 @@
 /* src/draw: colour maps that mean what they show, and cells where they belong. */
 #include "tool_run.h"
 
+#include "draw/curves.h"
 #include "draw/heatmap.h"
 #include "io/image.h"
 
@@ -47,6 +48,37 @@ static void test_beyond_the_ends(void **state)
     assert_true(none.red == none.green && none.green == none.blue);
 }
 
+static ssm2d_context *new_context(void)
+{
+    const ssm2d_context_options options = {.size = sizeof options, .threads = 1};
+    ssm2d_context *context;
+    ssm2d_error error;
+    assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
+    return context;
+}
+
+/* The pixels of a picture in the test's folder, which the caller frees. */
+static uint8_t *read_picture(const ssm2d_context *context, const char *name, image_info *info)
+{
+    ssm2d_error error;
+    image_reader *reader;
+    assert_int_equal(image_open(context, in_folder("%s", name), &reader, info, &error), SSM2D_OK);
+    assert_int_equal(info->channels, 3);
+    uint8_t *pixels = malloc(info->rows * info->cols * 3);
+    assert_non_null(pixels);
+    for (size_t i = 0; i < info->rows; i++)
+        assert_int_equal(image_read_row(reader, pixels + i * info->cols * 3, &error), SSM2D_OK);
+    image_close(reader);
+    return pixels;
+}
+
+static int is_colour(const uint8_t *p, colour c)
+{
+    return abs(p[0] - (int)lround(255 * c.red)) + abs(p[1] - (int)lround(255 * c.green))
+               + abs(p[2] - (int)lround(255 * c.blue))
+           <= 2;
+}
+
 /* The mean place of the pixels of a colour. */
 static size_t centre(const uint8_t *pixels, const image_info *info, colour c, double *row,
                      double *col)
@@ -54,11 +86,7 @@ static size_t centre(const uint8_t *pixels, const image_info *info, colour c, do
     size_t n = 0;
     *row = *col = 0;
     for (size_t i = 0; i < info->rows * info->cols; i++) {
-        const uint8_t *p = pixels + 3 * i;
-        if (abs(p[0] - (int)lround(255 * c.red)) + abs(p[1] - (int)lround(255 * c.green))
-                + abs(p[2] - (int)lround(255 * c.blue))
-            > 2)
-            continue;
+        if (!is_colour(pixels + 3 * i, c)) continue;
         *row += (double)(i / info->cols);
         *col += (double)(i % info->cols);
         n++;
@@ -87,22 +115,11 @@ static void check_corners(int from_below)
                           .panels = &panel,
                           .row_titles = titles,
                           .col_titles = titles};
-    ssm2d_context *context;
+    ssm2d_context *context = new_context();
     ssm2d_error error;
-    image_reader *reader;
     image_info info;
-    assert_int_equal(
-        ssm2d_context_create(
-            &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
-            &error),
-        SSM2D_OK);
     if (heatmap_draw(context, in_folder("a.png"), &figure, &error)) fail_msg("%s", error.line);
-    assert_int_equal(image_open(context, in_folder("a.png"), &reader, &info, &error), SSM2D_OK);
-    assert_int_equal(info.channels, 3);
-    uint8_t *pixels = malloc(info.rows * info.cols * 3);
-    assert_non_null(pixels);
-    for (size_t i = 0; i < info.rows; i++)
-        assert_int_equal(image_read_row(reader, pixels + i * info.cols * 3, &error), SSM2D_OK);
+    uint8_t *pixels = read_picture(context, "a.png", &info);
     double high_row, high_col, low_row, low_col, none_row, none_col;
     assert_true(centre(pixels, &info, colour_at(COLOUR_DIVERGING, 1), &high_row, &high_col)
                 > 10000);
@@ -113,7 +130,6 @@ static void check_corners(int from_below)
     assert_true(from_below ? high_row > low_row + 50 : high_row < low_row - 50);
     assert_true(fabs(none_row - low_row) < 20 && fabs(none_col - high_col) < 20);
     free(pixels);
-    image_close(reader);
     ssm2d_context_destroy(context);
 }
 
@@ -124,12 +140,57 @@ static void test_corners(void **state)
     check_corners(1);
 }
 
+/* How many rows the pixels of a colour span below the legend. */
+static double rows_spanned(const uint8_t *pixels, const image_info *info, colour c)
+{
+    size_t first = info->rows, last = 0;
+    for (size_t i = info->rows * 135 / 1000; i < info->rows; i++)
+        for (size_t k = 0; k < info->cols; k++)
+            if (is_colour(pixels + 3 * (i * info->cols + k), c)) {
+                if (i < first) first = i;
+                last = i;
+            }
+    return last < first ? 0 : (double)(last - first + 1);
+}
+
+/* A bar of two to each side of a point, beside a line that rises by ten. */
+static void check_bar(const double *spread, double expected)
+{
+    static const double x[] = {0, 1}, y[] = {0, 10}, middle[] = {0.5}, five[] = {5};
+    static const colour red = {1, 0, 0}, blue = {0, 0, 1};
+    const curve curves[] = {
+        {.name = "a", .x = x, .y = y, .count = 2, .colour = red},
+        {.name = "b", .x = middle, .y = five, .count = 1, .colour = blue, .spread = spread}};
+    const curve_panel panel = {.y_label = "y", .curves = curves, .count = 2};
+    const curve_figure figure = {
+        .x_label = "x", .panels = &panel, .count = 1, .x_low = 0, .x_high = 1, .shared_legend = 1};
+    ssm2d_context *context = new_context();
+    ssm2d_error error;
+    image_info info;
+    if (curves_draw(context, in_folder("c.png"), &figure, &error)) fail_msg("%s", error.line);
+    uint8_t *pixels = read_picture(context, "c.png", &info);
+    const double share = rows_spanned(pixels, &info, blue) / rows_spanned(pixels, &info, red) * 10;
+    if (!(fabs(share - expected) < 0.2)) fail_msg("a bar of %g, expected %g", share, expected);
+    free(pixels);
+    ssm2d_context_destroy(context);
+}
+
+static void test_bars(void **state)
+{
+    (void)state;
+    static const double two[] = {2}, none[] = {NAN};
+    check_bar(two, 4);
+    check_bar(none, 0);
+    check_bar(NULL, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sequential_gets_lighter),
         cmocka_unit_test(test_diverging_is_lightest_in_the_middle),
         cmocka_unit_test(test_beyond_the_ends),
-        cmocka_unit_test_setup_teardown(test_corners, folder_setup, folder_teardown)};
+        cmocka_unit_test_setup_teardown(test_corners, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_bars, folder_setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

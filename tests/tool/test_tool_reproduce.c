@@ -61,6 +61,21 @@ static double number(const cJSON *object, const char *key)
     return value->valuedouble;
 }
 
+/* A picture is there in each of its three forms, in this folder's file without an ending. */
+static void assert_pictures(const char *name)
+{
+    static const char *const endings[] = {"png", "svg", "pdf"};
+    static const char *const beginnings[] = {"\x89PNG", "<?xml", "%PDF-"};
+    for (int i = 0; i < 3; i++) {
+        char file[128];
+        size_t size;
+        snprintf(file, sizeof file, "%s.%s", name, endings[i]);
+        char *bytes = get_file(in_folder(file), &size);
+        assert_true(size > 500 && !strncmp(bytes, beginnings[i], strlen(beginnings[i])));
+        free(bytes);
+    }
+}
+
 /* The shell's script has to succeed; standard error is part of the message. */
 static void shell(const char *script)
 {
@@ -103,6 +118,17 @@ static void test_dry_run(void **state)
             shell("cd $FOLDER && test $(grep -c ^seed=0 settings) = $(wc -l < commands)");
             assert_int_equal(access(in_folder("it's here"), F_OK), -1); /* nothing was made */
         }
+}
+
+/* The threads that were asked for are in the commands. */
+static void test_dry_run_threads(void **state)
+{
+    (void)state;
+    shell("$SSM2D reproduce table3 --seeds 1 --out DIR --dry-run --threads $(($(nproc) + 1))");
+    assert_true(count_of(tool.out, " --threads ") >= 3);
+    assert_int_equal(count_of(tool.out, " --threads "), count_of(tool.out, "ssm2d train"));
+    shell("$SSM2D reproduce table3 --seeds 1 --out DIR --dry-run");
+    assert_null(strstr(tool.out, "--threads"));
 }
 
 /* The paper's settings, by a few of its rows. */
@@ -232,11 +258,21 @@ static void test_table(void **state)
     shell("cd $FOLDER/o && rm table5.md table5.csv table5.json && $SSM2D " TABLE5
           "--seeds 2 --out $FOLDER/o --tables-only");
     shell("cd $FOLDER && cmp o/table5.csv one.csv");
+    /* finished runs do not need their data any more, and others do */
+    shell("mv $FOLDER/data $FOLDER/away && $SSM2D reproduce table5 --out $FOLDER/o");
+    assert_says(tool.out, "20 of 20 runs are done.");
+    shell("rm $FOLDER/o/table5.csv && $SSM2D reproduce table5 --out $FOLDER/o --tables-only "
+          "&& cmp $FOLDER/o/table5.csv $FOLDER/one.csv");
+    shell_run("$SSM2D reproduce table5 --out $FOLDER/o --seeds 3");
+    assert_refused(1, "reproduce", "--tables-only writes the tables without these data");
+    shell("$SSM2D reproduce table5 --out $FOLDER/o --seeds 3 --tables-only");
+    assert_says(tool.out, "20 of 30 runs are done.");
+    shell("mv $FOLDER/away $FOLDER/data");
     /* receptive fields have runs in common with the table, and know where the data are */
     shell("$SSM2D reproduce receptive-field --scale tiny --seeds 1 --threads 1 --out $FOLDER/o");
     assert_null(strstr(tool.out, "run 1/4:"));
     assert_says(tool.out, "half of the derivatives' squares are within");
-    assert_int_equal(access(in_folder("o/receptive-field.png"), F_OK), 0);
+    assert_pictures("o/receptive-field");
 }
 
 static void test_figures(void **state)
@@ -244,14 +280,13 @@ static void test_figures(void **state)
     (void)state;
     TOOL("reproduce", "figure2", "--out", in_folder("o"));
     assert_done();
-    assert_int_equal(access(in_folder("o/figure2.png"), F_OK), 0);
-    assert_int_equal(access(in_folder("o/figure2.pdf"), F_OK), 0);
+    assert_pictures("o/figure2");
     shell("cd $FOLDER && mkdir more && cp data/t10k* more");
     assert_true(small_split(in_folder("more"), "train", 800, 1));
     shell("$SSM2D reproduce figure3 --scale tiny --data cifar10=idx:$FOLDER/more --seeds 1 "
           "--threads 1 --epochs 1 --out $FOLDER/o");
-    assert_says(tool.out, "All runs have 1 epochs, as --epochs says");
-    assert_file_says(in_folder("o/figure3.svg"), "<svg");
+    assert_says(tool.out, "All runs have 1 epoch, as --epochs says");
+    assert_pictures("o/figure3");
     assert_file_says(in_folder("o/figure3.csv"), "\"figure3\",\"tiny\",\"ViT w/ SSM-r\",\"100 %\"");
 }
 
@@ -484,7 +519,7 @@ static void test_failed_run(void **state)
 {
     (void)state;
     shell("cd $FOLDER && $SSM2D " TABLE5
-          "--seeds 1 --out o --dry-run | sed -n '2s/.*--out //p' > f "
+          "--seeds 1 --out o --dry-run | sed -n '2s/.*--out \\([^ ]*\\).*/\\1/p' > f "
           "&& mkdir -p $(cat f) && echo mine > $(cat f)/config.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out o");
     assert_int_equal(tool.code, 1);
@@ -503,6 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_list, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_dry_run, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_dry_run_threads, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_full_commands, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_table, setup, folder_teardown),
