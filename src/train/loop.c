@@ -122,10 +122,17 @@ static ssm2d_status write_step(training *s, const step_result *r, ssm2d_error *e
     return metrics_add(s->metrics, &line, error);
 }
 
+/* Steps between lines: short epochs have enough of them for a curve as well. */
+static long log_interval(const training *s)
+{
+    const long given = s->t->settings.options.log_every, tenth = s->t->epoch_steps / 10;
+    return given ? given : tenth < 1 ? 1 : tenth > 50 ? 50 : tenth;
+}
+
 static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
-    if (state->step % s->t->settings.options.log_every) return SSM2D_OK;
+    if (state->step % log_interval(s)) return SSM2D_OK;
     const ssm2d_status status = writes(s) ? write_step(s, r, error) : SSM2D_OK;
     state->log_sum = 0;
     state->log_steps = 0;

@@ -108,6 +108,37 @@ static void test_settings_act(void **state)
     free(e.memory);
 }
 
+/* How often a part stands in a text. */
+static int times_in(const char *text, const char *part)
+{
+    int n = 0;
+    while ((text = strstr(text, part))) text += strlen(part), n++;
+    return n;
+}
+
+/* Short epochs have lines enough for a curve, when nothing else is said. */
+static void test_lines(void **state)
+{
+    (void)state;
+    static const long every[] = {0, 3, 50}, lines[] = {11, 7, 0};
+    for (int i = 0; i < 3; i++) {
+        ssm2d_context *context = make(1);
+        train_settings s = tiny();
+        train_result result;
+        char name[32];
+        snprintf(name, sizeof name, "run%d", i);
+        s.options.log_every = every[i];
+        s.options.batch = 2; /* 22 steps */
+        s.options.epochs = 1;
+        if (train_begin(context, path_of(name), &s, NULL, &result, &error))
+            fail_msg("%s", error.line);
+        char *text = metrics_text(path_of(name));
+        assert_int_equal(times_in(text, "\"mixer_norms\""), lines[i]);
+        free(text);
+        ssm2d_context_destroy(context);
+    }
+}
+
 static void keep_report(void *user, const train_start *start)
 {
     if (start->read) *(weights_report *)user = *start->read;
@@ -183,6 +214,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_learns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_settings_act, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_start, setup, teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
