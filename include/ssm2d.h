@@ -58,7 +58,7 @@ typedef enum ssm2d_status {
 /* Where a function takes `ssm2d_error *`, NULL is allowed; on failure `line` gets one English
  * sentence, else it is left. */
 typedef struct ssm2d_error {
-    char line[256];
+    char line[512];
 } ssm2d_error;
 
 SSM2D_API const char *ssm2d_version(void);

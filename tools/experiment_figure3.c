@@ -9,20 +9,27 @@ static const experiment_column columns[] = {{.label = "10 %", .part = 0.1},
                                             {.label = "100 %", .part = 1},
                                             {0}};
 
-#define PAIR(name, of, on, own, plain_mixer)                                                       \
-    {.label = name, .data = on, .model = of, .mixer = plain_mixer, .settings = own, .plain = 1},   \
+/* A model on data without and with the layer; `where` is what labels say of the data. */
+#define PAIR(name, where, of, on, own, plain_mixer)                                                \
+    {.label = name where,                                                                          \
+     .data = on,                                                                                   \
+     .model = of,                                                                                  \
+     .mixer = plain_mixer,                                                                         \
+     .settings = own,                                                                              \
+     .plain = 1},                                                                                  \
     {                                                                                              \
-        .label = name " w/ SSM-r", .data = on, .model = of, .mixer = "ssm2d", .settings = own      \
+        .label = name " w/ SSM-r" where, .data = on, .model = of, .mixer = "ssm2d",                \
+        .settings = own                                                                            \
     }
 
 /* clang-format off */
 static const experiment_row full_rows[] = {
-    PAIR("ViT, CIFAR-100", "vit", "cifar100", PAPER_POS, "none"),
-    PAIR("Mega, CIFAR-100", "mega", "cifar100", NULL, "ema"),
-    PAIR("Swin, Tiny-ImageNet", "swin", "tiny-imagenet", NULL, "none"), {0}};
-static const experiment_row small_rows[] = {PAIR("ViT", "vit-mini", "cifar10", NULL, "none"), {0}};
+    PAIR("ViT", ", CIFAR-100", "vit", "cifar100", PAPER_POS, "none"),
+    PAIR("Mega", ", CIFAR-100", "mega", "cifar100", NULL, "ema"),
+    PAIR("Swin", ", Tiny-ImageNet", "swin", "tiny-imagenet", NULL, "none"), {0}};
+static const experiment_row small_rows[] = {PAIR("ViT", "", "vit-mini", "cifar10", NULL, "none"), {0}};
 static const experiment_row tiny_rows[] = {
-    PAIR("ViT", "vit-mini", "cifar10", TINY_VIT, "none"), {0}};
+    PAIR("ViT", "", "vit-mini", "cifar10", TINY_VIT, "none"), {0}};
 /* clang-format on */
 
 const experiment experiment_figure3 = {

@@ -29,7 +29,7 @@ static const option options[] = {
      .value = "DIR", .letter = 'o'},
     {"scale", OPTION_CHOICE, offsetof(values, scale),
      "full: the paper's models, data, recipe and epochs; small: hours on two cores; tiny: minutes "
-     "(when not given: as before in DIR, else full)",
+     "(when not given: as before in DIR, for this table or others, else full)",
      .choice = experiment_scale_name},
     {"data", OPTION_LIST, offsetof(values, data),
      "where data are, such as cifar100=cifar100:FOLDER; may be repeated, and is remembered in DIR",
@@ -45,7 +45,7 @@ static const option options[] = {
      "epochs of every run, instead of the scale's; 0: the scale's again", .low = 0,
      .high = 1000000},
     {"rows", OPTION_STRING, offsetof(values, rows),
-     "only rows whose label has this in it, or matches it as a pattern of the shell",
+     "run only rows whose label has this in it, or matches it as a pattern of the shell",
      .value = "PATTERN"},
     {"dry-run", OPTION_FLAG, offsetof(values, dry_run),
      .help = "print the command of every run, and do nothing"},
@@ -78,18 +78,21 @@ static ssm2d_status check_name(const char *name, ssm2d_error *error)
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    const char *other = o->scale                    ? "scale"
-                        : o->out                    ? "out"
-                        : o->rows                   ? "rows"
-                        : o->data.count             ? "data"
-                        : o->results                ? "results"
-                        : o->seeds != OPTION_UNSET  ? "seeds"
-                        : o->epochs != OPTION_UNSET ? "epochs"
-                        : o->dry_run                ? "dry-run"
-                        : o->plan_only              ? "plan"
-                        : o->tables_only            ? "tables-only"
-                        : o->no_wait                ? "no-wait"
-                                                    : NULL;
+    /* the first that is given, of those that are about runs and then of the others */
+    const char *of_runs = o->scale                    ? "scale"
+                          : o->rows                   ? "rows"
+                          : o->data.count             ? "data"
+                          : o->results                ? "results"
+                          : o->seeds != OPTION_UNSET  ? "seeds"
+                          : o->epochs != OPTION_UNSET ? "epochs"
+                          : o->no_wait                ? "no-wait"
+                                                      : NULL;
+    const char *other = of_runs          ? of_runs
+                        : o->out         ? "out"
+                        : o->dry_run     ? "dry-run"
+                        : o->plan_only   ? "plan"
+                        : o->tables_only ? "tables-only"
+                                         : NULL;
     if (!o->name)
         return other ? fail(error, SSM2D_ERROR_ARGUMENT,
                             "--%s needs the name of a table or figure, such as table1", other)
@@ -102,6 +105,9 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (!*o->out || strlen(o->out) > MAX_OUT)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--out: %s",
                     *o->out ? "the name of the folder is too long" : "give a folder");
+    if (of_runs && experiment_find(o->name)->picture == PICTURE_KERNELS)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s: %s trains nothing, so that it has no runs",
+                    of_runs, o->name);
     if (o->dry_run + o->plan_only + o->tables_only > 1)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--dry-run, --plan and --tables-only cannot be combined");
@@ -235,7 +241,8 @@ static ssm2d_status run_all(ssm2d_context *context, const values *o, const plan 
                     "stopped by a signal; all is saved: the same command goes on");
     if (out.failed)
         return fail(error, SSM2D_ERROR_SYSTEM,
-                    "%d run%s failed, the first with: %.300s; the same command tries again",
+                    "%d run%s failed; the same command tries again, and begins anew where the "
+                    "folder of a run was removed. The first: %.300s",
                     out.failed, out.failed == 1 ? "" : "s", out.first_failure.line);
     if (out.elsewhere)
         printf("%d run%s of other processes %s not done yet; --tables-only writes the tables "
@@ -270,8 +277,8 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     if (status) return status;
     snprintf(path, sizeof path, "%s/runs", o->out);
     status = folder_make(path, error);
-    /* looking changes nothing that a later call goes on with */
-    if (!status && !o->tables_only && !o->plan_only)
+    /* looking changes nothing that a later call goes on with; taking results over does */
+    if (!status && (o->results || (!o->tables_only && !o->plan_only)))
         status = reproduce_options_write(context, all, p, error);
     if (status) return status;
     printf("%s\n\n", p->options.experiment->title);
@@ -343,8 +350,8 @@ static const char about[] =
     "DIR/claims), and waits for the last ones.\n"
     "\n"
     "Columns whose data are not given are left out. The scales small and tiny take other data in "
-    "the place of those not given, and the tables say so: CIFAR-10 or CIFAR-100, and at tiny "
-    "Fashion-MNIST, where it is installed.";
+    "the place of those not given, and the tables say so: CIFAR-10 or CIFAR-100 (for ImageNet "
+    "first Tiny-ImageNet), and at tiny Fashion-MNIST, where it is installed.";
 
 static void more_help(const help_page *page)
 {

@@ -12,8 +12,9 @@ enum { MAX_STAND_INS = 4 };
 
 typedef struct known_data {
     const char *name, *help;
-    size_t images;     /* published, to train on */
-    const char *place; /* of the data themselves, as NAME:FOLDER */
+    size_t images;      /* published, to train on */
+    const char *place;  /* of the data themselves, as NAME:FOLDER */
+    const char *labels; /* how those that stand in differ in what is measured; NULL: they do not */
     const char *small[MAX_STAND_INS], *tiny[MAX_STAND_INS]; /* what may stand in, in this order */
 } known_data;
 
@@ -24,30 +25,35 @@ static const known_data known[] = {
      "\"CIFAR-100 binary version\" of its authors: --data cifar100=cifar100:FOLDER",
      50000,
      "cifar100:FOLDER",
+     NULL,
      {"cifar10"},
      {"cifar10", FASHION}},
     {"cifar10",
      "ssm2d data get cifar10 FOLDER: --data cifar10=cifar10:FOLDER",
      50000,
      "cifar10:FOLDER",
+     NULL,
      {"cifar100"},
      {"cifar100", FASHION}},
     {"lra-image",
      "the files of CIFAR-10, ssm2d data get cifar10 FOLDER: --data lra-image=lra-image:FOLDER",
      50000,
      "lra-image:FOLDER",
+     NULL,
      {"cifar10"},
      {"cifar10", FASHION}},
     {"tiny-imagenet",
      "tiny-imagenet-200.zip of Stanford's CS231n: --data tiny-imagenet=tiny-imagenet:FOLDER",
      100000,
      "tiny-imagenet:FOLDER",
+     NULL,
      {0},
      {0}},
     {"celeba",
      "from its authors, under their terms: --data celeba=celeba:FOLDER",
      162770,
      "celeba:FOLDER",
+     "accuracies are those of one class per image, not means over attributes",
      {"cifar100", "cifar10"},
      {"cifar100", "cifar10", FASHION}},
     {"imagenet",
@@ -55,12 +61,14 @@ static const known_data known[] = {
      "--data imagenet=folder:FOLDER",
      1281167,
      "folder:FOLDER",
+     NULL,
      {"tiny-imagenet", "cifar100", "cifar10"},
      {"tiny-imagenet", "cifar100", "cifar10", FASHION}},
     {FASHION,
      "Debian: apt-get install dataset-fashion-mnist; else --data fashion-mnist=FOLDER",
      60000,
      FASHION,
+     NULL,
      {0},
      {0}},
 };
@@ -91,8 +99,12 @@ ssm2d_status reproduce_data_check(const word_list *given, ssm2d_error *error)
     for (int i = 0; i < given->count; i++) {
         char key[OPTION_KEY], shown[OPTION_KEY];
         const char *value, *names[DATA_NAMES + 1] = {NULL};
-        const ssm2d_status status = option_pair("--data", given->words[i], key, &value, error);
-        if (status) return status;
+        if (option_pair("--data", given->words[i], key, &value, NULL)) {
+            char word[96];
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "--data %s: write it as NAME=DATA, such as cifar10=cifar10:FOLDER",
+                        text_show(given->words[i], strlen(given->words[i]), word, sizeof word));
+        }
         if (!*value || strlen(value) >= DATA_SPEC)
             return fail(error, SSM2D_ERROR_ARGUMENT, "--data %s=: %s",
                         text_show(key, strlen(key), shown, sizeof shown),
@@ -102,7 +114,7 @@ ssm2d_status reproduce_data_check(const word_list *given, ssm2d_error *error)
         if (find(key)) continue;
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--data %s=..: no experiment has data of this "
-                    "name%s%s%s; ssm2d reproduce --help lists them",
+                    "name (ssm2d reproduce --help lists them)%s%s%s",
                     text_show(key, strlen(key), shown, sizeof shown), near ? "; did you mean " : "",
                     near ? near : "", near ? "?" : "");
     }
@@ -148,7 +160,8 @@ ssm2d_status reproduce_data_find(ssm2d_context *context, const data_search *sear
 {
     const known_data *k = find(wanted);
     const char *spec = given_spec(search->given, wanted);
-    *out = (data_choice){.wanted = k->name, .help = k->help, .published = k->images};
+    *out = (data_choice){
+        .wanted = k->name, .help = k->help, .published = k->images, .labels = k->labels};
     if (spec) return take(context, search, k->name, spec, out, error);
     const char *const *others = search->scale == SCALE_TINY    ? k->tiny
                                 : search->scale == SCALE_SMALL ? k->small

@@ -156,7 +156,7 @@ void reproduce_print_plan(const plan *p, const run_estimate *estimates)
         }
         printf("%-*s  %6ld  %-8s  %s", width, p->runs[i].name, e->epochs, time,
                run_state_name(e->state));
-        if (e->state == RUN_PARTLY) printf(", %ld epochs", e->done);
+        if (e->state == RUN_PARTLY) printf(", %ld of %ld epochs", e->done, e->epochs);
         printf("\n");
     }
     printf("%d run%s, about %s to go", p->count, p->count == 1 ? "" : "s",

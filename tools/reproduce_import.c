@@ -16,21 +16,22 @@ static ssm2d_status read_run(const char *path, const cJSON *o, const char *name,
 {
     const char *by = "";
     char shown[64];
-    ssm2d_status status = run_result_from_json(path, o, 100, r, error);
-    if (!status) status = json_get_string(path, o, "best_chosen_by", JSON_REQUIRED, &by, error);
+    ssm2d_error why;
+    ssm2d_status status = run_result_from_json(path, o, 100, r, &why);
+    if (!status) status = json_get_string(path, o, "best_chosen_by", JSON_REQUIRED, &by, &why);
+    if (status) return fail(error, status, "%.250s, in run %s", why.line, name);
     for (int c = CHOICE_TEST; c <= CHOICE_HELD_OUT && !status; c++)
         if (!strcmp(split_choice_name((split_choice)c), by)) {
             r->choice = (split_choice)c;
             return SSM2D_OK;
         }
-    return status ? status
-                  : fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"best_chosen_by\" of run %s is %s",
-                         text_path(path), name, text_show(by, strlen(by), shown, sizeof shown));
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"best_chosen_by\" of run %s is %s",
+                text_path(path), name, text_show(by, strlen(by), shown, sizeof shown));
 }
 
 static const planned_run *find_run(const plan *p, const char *name)
 {
-    for (int i = 0; i < p->count; i++)
+    for (int i = 0; i < p->all; i++)
         if (!strcmp(p->runs[i].name, name)) return &p->runs[i];
     return NULL;
 }
@@ -52,8 +53,11 @@ static const planned_run *wanted(const ssm2d_context *context, const plan *p, co
     return NULL;
 }
 
+/* Checks the results of a cell, and with `is_checked`, when all of the file have been, takes them
+ * over. */
 static ssm2d_status import_cell(const ssm2d_context *context, const plan *p, const char *path,
-                                const cJSON *cell, import_counts *counts, ssm2d_error *error)
+                                const cJSON *cell, int is_checked, import_counts *counts,
+                                ssm2d_error *error)
 {
     const cJSON *o, *runs = cJSON_GetObjectItemCaseSensitive(cell, "runs");
     cJSON_ArrayForEach(o, runs)
@@ -64,7 +68,7 @@ static ssm2d_status import_cell(const ssm2d_context *context, const plan *p, con
         ssm2d_status status = reproduce_settings_check(path, cell, run, error);
         if (!status) status = read_run(path, o, run->name, &r, error);
         if (status) return status;
-        if (run->top5 && isnan(r.top5)) continue;
+        if (!is_checked || (run->top5 && isnan(r.top5))) continue;
         if ((status = reproduce_result_write(context, run, run->taken, &r, error))) return status;
         if ((status = reproduce_note_failure(context, run, NULL, error))) return status;
         counts->taken++;
@@ -78,7 +82,6 @@ ssm2d_status reproduce_import(const ssm2d_context *context, const plan *p, const
     char folder[PLAN_PATH];
     cJSON *root = NULL;
     const cJSON *row, *cell;
-    *counts = (import_counts){0};
     snprintf(folder, sizeof folder, "%s/taken", p->options.out);
     ssm2d_status status = json_read_regular(context, path, &root, error);
     if (!status) status = folder_make(folder, error);
@@ -88,11 +91,15 @@ ssm2d_status reproduce_import(const ssm2d_context *context, const plan *p, const
                       "%s: has no list \"rows\": give a table that ssm2d reproduce wrote, such as "
                       "table5.json",
                       text_path(path));
-    cJSON_ArrayForEach(row, rows)
-    {
-        cJSON_ArrayForEach(cell, cJSON_GetObjectItemCaseSensitive(row, "cells"))
+    for (int is_checked = 0; is_checked < 2 && !status; is_checked++) {
+        *counts = (import_counts){0};
+        cJSON_ArrayForEach(row, rows)
         {
-            if (!status) status = import_cell(context, p, path, cell, counts, error);
+            cJSON_ArrayForEach(cell, cJSON_GetObjectItemCaseSensitive(row, "cells"))
+            {
+                if (!status)
+                    status = import_cell(context, p, path, cell, is_checked, counts, error);
+            }
         }
     }
     cJSON_Delete(root);

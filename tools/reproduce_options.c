@@ -31,18 +31,18 @@ static ssm2d_status add_kept(const char *out, int which, reproduce_options *o, s
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(o->kept[which], "data"), *item;
     char path[RUN_PATH];
-    int count = 0;
+    int count = 0, good = !list || cJSON_IsArray(list);
     cJSON_ArrayForEach(item, list)
     {
-        if (!cJSON_IsString(item) || count++ >= MAX_KEPT) {
-            options_path(out, experiment_name_at(which), path);
-            return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: \"data\" is not a list of NAME=SPEC: remove the file",
-                        text_path(path));
-        }
-        o->data.words[o->data.count++] = item->valuestring;
+        char *word = item->valuestring;
+        good = good && cJSON_IsString(item) && count++ < MAX_KEPT
+               && !reproduce_data_check(&(word_list){&word, 1}, NULL);
+        if (good) o->data.words[o->data.count++] = word;
     }
-    return SSM2D_OK;
+    if (good) return SSM2D_OK;
+    options_path(out, experiment_name_at(which), path);
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: \"data\" is not a list of NAME=DATA: remove the file", text_path(path));
 }
 
 /* What one experiment has found out about data, as reproduce_data_json writes it; what is damaged
@@ -76,38 +76,83 @@ static ssm2d_status join_data(const ssm2d_context *context, const reproduce_valu
     if (!status) status = add_kept(given->out, own, o, error);
     for (int i = 0; i < given->data.count; i++)
         o->data.words[o->data.count++] = given->data.words[i];
-    return status ? status : reproduce_data_check(&o->data, error);
+    return status;
+}
+
+/* How much of an experiment is run. */
+typedef struct extent {
+    int scale; /* -1: not known */
+    int seeds, epochs;
+} extent;
+
+/* What one experiment has kept; without a file, not known. */
+static ssm2d_status read_extent(const ssm2d_context *context, const char *out, int which,
+                                cJSON **kept, extent *e, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    const char *scale = "";
+    ssm2d_error why;
+    *e = (extent){.scale = -1};
+    options_path(out, experiment_name_at(which), path);
+    if (access(path, F_OK)) return SSM2D_OK;
+    ssm2d_status status = json_read_regular(context, path, kept, &why);
+    if (!status) status = json_get_string(path, *kept, "scale", JSON_REQUIRED, &scale, &why);
+    e->scale = scale_of(scale);
+    if (!status && e->scale < 0)
+        status = fail(&why, SSM2D_ERROR_ARGUMENT, "%s: \"scale\" is not full, small or tiny",
+                      text_path(path));
+    if (!status)
+        status = json_get_int(path, *kept, "seeds", JSON_REQUIRED, 1, 100, &e->seeds, &why);
+    if (!status)
+        status = json_get_int(path, *kept, "epochs", JSON_REQUIRED, 0, 1000000, &e->epochs, &why);
+    if (!status) return SSM2D_OK;
+    return fail(error, status, "%.400s: remove this file, or give another --out", why.line);
+}
+
+/* What the other experiments in OUT have in common, when they have: somebody who makes several
+ * tables says it once. */
+static ssm2d_status common_extent(const char *out, const extent *kept, extent *common,
+                                  ssm2d_error *error)
+{
+    const char *first = NULL;
+    for (int i = 0; experiment_at(i); i++) {
+        /* what trains nothing has no extent */
+        if (kept[i].scale < 0 || experiment_at(i)->picture == PICTURE_KERNELS) continue;
+        if (first && kept[i].scale != common->scale)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "--scale is missing: in %s %s has %s and %s has %s", text_path(out), first,
+                        experiment_scale_name(common->scale), experiment_name_at(i),
+                        experiment_scale_name(kept[i].scale));
+        if (!first) {
+            *common = kept[i];
+            first = experiment_name_at(i);
+        }
+        if (kept[i].seeds != common->seeds) common->seeds = DEFAULT_SEEDS;
+        if (kept[i].epochs != common->epochs) common->epochs = 0;
+    }
+    return SSM2D_OK;
 }
 
 ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
                                     reproduce_options *o, ssm2d_error *error)
 {
-    char path[RUN_PATH];
-    const char *kept_scale = NULL;
-    int seeds = DEFAULT_SEEDS, epochs = 0, scale = given->scale ? scale_of(given->scale) : -1;
+    extent kept[MAX_EXPERIMENTS], e = {.scale = -1, .seeds = DEFAULT_SEEDS};
     int own = 0;
     ssm2d_status status = SSM2D_OK;
     *o = (reproduce_options){0};
     for (int i = 0; experiment_at(i) && !status; i++) {
-        options_path(given->out, experiment_name_at(i), path);
-        if (!access(path, F_OK)) status = json_read_regular(context, path, &o->kept[i], error);
+        status = read_extent(context, given->out, i, &o->kept[i], &kept[i], error);
         add_facts(o->kept[i], o->facts);
         if (!strcmp(experiment_name_at(i), given->name)) own = i;
     }
-    const cJSON *kept = o->kept[own];
-    add_facts(kept, o->facts);
-    options_path(given->out, given->name, path);
-    if (!status && kept)
-        status = json_get_string(path, kept, "scale", JSON_REQUIRED, &kept_scale, error);
-    if (!status && kept_scale && scale_of(kept_scale) < 0)
-        status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: \"scale\" is not full, small or tiny: remove the file", text_path(path));
-    if (!status && kept_scale && (scale < 0 || scale == scale_of(kept_scale))) {
-        scale = scale_of(kept_scale);
-        status = json_get_int(path, kept, "seeds", JSON_REQUIRED, 1, 100, &seeds, error);
-        if (!status)
-            status = json_get_int(path, kept, "epochs", JSON_REQUIRED, 0, 1000000, &epochs, error);
-    }
+    if (status) return status;
+    add_facts(o->kept[own], o->facts);
+    if (kept[own].scale >= 0)
+        e = kept[own];
+    else if (!given->scale)
+        status = common_extent(given->out, kept, &e, error);
+    const int scale = given->scale ? scale_of(given->scale) : e.scale;
+    if (scale != e.scale) e = (extent){.seeds = DEFAULT_SEEDS}; /* was meant for another scale */
     if (!status) status = join_data(context, given, own, o, error);
     o->plan = (plan_options){.experiment = experiment_find(given->name),
                              .scale = scale < 0 ? SCALE_FULL : (experiment_scale)scale,
@@ -115,8 +160,8 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
                              .before = o->facts,
                              .rows = given->rows,
                              .out = given->out,
-                             .seeds = given->seeds == OPTION_UNSET ? seeds : given->seeds,
-                             .epochs = given->epochs == OPTION_UNSET ? epochs : given->epochs,
+                             .seeds = given->seeds == OPTION_UNSET ? e.seeds : given->seeds,
+                             .epochs = given->epochs == OPTION_UNSET ? e.epochs : given->epochs,
                              .placeholder = given->dry_run};
     return status;
 }

@@ -25,8 +25,9 @@ typedef struct reproduce_options {
 } reproduce_options;
 
 /* Completes what is given by what is kept: data that are given replace kept ones of their name;
- * seeds and epochs are kept for the same scale. Without either the scale is full, and there are 3
- * seeds. The caller destroys it. */
+ * seeds and epochs are kept for the same scale. An experiment that has kept nothing takes what the
+ * others in OUT have in common. Without any of them the scale is full, and there are 3 seeds. The
+ * caller destroys it. */
 ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
                                     reproduce_options *out, ssm2d_error *error);
 /* Keeps them, with what the plan has found out about the data. */

@@ -32,6 +32,13 @@ static ssm2d_status draw_kernels(ssm2d_context *context, char *path, ssm2d_error
     return status ? status : command_kernels.run(context, values, error);
 }
 
+static int has_results(const row_summary *row, int columns)
+{
+    for (int c = 0; c < columns; c++)
+        if (row->cells[c].n) return 1;
+    return 0;
+}
+
 /* One panel for each plain row with the rows after it; bars are standard deviations over seeds. */
 static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
                                 picture_path paths[PICTURE_FILES], ssm2d_error *error)
@@ -41,31 +48,28 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
     curve_panel panels[EXPERIMENT_ROWS];
     double x[EXPERIMENT_COLUMNS], y[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS],
         spread[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
-    char labels[EXPERIMENT_ROWS][96];
-    int count = 0;
+    int count = 0, lines = 0;
     ssm2d_status status = SSM2D_OK;
     for (int c = 0; c < p->columns; c++) x[c] = 100 * p->form->columns[c].part;
     for (int r = 0; r < p->rows; r++) {
         const experiment_row *row = &p->form->rows[r];
-        if (row->plain || !count) {
-            snprintf(labels[count], sizeof labels[count], "accuracy of %.60s, %%", row->label);
-            panels[count] =
-                (curve_panel){.y_label = labels[count], .curves = &curves[r], .legend_below = 1};
-            count++;
-        }
+        if (!has_results(&t->rows[r], p->columns)) continue;
+        if (row->plain || !count)
+            panels[count++] = (curve_panel){
+                .y_label = "test accuracy, %", .curves = &curves[lines], .legend_below = 1};
         for (int c = 0; c < p->columns; c++) {
             const cell_summary *cell = &t->rows[r].cells[c];
             y[r][c] = cell->n ? cell->mean : NAN;
             spread[r][c] = cell->n > 1 ? cell->std : NAN;
         }
         const int k = panels[count - 1].count++;
-        curves[r] = (curve){.name = row->label,
-                            .x = x,
-                            .y = y[r],
-                            .spread = spread[r],
-                            .count = p->columns,
-                            .colour = colour_of_line(k),
-                            .dots = 1};
+        curves[lines++] = (curve){.name = row->label,
+                                  .x = x,
+                                  .y = y[r],
+                                  .spread = spread[r],
+                                  .count = p->columns,
+                                  .colour = colour_of_line(k),
+                                  .dots = 1};
     }
     const curve_figure figure = {.title = "Accuracy by training set size",
                                  .x_label = "part of the training images, %",
@@ -73,7 +77,7 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
                                  .count = count,
                                  .x_low = 0,
                                  .x_high = 105};
-    for (int i = 0; i < PICTURE_FILES && !status; i++)
+    for (int i = 0; i < PICTURE_FILES && !status && count; i++)
         status = curves_draw(context, paths[i], &figure, error);
     return status;
 }

@@ -198,7 +198,7 @@ const data_choice *plan_data(const plan *p, int row, int column)
 }
 
 /* Whether there are runs for the cells of a row, were their data there. */
-static int is_run(const plan *p, int row) { return p->chosen[row] && p->form->rows[row].mixer; }
+static int has_runs(const plan *p, int row) { return p->form->rows[row].mixer != NULL; }
 
 const planned_run *plan_cell(const plan *p, int seed, int row, int column)
 {
@@ -229,7 +229,7 @@ static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
     char shown[64];
     while (p->form->columns[p->columns].label) p->columns++;
     for (; p->form->rows[p->rows].label; p->rows++)
-        any |= p->chosen[p->rows] = matches(p->options.rows, p->form->rows[p->rows].label);
+        any |= p->chosen[p->rows] = !!matches(p->options.rows, p->form->rows[p->rows].label);
     if (any || !p->rows) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "--rows %s: no row of %s is called so; the first is %s",
@@ -237,22 +237,39 @@ static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
                 p->options.experiment->name, p->form->rows[0].label);
 }
 
-/* Finds the data of all cells that are run, once for each name. */
+/* Finds data by an experiment's name, unless that was done. */
+static ssm2d_status find_choice(ssm2d_context *context, plan *p, const data_search *search,
+                                const char *name, int is_chosen, ssm2d_error *error)
+{
+    data_choice *choice = &p->choices[p->choice_count];
+    ssm2d_error why;
+    for (int i = 0; i < p->choice_count; i++)
+        if (!strcmp(p->choices[i].wanted, name)) return SSM2D_OK;
+    const ssm2d_status status = reproduce_data_find(context, search, name, choice, &why);
+    /* what is not to be run may have no data */
+    if (status && (is_chosen || status == SSM2D_ERROR_MEMORY))
+        return fail(error, status, "%s", why.line);
+    if (status) choice->name = NULL;
+    choice->is_chosen = is_chosen;
+    p->choice_count++;
+    return SSM2D_OK;
+}
+
+/* Finds the data of all cells, those of chosen rows first. */
 static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *error)
 {
     const data_search search = {p->options.data, p->options.before, p->options.scale,
                                 p->options.placeholder};
     int found = 0, wanted = 0;
     ssm2d_status status = SSM2D_OK;
-    for (int r = 0; r < p->rows; r++)
-        for (int c = 0; c < p->columns && !status; c++) {
-            if (!is_run(p, r)) continue;
-            wanted++;
-            if (!plan_data(p, r, c))
-                status = reproduce_data_find(context, &search, data_name(p, r, c),
-                                             &p->choices[p->choice_count++], error);
-            if (!status) found += plan_data(p, r, c)->name != NULL;
-        }
+    for (int is_chosen = 1; is_chosen >= 0; is_chosen--)
+        for (int r = 0; r < p->rows; r++)
+            for (int c = 0; c < p->columns && !status; c++) {
+                if (!has_runs(p, r) || p->chosen[r] != is_chosen) continue;
+                status = find_choice(context, p, &search, data_name(p, r, c), is_chosen, error);
+                if (!status && is_chosen) found += plan_data(p, r, c)->name != NULL;
+                wanted += is_chosen;
+            }
     if (status || found || !wanted) return status;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s needs data that are not given: %s: %s",
                 p->options.experiment->name, p->choices[0].wanted, p->choices[0].help);
@@ -262,17 +279,18 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
 static int place_of(plan *p, const planned_run *run)
 {
     int i = 0;
-    while (i < p->count && strcmp(p->runs[i].name, run->name)) i++;
-    if (i == p->count) {
-        planned_run *to = &p->runs[p->count++];
+    while (i < p->all && strcmp(p->runs[i].name, run->name)) i++;
+    if (i == p->all) {
+        planned_run *to = &p->runs[p->all++];
         *to = *run;
         for (int k = 0; k < run->count; k++) to->words[k] = to->text + (run->words[k] - run->text);
     }
     return i;
 }
 
-/* All rows with one seed come before the next seed, so that a table fills evenly. */
-static ssm2d_status write_runs(plan *p, ssm2d_error *error)
+/* The runs of rows that are chosen, or of the others. All rows with one seed come before the next
+ * seed, so that a table fills evenly. */
+static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
 {
     planned_run run;
     train_settings settings;
@@ -281,7 +299,8 @@ static ssm2d_status write_runs(plan *p, ssm2d_error *error)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns; c++) {
                 int *cell = &p->cells[(seed * p->rows + r) * p->columns + c];
-                const data_choice *data = is_run(p, r) ? plan_data(p, r, c) : NULL;
+                if (p->chosen[r] != is_chosen) continue;
+                const data_choice *data = has_runs(p, r) ? plan_data(p, r, c) : NULL;
                 *cell = -1;
                 if (!data || !data->name) continue;
                 status =
@@ -308,7 +327,9 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
     p->cells = mem_alloc(context, cells * sizeof *p->cells);
     if (!p->runs || !p->cells)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu runs", cells);
-    return write_runs(p, error);
+    status = write_runs(p, 1, error);
+    p->count = p->all;
+    return status ? status : write_runs(p, 0, error);
 }
 
 void plan_destroy(plan *p)

@@ -29,7 +29,7 @@ typedef struct plan_options {
     experiment_scale scale;
     const word_list *data;    /* of --data */
     const data_facts *before; /* [DATA_NAMES]: what data were when they were last there */
-    const char *rows;         /* pattern that labels of rows match; NULL: all */
+    const char *rows;         /* pattern of the labels of rows to run; NULL: all */
     const char *out;
     long seeds, epochs; /* epochs 0: the form's */
     int placeholder;    /* show missing data as NAME:FOLDER */
@@ -40,12 +40,13 @@ typedef struct plan {
     plan_options options;
     const experiment_form *form;
     int rows, columns;
-    int chosen[EXPERIMENT_ROWS]; /* whether a row matches the pattern */
+    int chosen[EXPERIMENT_ROWS]; /* whether a row matches the pattern, and so is to be run */
     /* By the names of data that the experiment has; those without a name are missing. */
     data_choice choices[EXPERIMENT_COLUMNS + EXPERIMENT_ROWS];
     int choice_count;
-    planned_run *runs;
-    int count;
+    planned_run *runs; /* [all]: those of chosen rows come first */
+    int count;         /* of chosen rows */
+    int all;
     int *cells; /* [seeds][rows][columns]: the index of its run; -1: none */
 } plan;
 

@@ -181,29 +181,17 @@ static ssm2d_status from_metrics(const ssm2d_context *context, const planned_run
 {
     metrics *m;
     const metric *line;
-    size_t lines = 0, speeds = 0;
     r->accuracy = r->best = r->images_per_s = NAN;
     if (open_metrics(context, run, &m, NULL)) return SSM2D_OK; /* it was removed, or is damaged */
-    while (metrics_line(m, lines)) lines++;
-    double *speed = mem_alloc(context, (lines + 1) * sizeof *speed);
-    if (!speed) {
-        metrics_close(m);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines of metrics", lines);
-    }
     for (size_t i = 0; (line = metrics_line(m, i)); i++) {
         if (!line->is_epoch) continue;
         const int is_test = !line->validation;
         if (is_test && line->epoch == r->epochs) r->accuracy = line->test_accuracy;
         if (is_test && line->epoch == r->best_epoch) r->best = line->test_accuracy;
-        if (!(line->images_per_s > 0)) continue;
-        size_t k = speeds++;
-        for (; k > 0 && speed[k - 1] > line->images_per_s; k--) speed[k] = speed[k - 1];
-        speed[k] = line->images_per_s;
     }
-    if (speeds) r->images_per_s = speed[speeds / 2];
-    mem_free(context, speed);
+    const ssm2d_status status = metrics_speed(m, &r->images_per_s, error);
     metrics_close(m);
-    return SSM2D_OK;
+    return status;
 }
 
 /* Evaluates the weights of a run on the test images of its data. */

@@ -178,7 +178,7 @@ ssm2d_status reproduce_settings_check_begun(const ssm2d_context *context, const 
                                             ssm2d_error *error)
 {
     char what[WHAT];
-    for (int i = 0; i < p->count; i++)
+    for (int i = 0; i < p->all; i++)
         if (!is_the_planned(context, &p->runs[i], what, sizeof what))
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s was begun with other settings or data: %s; give another "

@@ -18,14 +18,15 @@ typedef struct row_summary {
     double time;       /* of training, as a multiple of the plain row's; NAN: not known */
     double parameters; /* of the first column that has a run; 0: not known */
     double delta;      /* of pairs of columns; NAN: not known */
+    int is_shown;      /* it is chosen, or has results */
 } row_summary;
 
 typedef struct table {
     const plan *plan;
-    run_state *states; /* [plan.count] */
+    run_state *states; /* [plan.all] */
     run_result *results;
     row_summary rows[EXPERIMENT_ROWS];
-    int done, failed; /* runs */
+    int runs, done, failed; /* of the rows that are shown */
 } table;
 
 /* Reads the results that are there. The caller destroys it. */

@@ -65,7 +65,7 @@ ssm2d_status table_write_csv(const table *t, const char *path, ssm2d_error *erro
         "images_per_s,train_time,paper_train_time,parameters,paper_parameters,delta,paper_delta\n",
         file.stream);
     for (int r = 0; r < p->rows; r++)
-        for (int c = 0; c < p->columns && p->chosen[r]; c++) put_cell(file.stream, t, r, c);
+        for (int c = 0; c < p->columns && t->rows[r].is_shown; c++) put_cell(file.stream, t, r, c);
     return atomic_commit(&file, error);
 }
 
@@ -176,14 +176,14 @@ ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *err
                && add_text(root, "scale", experiment_scale_name((int)p->options.scale))
                && add_text(root, "differs", p->form->differs) && add_text(root, "note", e->note)
                && cJSON_AddNumberToObject(root, "seeds", (double)p->options.seeds)
-               && cJSON_AddNumberToObject(root, "runs", p->count)
+               && cJSON_AddNumberToObject(root, "runs", t->runs)
                && cJSON_AddNumberToObject(root, "done", t->done)
                && cJSON_AddNumberToObject(root, "failed", t->failed)
                && (data = cJSON_AddArrayToObject(root, "data"))
                && (rows = cJSON_AddArrayToObject(root, "rows"));
     for (int i = 0; i < p->choice_count && good; i++) good = add_data(data, &p->choices[i]);
     for (int r = 0; r < p->rows && good; r++)
-        if (p->chosen[r]) good = add_row(rows, t, r);
+        if (t->rows[r].is_shown) good = add_row(rows, t, r);
     if (!good) {
         cJSON_Delete(root);
         root = NULL;

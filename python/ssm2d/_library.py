@@ -51,7 +51,7 @@ class BaselineParam(ctypes.Structure):
 
 
 class Error(ctypes.Structure):
-    _fields_ = [("line", ctypes.c_char * 256)]
+    _fields_ = [("line", ctypes.c_char * 512)]
 
 
 # name: (result, arguments); every handle and array is a plain address

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -125,32 +124,6 @@ const char *report_run_value(const report_run *run, const char *key)
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median of images/s over epochs. */
-static ssm2d_status median_speed(const ssm2d_context *context, report_run *run, size_t lines,
-                                 ssm2d_error *error)
-{
-    const metric *line;
-    size_t count = 0;
-    double *speed = mem_alloc(context, (lines + 1) * sizeof *speed);
-    if (!speed)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
-                    text_path(run->folder), lines);
-    for (size_t i = 0; (line = metrics_line(run->metrics, i)); i++) {
-        if (!line->is_epoch || !(line->images_per_s > 0)) continue;
-        speed[count++] = line->images_per_s;
-    }
-    qsort(speed, count, sizeof *speed, ascending);
-    if (count) run->images_per_s = speed[count / 2];
-    mem_free(context, speed);
-    return SSM2D_OK;
-}
-
 static ssm2d_status read_metrics(const ssm2d_context *context, report_run *run, ssm2d_error *error)
 {
     char path[RUN_PATH];
@@ -171,7 +144,10 @@ static ssm2d_status read_metrics(const ssm2d_context *context, report_run *run, 
         run->last = line;
         if (!run->best || line->test_accuracy > run->best->test_accuracy) run->best = line;
     }
-    return median_speed(context, run, lines, error);
+    double speed;
+    status = metrics_speed(run->metrics, &speed, error);
+    if (!status && speed > 0) run->images_per_s = speed;
+    return status;
 }
 
 /* ---- machines -------------------------------------------------------------------------------- */

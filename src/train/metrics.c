@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -202,6 +203,29 @@ ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long s
 const metric *metrics_line(const metrics *m, size_t i)
 {
     return i < m->count ? &m->lines[i] : NULL;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+ssm2d_status metrics_speed(const metrics *m, double *images_per_s, ssm2d_error *error)
+{
+    size_t count = 0;
+    double *speeds = mem_alloc(m->context, (m->count + 1) * sizeof *speeds);
+    *images_per_s = NAN;
+    if (!speeds)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
+                    text_path(m->path), m->count);
+    for (size_t i = 0; i < m->count; i++)
+        if (m->lines[i].is_epoch && m->lines[i].images_per_s > 0)
+            speeds[count++] = m->lines[i].images_per_s;
+    qsort(speeds, count, sizeof *speeds, ascending);
+    if (count) *images_per_s = (speeds[(count - 1) / 2] + speeds[count / 2]) / 2;
+    mem_free(m->context, speeds);
+    return SSM2D_OK;
 }
 
 /* ---- adding lines ---------------------------------------------------------------------------- */

@@ -40,6 +40,8 @@ ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metric
 /* Returns the i-th line, NULL past the last. Numbers per block are in what metrics_read has
  * read. */
 const metric *metrics_line(const metrics *m, size_t i);
+/* The median of images/s over epochs; NAN when no epoch says it. */
+ssm2d_status metrics_speed(const metrics *m, double *images_per_s, ssm2d_error *error);
 ssm2d_status metrics_add(metrics *m, const metric *line, ssm2d_error *error);
 /* Writes all lines to the disk, which has to happen before a checkpoint counts them. */
 ssm2d_status metrics_sync(metrics *m, ssm2d_error *error);

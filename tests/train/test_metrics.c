@@ -172,6 +172,29 @@ static ssm2d_status attempt(void)
     return status;
 }
 
+/* The median over epochs: of an even number the mean of the middle two. */
+static void test_speed(void **state)
+{
+    (void)state;
+    static const double speeds[] = {300, 100, 500, 200};
+    static const double medians[] = {300, 200, 300, 250};
+    metrics *m;
+    double speed;
+    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_speed(m, &speed, &error), SSM2D_OK);
+    assert_true(isnan(speed));
+    for (int i = 0; i < 4; i++) {
+        const metric step = {.step = 2 * i + 1, .epoch = i + 0.5, .images_per_s = 1e6};
+        const metric epoch = {
+            .is_epoch = 1, .step = 2 * i + 2, .epoch = i + 1, .images_per_s = speeds[i]};
+        assert_int_equal(metrics_add(m, &step, &error), SSM2D_OK);
+        assert_int_equal(metrics_add(m, &epoch, &error), SSM2D_OK);
+        assert_int_equal(metrics_speed(m, &speed, &error), SSM2D_OK);
+        assert_true(fabs(speed - medians[i]) < 1e-9);
+    }
+    metrics_close(m);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -235,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_take_up, io_begin),
         cmocka_unit_test_setup(test_draw, io_begin),
+        cmocka_unit_test_setup(test_speed, io_begin),
         cmocka_unit_test_setup(test_memory, io_begin),
         cmocka_unit_test_setup(test_full, io_begin),
         cmocka_unit_test_setup(test_mixers, io_begin),

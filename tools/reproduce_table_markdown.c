@@ -1,0 +1,223 @@
+/* The results of an experiment for people: .md, with what differs from the paper. */
+#include "io/file.h"
+#include "io/text.h"
+#include "reproduce_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+/* Whether the data that were found are the wanted ones, and whole. */
+static int has_paper_data(const plan *p)
+{
+    for (int i = 0; i < p->choice_count; i++)
+        if (p->choices[i].name && p->choices[i].facts.images != p->choices[i].published) return 0;
+    return 1;
+}
+
+void table_print_notes(FILE *out, const plan *p)
+{
+    const experiment *e = p->options.experiment;
+    if (p->form->differs)
+        fprintf(out, "Scale %s%s: %s.\n\n", experiment_scale_name((int)p->options.scale),
+                e->ours ? "" : ", smaller than in the paper", p->form->differs);
+    else if (p->rows)
+        fprintf(out,
+                has_paper_data(p) && !p->options.epochs
+                    ? "Scale full, the paper's setting: models, data, recipe and epochs, as far as "
+                      "nothing else is said below.\n\n"
+                    : "Scale full: the paper's models and recipe, but other data or epochs, as "
+                      "said below.\n\n");
+    if (p->options.epochs)
+        fprintf(out, "All runs have %ld epoch%s, as --epochs says, not those of the scale.\n\n",
+                p->options.epochs, p->options.epochs == 1 ? "" : "s");
+    if (p->options.rows) {
+        fprintf(out, "Only the rows that match `");
+        text_print(out, p->options.rows);
+        fprintf(out, "` are run; others are shown as far as they have results.\n\n");
+    }
+    for (int i = 0; i < p->choice_count; i++) {
+        const data_choice *d = &p->choices[i];
+        if (!d->name && !d->is_chosen) continue;
+        if (!d->name) {
+            fprintf(out,
+                    "Data %s are not given, and their cells are left out. To get them: %s.\n\n",
+                    d->wanted, d->help);
+            continue;
+        }
+        fprintf(out, "Data %s: ", d->wanted);
+        text_print(out, d->spec);
+        fprintf(out, ", %zu training images of %d classes", d->facts.images, d->facts.classes);
+        if (strcmp(d->name, d->wanted))
+            fprintf(out, "; these are %s, which stand in for %s%s%s", d->name, d->wanted,
+                    d->labels ? ": " : "", d->labels ? d->labels : "");
+        else if (d->facts.images != d->published)
+            fprintf(out, "; the published data have %zu", d->published);
+        fprintf(out, ".\n\n");
+    }
+    if (p->form->note) fprintf(out, "%s\n\n", p->form->note);
+    if (e->note) fprintf(out, "%s\n\n", e->note);
+}
+
+static void print_failures(FILE *out, const table *t)
+{
+    char message[1024];
+    for (int i = 0; i < t->plan->all; i++)
+        if (t->states[i] == RUN_FAILED
+            && reproduce_failure(t->plan->context, &t->plan->runs[i], message, sizeof message))
+            fprintf(out, "Run %s failed: %s\n\n", t->plan->runs[i].name, message);
+}
+
+/* ---- Markdown -------------------------------------------------------------------------------- */
+
+static void print_mean(FILE *out, double mean, double std, int n, int failed)
+{
+    if (!n)
+        fprintf(out, " %s |", failed ? "failed" : "-");
+    else if (n == 1)
+        fprintf(out, " %.2f (n = 1) |", mean);
+    else
+        fprintf(out, " %.2f ± %.2f (n = %d) |", mean, std, n);
+}
+
+/* What the paper has numbers of, among the rows that are shown; columns without any are left out. */
+typedef struct paper_columns {
+    int cells[EXPERIMENT_COLUMNS], delta, time, parameters;
+} paper_columns;
+
+static paper_columns paper_of(const table *t)
+{
+    const plan *p = t->plan;
+    paper_columns has = {0};
+    for (int r = 0; r < p->rows; r++) {
+        const experiment_row *row = &p->form->rows[r];
+        if (!t->rows[r].is_shown) continue;
+        for (int c = 0; c < p->columns; c++) has.cells[c] |= row->paper[c] != NULL;
+        has.delta |= row->paper_delta != NULL;
+        has.time |= row->paper_time != NULL;
+        has.parameters |= row->paper_parameters != NULL;
+    }
+    return has;
+}
+
+/* A column's heading, and one for the paper's numbers beside it; returns how many there are. */
+static int print_heading(FILE *out, const char *text, int paper)
+{
+    fprintf(out, " %s |%s", text, paper ? " paper |" : "");
+    return 1 + paper;
+}
+
+static void print_paper(FILE *out, int paper, const char *text)
+{
+    if (paper) fprintf(out, " %s |", text ? text : "-");
+}
+
+static void print_head(FILE *out, const table *t, const paper_columns *paper)
+{
+    const plan *p = t->plan;
+    const experiment *e = p->options.experiment;
+    int width = 1;
+    fprintf(out, "| model |");
+    for (int c = 0; c < p->columns; c++) {
+        const int has_best = p->form->columns[c].measure == MEASURE_ACCURACY;
+        width += print_heading(out, p->form->columns[c].label, 0);
+        if (has_best) width += print_heading(out, "best epoch", 0);
+        if (paper->cells[c]) width += print_heading(out, "paper", 0);
+    }
+    if (e->pairs) width += print_heading(out, "delta", paper->delta);
+    if (e->times) width += print_heading(out, "train time", paper->time);
+    if (e->parameters) width += print_heading(out, "parameters", paper->parameters);
+    fprintf(out, "\n|");
+    for (int i = 0; i < width; i++) fprintf(out, "---|");
+    fprintf(out, "\n");
+}
+
+/* A number with its unit, or a dash for one that is not known. */
+static void print_number(FILE *out, double x, int digits, const char *unit)
+{
+    if (isnan(x))
+        fprintf(out, " - |");
+    else
+        fprintf(out, " %.*f%s |", digits, x, unit);
+}
+
+/* With its sign. */
+static void print_delta(FILE *out, double x)
+{
+    if (isnan(x))
+        fprintf(out, " - |");
+    else
+        fprintf(out, " %+.2f |", x);
+}
+
+static void print_row(FILE *out, const table *t, const paper_columns *paper, int r)
+{
+    const plan *p = t->plan;
+    const experiment *e = p->options.experiment;
+    const experiment_row *about = &p->form->rows[r];
+    const row_summary *row = &t->rows[r];
+    fprintf(out, "| %s |", about->label);
+    for (int c = 0; c < p->columns; c++) {
+        const cell_summary *cell = &row->cells[c];
+        print_mean(out, cell->mean, cell->std, cell->n, cell->failed);
+        if (p->form->columns[c].measure == MEASURE_ACCURACY)
+            print_number(out, cell->n ? cell->best : NAN, 2, "");
+        print_paper(out, paper->cells[c], about->paper[c]);
+    }
+    if (e->pairs) {
+        print_delta(out, row->delta);
+        print_paper(out, paper->delta, about->paper_delta);
+    }
+    if (e->times) {
+        print_number(out, row->time, 2, "x");
+        print_paper(out, paper->time, about->paper_time);
+    }
+    if (e->parameters) {
+        print_number(out, row->parameters > 0 ? row->parameters / 1e6 : NAN, 3, "M");
+        print_paper(out, paper->parameters, about->paper_parameters);
+    }
+    fprintf(out, "\n");
+}
+
+static void print_explanation(FILE *out, const table *t)
+{
+    const experiment *e = t->plan->options.experiment;
+    fprintf(out, "\nAccuracies on test images in percent, after the last epoch: mean ± standard "
+                 "deviation over seeds; then the mean of the best epochs.");
+    for (int i = 0; i < t->plan->all; i++)
+        if (t->states[i] == RUN_DONE && t->results[i].choice == CHOICE_TEST) {
+            fprintf(out, " The best epoch is chosen by the test images, so that it is a little too "
+                         "good.");
+            break;
+        }
+    if (e->times)
+        fprintf(out, " Train time is that of an image, relative to the plain model above, by the "
+                     "medians of images/s; it means little when the machine has other work.");
+    fprintf(out, "\n\n%d of %d runs are done", t->done, t->runs);
+    if (t->failed) fprintf(out, ", %d failed", t->failed);
+    fprintf(out, ".\n");
+}
+
+ssm2d_status table_write_markdown(const table *t, const char *path, ssm2d_error *error)
+{
+    const plan *p = t->plan;
+    const experiment *e = p->options.experiment;
+    atomic_file file;
+    const ssm2d_status status = atomic_open(p->context, path, &file, error);
+    if (status) return status;
+    fprintf(file.stream, "# %s\n\n", e->title);
+    table_print_notes(file.stream, p);
+    if (p->rows) {
+        const paper_columns paper = paper_of(t);
+        print_head(file.stream, t, &paper);
+        for (int r = 0; r < p->rows; r++)
+            if (t->rows[r].is_shown) print_row(file.stream, t, &paper, r);
+        print_explanation(file.stream, t);
+        if (t->failed) fprintf(file.stream, "\n");
+        print_failures(file.stream, t);
+    }
+    if (e->picture) fprintf(file.stream, "\n![%s](%s.png)\n", e->title, e->name);
+    return atomic_commit(&file, error);
+}
