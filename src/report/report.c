@@ -113,6 +113,7 @@ static ssm2d_status put_page(html *h, const report *r, ssm2d_error *error)
         h, "</main>\n<footer>Made by ssm2d %s. One file, without network.</footer>\n<script>\n",
         ssm2d_version());
     html_put(h, asset_js);
+    html_put(h, asset_curves_js);
     html_put(h, "</script>\n</body>\n</html>\n");
     return status;
 }

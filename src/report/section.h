@@ -27,8 +27,9 @@ const section *section_at(int i); /* NULL past the last */
 /* Writes a sample of a run's line in the curves, or of a group's. */
 void put_run_swatch(html *h, const report *r, int run);
 void put_group_swatch(html *h, const report *r, int group);
-/* The colour of a run, 0 to 7, and the dashes of its line, 0 to 3. */
+/* The colour of a run or of a group, 0 to 7, and the dashes of its line, 0 to 3. */
 void run_style(const report *r, int run, int *hue, int *dash);
+void group_style(int group, int *hue, int *dash);
 
 /* Writes a percentage of a share, or a dash when it is NaN. */
 void put_percent(html *h, double share);

@@ -1,5 +1,12 @@
-/* Curves: the metrics of all runs as JSON, which page.js draws, and as a table. */
+/* Curves: the metrics of all runs as JSON, which page_curves.js draws, and as tables.
+ *
+ *     {"setups": [{"name": "vit-mini · ssm2d", "colour": 0, "dash": 0}, ..],
+ *      "runs": [{"name": "a-0", "setup": 0, .., "x": [0.5, 1, ..], "loss": [2.1, 1.9, ..]}, ..]}
+ */
 #include "report/section.h"
+
+#include "core/context.h"
+#include "core/status.h"
 
 #include <math.h>
 
@@ -101,10 +108,8 @@ static void put_run(html *h, const report *r, int index)
     run_style(r, index, &hue, &dash);
     html_put(h, "{\"name\":");
     html_json_text(h, run->name);
-    html_put(h, ",\"group\":");
-    html_json_text(h, r->groups[run->group].label);
-    html_printf(h, ",\"colour\":%d,\"dash\":%d,\"validation\":%s", hue, dash,
-                run->last && run->last->validation ? "true" : "false");
+    html_printf(h, ",\"setup\":%d,\"colour\":%d,\"dash\":%d,\"validation\":%s", run->group, hue,
+                dash, run->last && run->last->validation ? "true" : "false");
     put_list(h, run, "x", 0, stride, get_epoch);
     put_list(h, run, "loss", 0, stride, get_loss);
     put_list(h, run, "lr", 0, stride, get_lr);
@@ -122,7 +127,27 @@ static void put_run(html *h, const report *r, int index)
     html_put(h, "}");
 }
 
-/* ---- table ----------------------------------------------------------------------------------- */
+static void put_json(html *h, const report *r)
+{
+    int hue, dash, first = 1;
+    html_put(h, "<script type=\"application/json\" id=\"curve-data\">{\"setups\":[");
+    for (int g = 0; g < r->group_count; g++) {
+        group_style(g, &hue, &dash);
+        html_put(h, g ? ",\n{\"name\":" : "{\"name\":");
+        html_json_text(h, r->groups[g].label);
+        html_printf(h, ",\"colour\":%d,\"dash\":%d}", hue, dash);
+    }
+    html_put(h, "],\n\"runs\":[");
+    for (int i = 0; i < r->run_count; i++) {
+        if (!has_lines(&r->runs[i])) continue;
+        if (!first) html_put(h, ",\n");
+        first = 0;
+        put_run(h, r, i);
+    }
+    html_put(h, "]}</script>\n");
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void put_table(html *h, const report *r)
 {
@@ -149,24 +174,114 @@ static void put_table(html *h, const report *r)
     html_put(h, "</tbody></table></div></details>\n");
 }
 
+/* Whether a setup has several runs with metrics. */
+static int has_means(const report *r)
+{
+    for (int i = 0; i < r->run_count; i++)
+        for (int k = 0; k < i; k++)
+            if (r->runs[i].group == r->runs[k].group && has_lines(&r->runs[i])
+                && has_lines(&r->runs[k]))
+                return 1;
+    return 0;
+}
+
+/* Mean and deviation of a number over lines; those that are NULL, or not a number, do not count. */
+static spread spread_of(const metric *const *lines, int count, number_of *get)
+{
+    spread s = {.mean = NAN, .deviation = NAN};
+    double sum = 0, squares = 0;
+    for (int i = 0; i < count; i++)
+        if (lines[i] && isfinite(get(lines[i]))) sum += get(lines[i]), s.n++;
+    if (s.n) s.mean = sum / s.n;
+    for (int i = 0; i < count; i++)
+        if (lines[i] && isfinite(get(lines[i])))
+            squares += (get(lines[i]) - s.mean) * (get(lines[i]) - s.mean);
+    if (s.n > 1) s.deviation = sqrt(squares / (s.n - 1));
+    return s;
+}
+
+/* One row: the lines of one epoch, NULL for a run that does not have it. */
+static void put_mean_row(html *h, const report_group *group, double epoch,
+                         const metric *const *lines, int count)
+{
+    static const struct column {
+        number_of *get;
+        int digits;
+    } columns[] = {{get_loss, 4}, {get_accuracy, 2}, {get_test_loss, 4}, {get_test_accuracy, 2}};
+    int runs = 0;
+    for (int i = 0; i < count; i++) runs += lines[i] != NULL;
+    html_put(h, "<tr><th scope=\"row\">");
+    html_text(h, group->label);
+    html_printf(h, "</th><td>%.0f</td><td>%d</td>", epoch, runs);
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        html_put(h, "<td>");
+        put_spread(h, spread_of(lines, count, columns[c].get), 1, columns[c].digits);
+        html_put(h, "</td>");
+    }
+    html_put(h, "</tr>\n");
+}
+
+/* The rows of a setup: in every epoch the runs that have it. walks, next and now have a place for
+ * each run. */
+static void put_mean_rows(html *h, const report *r, int group, walk *walks, const metric **next,
+                          const metric **now)
+{
+    int count = 0;
+    for (int i = 0; i < r->run_count; i++) {
+        if (r->runs[i].group != group || !has_lines(&r->runs[i])) continue;
+        walks[count] = (walk){.run = &r->runs[i], .epochs = 1, .stride = 1};
+        next[count] = next_line(&walks[count]);
+        count++;
+    }
+    for (;;) {
+        double epoch = INFINITY;
+        for (int i = 0; i < count; i++)
+            if (next[i]) epoch = fmin(epoch, next[i]->epoch);
+        if (isinf(epoch)) return;
+        for (int i = 0; i < count; i++) {
+            now[i] = next[i] && next[i]->epoch <= epoch ? next[i] : NULL;
+            if (now[i]) next[i] = next_line(&walks[i]);
+        }
+        put_mean_row(h, &r->groups[group], epoch, now, count);
+    }
+}
+
+static ssm2d_status put_means(html *h, const report *r, ssm2d_error *error)
+{
+    const size_t count = (size_t)r->run_count;
+    walk *walks = mem_alloc(r->context, count * sizeof *walks);
+    const metric **lines = mem_alloc(r->context, 2 * count * sizeof *lines);
+    if (walks && lines) {
+        html_put(h, "<details><summary>Means and standard deviations of the epochs</summary><div "
+                    "class=\"scroll tall\"><table id=\"epoch-means\"><caption>Every epoch of "
+                    "every setup: mean ± standard deviation (n − 1) over the runs that have it"
+                    "</caption><thead><tr><th scope=\"col\">setup</th><th scope=\"col\">epoch"
+                    "</th><th scope=\"col\">runs</th><th scope=\"col\">training loss</th>"
+                    "<th scope=\"col\">training, %</th><th scope=\"col\">loss</th>"
+                    "<th scope=\"col\">accuracy, %</th></tr></thead><tbody>\n");
+        for (int g = 0; g < r->group_count; g++)
+            put_mean_rows(h, r, g, walks, lines, lines + count);
+        html_put(h, "</tbody></table></div></details>\n");
+    }
+    const int done = walks && lines;
+    mem_free(r->context, walks);
+    mem_free(r->context, lines);
+    return done ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu curves", count);
+}
+
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
-    (void)error;
-    int first = 1, thinned = 0;
+    ssm2d_status status = SSM2D_OK;
+    int thinned = 0;
     html_put(h, "<div id=\"legend\" class=\"legend\" role=\"group\" aria-label=\"Runs to show\">"
                 "</div>\n<div id=\"charts\" class=\"charts\"></div>\n<noscript><p "
-                "class=\"missing\">The curves are drawn by a script, which is off; the table has "
-                "their numbers.</p></noscript>\n");
+                "class=\"missing\">The curves are drawn by a script, which is off; their numbers "
+                "are below.</p></noscript>\n");
+    if (has_means(r)) status = put_means(h, r, error);
     put_table(h, r);
-    html_put(h, "<script type=\"application/json\" id=\"curve-data\">[");
-    for (int i = 0; i < r->run_count; i++) {
-        if (!has_lines(&r->runs[i])) continue;
-        if (!first) html_put(h, ",\n");
-        first = 0;
-        put_run(h, r, i);
-        thinned |= stride_of(&r->runs[i]) > 1;
-    }
-    html_put(h, "]</script>\n");
+    put_json(h, r);
+    for (int i = 0; i < r->run_count; i++)
+        if (has_lines(&r->runs[i])) thinned |= stride_of(&r->runs[i]) > 1;
     if (thinned)
         html_printf(h,
                     "<p class=\"note\">Of runs with more than %d lines of steps the page has "
@@ -175,7 +290,7 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     for (int i = 0; i < r->run_count; i++)
         if (r->runs[i].known && !has_lines(&r->runs[i]))
             put_missing(h, r->runs[i].name, "it has no metrics yet");
-    return SSM2D_OK;
+    return status;
 }
 
 const section section_curves = {"curves", "Curves", has, write};

@@ -5,14 +5,20 @@
 
 enum { COLOURS = 8, DASHES = 4 };
 
-/* Groups have colours, and their runs dashes; the runs of a single group have colours. */
+void group_style(int group, int *hue, int *dash)
+{
+    *hue = group % COLOURS;
+    *dash = group / COLOURS % DASHES;
+}
+
+/* The runs of a single group have colours. Those of several have the colour of their group, and
+ * dashes to tell them apart, unless the groups need the dashes for themselves. */
 void run_style(const report *r, int run, int *hue, int *dash)
 {
     int rank = 0;
     for (int i = 0; i < run; i++) rank += r->runs[i].group == r->runs[run].group;
-    const int index = r->group_count > 1 ? r->runs[run].group : rank;
-    *hue = index % COLOURS;
-    *dash = (index / COLOURS + (r->group_count > 1 ? rank : 0)) % DASHES;
+    group_style(r->group_count > 1 ? r->runs[run].group : rank, hue, dash);
+    if (r->group_count > 1 && r->group_count <= COLOURS) *dash = rank % DASHES;
 }
 
 static void put_swatch(html *h, int hue, int dash)
@@ -32,7 +38,9 @@ void put_run_swatch(html *h, const report *r, int run)
 
 void put_group_swatch(html *h, const report *r, int group)
 {
-    if (r->group_count > 1) put_swatch(h, group % COLOURS, group / COLOURS % DASHES);
+    int hue, dash;
+    group_style(group, &hue, &dash);
+    if (r->group_count > 1) put_swatch(h, hue, dash);
 }
 
 void put_percent(html *h, double share)

@@ -83,21 +83,42 @@ static const char *cell(const char *text, const char *table, const char *mark, i
     return out;
 }
 
-/* A number of the last epoch in a run's metrics. */
-static double last_number(const char *run, const char *key)
+/* A number of an epoch in a run's metrics, from 1 on; 0 is the last one. */
+static double epoch_number(const char *run, int epoch, const char *key)
 {
     size_t size;
-    char *text = get_file(in_folder("%s/metrics.jsonl", run), &size), *line = NULL;
-    for (char *at = text; (at = strstr(at, "{\"kind\": \"epoch\"")); at++) line = at;
-    assert_non_null(line);
-    line[strcspn(line, "\n")] = 0;
-    cJSON *root = cJSON_Parse(line);
-    const cJSON *value = cJSON_GetObjectItem(root, key);
-    assert_non_null(value);
-    const double number = value->valuedouble;
-    cJSON_Delete(root);
+    char *text = get_file(in_folder("%s/metrics.jsonl", run), &size);
+    double number = NAN;
+    for (char *at = text; (at = strstr(at, "{\"kind\": \"epoch\"")); at++) {
+        cJSON *root = cJSON_Parse(at);
+        const cJSON *value = cJSON_GetObjectItem(root, key);
+        assert_non_null(value);
+        if (!epoch || cJSON_GetObjectItem(root, "epoch")->valueint == epoch)
+            number = value->valuedouble;
+        cJSON_Delete(root);
+    }
+    assert_false(isnan(number));
     free(text);
     return number;
+}
+
+static double last_number(const char *run, const char *key) { return epoch_number(run, 0, key); }
+
+/* Mean and deviation (n - 1) of a number of an epoch, times `scale`, over the runs s0, s1, .. of
+ * test_seeds. */
+static double seeds_mean(int runs, int epoch, const char *key, double scale, double *deviation)
+{
+    double x[3], sum = 0, squares = 0;
+    for (int i = 0; i < runs; i++) {
+        char run[16];
+        snprintf(run, sizeof run, "s%d", i);
+        x[i] = scale * epoch_number(run, epoch, key);
+        sum += x[i];
+    }
+    const double mean = sum / runs;
+    for (int i = 0; i < runs; i++) squares += (x[i] - mean) * (x[i] - mean);
+    *deviation = sqrt(squares / (runs - 1));
+    return mean;
 }
 
 static void assert_cell(const char *text, const char *table, const char *mark, int column,
@@ -131,6 +152,7 @@ static void test_one_run(void **state)
     assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 8, "%.4f", last_number("one", "test_loss"));
     assert_has(text, "id=\"curve-data\"");
     assert_has(text, "\"mixerNorms\":[[");
+    assert_lacks(text, "id=\"epoch-means\"");
     assert_has(text, "One training step of 8 images");
     assert_has(text, "Effective receptive field on 8 by 8 pixels");
     assert_has(text, "Kernel of channel 0 in block 2");
@@ -172,27 +194,73 @@ static void test_one_run(void **state)
     free(b);
 }
 
+/* Rows of the table of means: of an epoch over `runs` runs, and of the only run of its setup. */
+static void assert_means(const char *text, int epoch, int runs)
+{
+    static const struct column {
+        const char *key;
+        int scale, digits;
+    } columns[] = {
+        {"loss", 1, 4}, {"accuracy", 100, 2}, {"test_loss", 1, 4}, {"test_accuracy", 100, 2}};
+    char seeds[64], plain[64];
+    snprintf(seeds, sizeof seeds, ">vit-mini · ssm2d</th><td>%d<", epoch);
+    snprintf(plain, sizeof plain, ">plain · vit-mini · none</th><td>%d<", epoch);
+    assert_cell(text, "id=\"epoch-means\"", seeds, 1, "%d", runs);
+    assert_cell(text, "id=\"epoch-means\"", plain, 1, "1");
+    for (int c = 0; c < 4; c++) {
+        const struct column *k = &columns[c];
+        double deviation;
+        const double mean = seeds_mean(runs, epoch, k->key, k->scale, &deviation);
+        assert_cell(text, "id=\"epoch-means\"", seeds, 2 + c, "%.*f ± %.*f", k->digits, mean,
+                    k->digits, deviation);
+        assert_cell(text, "id=\"epoch-means\"", plain, 2 + c, "%.*f", k->digits,
+                    k->scale * epoch_number("plain", epoch, k->key));
+    }
+}
+
+/* What the script of the page draws: setups, their runs, and the numbers of metrics.jsonl. */
+static void assert_curves(const char *text, const char *const *names, const int *setups, int count)
+{
+    const char *at = strstr(text, "id=\"curve-data\">");
+    assert_non_null(at);
+    cJSON *root = cJSON_Parse(strchr(at, '>') + 1);
+    const cJSON *runs = cJSON_GetObjectItem(root, "runs");
+    const cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "setups"), 0);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "setups")), 2);
+    assert_string_equal(cJSON_GetObjectItem(first, "name")->valuestring, "vit-mini · ssm2d");
+    assert_int_equal(cJSON_GetArraySize(runs), count);
+    for (int i = 0; i < count; i++) {
+        const cJSON *run = cJSON_GetArrayItem(runs, i);
+        const cJSON *accuracy = cJSON_GetObjectItem(run, "testAccuracy");
+        assert_string_equal(cJSON_GetObjectItem(run, "name")->valuestring, names[i]);
+        assert_int_equal(cJSON_GetObjectItem(run, "setup")->valueint, setups[i]);
+        assert_int_equal(cJSON_GetObjectItem(run, "colour")->valueint, setups[i]);
+        assert_int_equal(cJSON_GetArraySize(accuracy), 2);
+        for (int e = 0; e < 2; e++)
+            assert_true(fabs(cJSON_GetArrayItem(accuracy, e)->valuedouble
+                             - 100 * epoch_number(names[i], e + 1, "test_accuracy"))
+                        < 1e-4);
+    }
+    cJSON_Delete(root);
+}
+
 /* Runs that differ by the seed alone are one setup, with mean and deviation of n - 1. */
 static void test_seeds(void **state)
 {
     (void)state;
-    double x[3], mean = 0, squares = 0;
+    double deviation;
     for (int i = 0; i < 3; i++) {
-        char seed[2] = {(char)('0' + i), 0}, run[16];
-        snprintf(run, sizeof run, "s%d", i);
-        train(in_folder("%s", run), "ssm2d", seed);
-        x[i] = 100 * last_number(run, "test_accuracy");
-        mean += x[i] / 3;
+        char seed[2] = {(char)('0' + i), 0};
+        train(in_folder("s%d", i), "ssm2d", seed);
     }
-    for (int i = 0; i < 3; i++) squares += (x[i] - mean) * (x[i] - mean);
+    const double mean = seeds_mean(3, 0, "test_accuracy", 100, &deviation);
     train(in_folder("plain"), "none", "0");
     TOOL("report", in_folder("s0"), in_folder("plain"), in_folder("s1"), in_folder("s2"), "-o",
          in_folder("r.html"), "--no-data", "--no-measure");
     assert_done();
     char *text = page("r.html");
     assert_cell(text, "id=\"setups\"", "data-group=\"0\"", 0, "3");
-    assert_cell(text, "id=\"setups\"", "data-group=\"0\"", 1, "%.2f ± %.2f", mean,
-                sqrt(squares / 2));
+    assert_cell(text, "id=\"setups\"", "data-group=\"0\"", 1, "%.2f ± %.2f", mean, deviation);
     assert_cell(text, "id=\"setups\"", "data-group=\"1\"", 0, "1");
     assert_cell(text, "id=\"setups\"", "data-group=\"1\"", 1, "%.2f",
                 100 * last_number("plain", "test_accuracy"));
@@ -204,6 +272,19 @@ static void test_seeds(void **state)
     assert_has(text, "<tr class=\"diff\"><th scope=\"row\"><code>mixer.kind</code>");
     assert_has(text, "<tr class=\"same\"><th scope=\"row\"><code>lr</code>");
     assert_has(text, "left out by --no-data");
+    assert_curves(text, (const char *const[]){"s0", "plain", "s1", "s2"}, (int[]){0, 1, 0, 0}, 4);
+    assert_means(text, 1, 3);
+    assert_means(text, 2, 3);
+    free(text);
+    /* a run that does not have an epoch does not count there */
+    shell_run("cd $FOLDER && sed -i '/\"kind\": \"epoch\".*\"epoch\": 1,/d' s2/metrics.jsonl");
+    assert_int_equal(tool.code, 0);
+    TOOL("report", in_folder("plain"), in_folder("s0"), in_folder("s1"), in_folder("s2"), "-o",
+         in_folder("r.html"), "--no-data", "--no-measure");
+    assert_done();
+    text = page("r.html");
+    assert_means(text, 1, 2);
+    assert_means(text, 2, 3);
     free(text);
 }
 
