@@ -64,7 +64,8 @@ static const option options[] = {
     {"per-class", OPTION_FLAG, offsetof(values, per_class),
      .help = "print a table of the classes, or with binary labels of the attributes"},
     {"confusion", OPTION_STRING, offsetof(values, confusion),
-     "draw which class was taken for which: .png, .svg or .pdf", .value = "FILE"},
+     "draw the confusion matrix, true against predicted classes: .png, .svg or .pdf",
+     .value = "FILE"},
     {"json", OPTION_FLAG, offsetof(values, json),
      .help = "print JSON; with --per-class and --confusion it has their numbers"},
     {0}};
@@ -160,8 +161,8 @@ static ssm2d_status prepare(ssm2d_context *context, const values *o, work *w, ss
     w->opened = 1;
     if (o->confusion && m->data.labels == LABEL_BINARY)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--confusion: the run has binary labels, of which no class is taken for "
-                    "another: use --per-class");
+                    "--confusion: the run has binary labels, which have no confusion matrix: use "
+                    "--per-class");
     if ((status = open_images(context, o, m, &w->data, error))) return status;
     dataset_limit_pixels(w->data, (size_t)m->settings.options.max_pixels);
     if (processes_speak())

@@ -133,9 +133,10 @@ ssm2d_status eval_report_json(const eval_report *r, ssm2d_error *error)
 ssm2d_status eval_report_confusion(const ssm2d_context *context, const eval_report *r,
                                    const char *path, ssm2d_error *error)
 {
+    const model_config *c = &r->model->settings.model;
     char title[160];
-    snprintf(title, sizeof title, "%s: %zu images, accuracy %.2f %%", r->split, r->result.images,
-             100 * r->result.accuracy);
+    snprintf(title, sizeof title, "%s, mixer %s: %s accuracy %.2f %% of %zu images", c->model->name,
+             c->mixer.kind->name, r->split, 100 * r->result.accuracy, r->result.images);
     const confusion m = {title, r->detail->classes, (const char *const *)r->model->data.names,
                          r->detail->confusion};
     return confusion_draw(context, path, &m, error);

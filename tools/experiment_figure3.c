@@ -27,7 +27,8 @@ static const experiment_row full_rows[] = {
     PAIR("ViT", ", CIFAR-100", "vit", "cifar100", PAPER_POS, "none"),
     PAIR("Mega", ", CIFAR-100", "mega", "cifar100", NULL, "ema"),
     PAIR("Swin", ", Tiny-ImageNet", "swin", "tiny-imagenet", NULL, "none"), {0}};
-static const experiment_row small_rows[] = {PAIR("ViT", "", "vit-mini", "cifar10", NULL, "none"), {0}};
+static const experiment_row small_rows[] = {
+    PAIR("ViT", "", "vit-mini", "cifar10", NULL, "none"), {0}};
 static const experiment_row tiny_rows[] = {
     PAIR("ViT", "", "vit-mini", "cifar10", TINY_VIT, "none"), {0}};
 /* clang-format on */

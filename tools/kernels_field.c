@@ -85,7 +85,7 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_field *what, cons
     }
     snprintf(note, sizeof note,
              "Root mean square of the derivatives of the centre token's output by each pixel, over "
-             "%zu image%s, as a share of the largest.",
+             "%zu image%s, as a share of the largest; the scale is logarithmic.",
              fields[0].computed.images, fields[0].computed.images == 1 ? "" : "s");
     const heat_figure figure = {.title = what->no_title ? NULL : "Effective receptive fields",
                                 .note = what->no_title ? NULL : note,

@@ -82,7 +82,7 @@ static void print_mean(FILE *out, double mean, double std, int n, int failed)
         fprintf(out, " %.2f ± %.2f (n = %d) |", mean, std, n);
 }
 
-/* What the paper has numbers of, among the rows that are shown; columns without any are left out. */
+/* What the paper has numbers of, among rows that are shown; columns without any are left out. */
 typedef struct paper_columns {
     int cells[EXPERIMENT_COLUMNS], delta, time, parameters;
 } paper_columns;

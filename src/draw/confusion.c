@@ -122,17 +122,22 @@ ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, cons
         names = fmax(names, canvas_text_width(name_style(side), text) + 8);
     }
     names = fmin(names, MAX_NAME);
-    const double x = MARGIN + AXIS + names, y = MARGIN + (m->title ? TITLE : 0);
+    const double x = MARGIN + AXIS + names, y = MARGIN + (m->title ? TITLE : 0),
+                 width = x + whole + BAR_GAP + BAR + BAR_TEXT + MARGIN;
     canvas *c;
-    ssm2d_status status = canvas_open(context, path, x + whole + BAR_GAP + BAR + BAR_TEXT + MARGIN,
-                                      y + whole + names + AXIS + MARGIN, &c, error);
+    ssm2d_status status =
+        canvas_open(context, path, width, y + whole + names + AXIS + MARGIN, &c, error);
     if (status) return status;
-    if (m->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, m->title);
+    if (m->title) {
+        text_style title = style_title; /* smaller where few classes leave little room */
+        title.size *= fmin(1, (width - 2 * MARGIN) / canvas_text_width(title, m->title));
+        canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, title, m->title);
+    }
     draw_cells(c, m, x, y, side);
     if (m->classes <= WITH_NAMES) draw_names(c, m, x, y, side, names);
-    canvas_text_upward(c, MARGIN + 9, y + whole / 2, style_axis, "class");
+    canvas_text_upward(c, MARGIN + 9, y + whole / 2, style_axis, "true class");
     canvas_text(c, x + whole / 2, y + whole + names + AXIS - 2, TEXT_CENTRE, style_axis,
-                "taken for");
+                "predicted class");
     draw_scale(c, x + whole + BAR_GAP, y, fmin(whole, 180));
     return canvas_finish(c, error);
 }

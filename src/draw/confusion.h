@@ -1,4 +1,4 @@
-/* confusion - a picture of a confusion matrix: which class was taken for which. */
+/* confusion - a picture of a confusion matrix: true classes against predicted ones. */
 #ifndef SSM2D_DRAW_CONFUSION_H
 #define SSM2D_DRAW_CONFUSION_H
 
@@ -8,7 +8,7 @@ typedef struct confusion {
     const char *title; /* may be NULL */
     int classes;
     const char *const *names;
-    const size_t *counts; /* [classes][classes]: images of the row's class taken for the column's */
+    const size_t *counts; /* [classes][classes]: true, predicted */
 } confusion;
 
 /* Draws to a .png, .svg or .pdf, which appears complete or not at all. Colours are shares of the

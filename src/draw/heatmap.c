@@ -13,7 +13,8 @@ enum { MARGIN = 18, TITLE_HEIGHT = 30, COLUMN_TITLE = 20, ROW_TITLE = 22, NOTE_L
 enum { Y_AXIS = 42, X_AXIS = 32, ROW_GAP = 18, TEXT_GAP = 10, PANEL_GAP = 14, ASIDE_GAP = 26 };
 enum { BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16 }; /* of colour bars */
 enum { PANEL_SIDE = 132, ASIDE_SIDE = 280, MIN_SIDE = 14 };
-enum { DECADES = 4 }; /* of a logarithmic scale */
+enum { TICK_WIDTH = 22, TICK_HEIGHT = 11 }; /* that the number of a tick takes */
+enum { DECADES = 4 };                       /* of a logarithmic scale */
 
 static const double line_grey = 0.35;
 static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15},
@@ -94,14 +95,16 @@ static const char *number_text(double value, char *text, size_t size)
     return text;
 }
 
-/* The distance between ticks: 1, 2, 5, 10, .. so that there are at most five or so. */
-static int tick_step(int cells)
+/* The distance between ticks of so many cells on a length: 1, 2, 5, 10, .. so that there are at
+ * most five or so, each with `room` for its number. */
+static int tick_step(int cells, double length, double room)
 {
     static const int steps[] = {1, 2, 5};
+    const int most = (int)fmin(4, length / room);
     int scale = 1;
     for (;; scale *= 10)
         for (int i = 0; i < 3; i++)
-            if ((cells - 1) / (steps[i] * scale) <= 4) return steps[i] * scale;
+            if ((cells - 1) / (steps[i] * scale) <= most) return steps[i] * scale;
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
@@ -185,7 +188,7 @@ static void colour_bar(canvas *c, const heat_panel *p, limits l, box b)
 
 static void x_axis(canvas *c, const heat_panel *p, box b)
 {
-    int step = tick_step(p->cols);
+    const int step = tick_step(p->cols, b.width, TICK_WIDTH);
     char text[48];
     for (int j = 0; j < p->cols; j++) {
         if ((p->col_first + j) % step) continue;
@@ -199,7 +202,7 @@ static void x_axis(canvas *c, const heat_panel *p, box b)
 
 static void y_axis(canvas *c, const heat_panel *p, box b)
 {
-    int step = tick_step(p->rows);
+    const int step = tick_step(p->rows, b.height, TICK_HEIGHT);
     char text[48];
     for (int i = 0; i < p->rows; i++) {
         if ((p->row_first + i) % step) continue;

@@ -119,7 +119,7 @@ const page = (() => {
       const share = totals[row] ? (100 * count) / totals[row] : 0;
       line.textContent = row === column
         ? `${data.names[row]}: ${count} right (${share.toFixed(1)} %)`
-        : `${data.names[row]} taken for ${data.names[column]}: ${count} (${share.toFixed(1)} %)`;
+        : `${data.names[row]} predicted as ${data.names[column]}: ${count} (${share.toFixed(1)} %)`;
     });
     image.addEventListener("pointerleave", () => { line.textContent = empty; });
   }

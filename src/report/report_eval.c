@@ -46,24 +46,24 @@ static void copy_pixels(const job *j, const float *pixels, wrong_image *to)
                     pixel_of(j, pixels + k * area, k, row, col);
 }
 
-/* What was said of the image, and what is true. Returns whether it is wrong. */
+/* The predicted and the true class of the image. Returns whether they differ. */
 static int judge(const job *j, const evaluated_image *image, wrong_image *w)
 {
     const int classes = j->run->data.classes;
     const train_loss loss = (train_loss)j->m->settings.options.loss;
     class_probabilities(loss, image->logits, classes, j->probabilities);
     if (j->run->data.labels == LABEL_BINARY) {
-        w->said = -1;
+        w->predicted = -1;
         w->truth = 0;
         for (int i = 0; i < classes; i++)
             w->truth += (image->logits[i] > 0) != (image->target[i] > .5f);
         return w->truth > 0;
     }
     w->truth = largest_index(image->target, classes);
-    w->said = largest_index(image->logits, classes);
-    w->probability = j->probabilities[w->said];
+    w->predicted = largest_index(image->logits, classes);
+    w->probability = j->probabilities[w->predicted];
     w->of_truth = j->probabilities[w->truth];
-    return w->truth != w->said;
+    return w->truth != w->predicted;
 }
 
 /* Keeps the image when it is among those with the highest loss; of equal ones the earlier. */

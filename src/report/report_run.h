@@ -21,12 +21,12 @@ const char *report_state_name(report_state state);
 /* A test image with a high loss. */
 typedef struct wrong_image {
     double loss;
-    size_t number;      /* in the data set; see known_index of report_evaluation */
-    int truth, said;    /* classes; with binary labels: how many attributes are wrong, and -1 */
-    double probability; /* of the class that was said, or the mean error of attributes */
-    double of_truth;    /* probability of the true class */
-    int rows, cols;     /* of pixels, which may be reduced */
-    uint8_t *pixels;    /* [rows][cols][channels] */
+    size_t number;        /* in the data set; see known_index of report_evaluation */
+    int truth, predicted; /* classes; with binary labels: how many attributes are wrong, and -1 */
+    double probability;   /* of the predicted class, or the mean error of attributes */
+    double of_truth;      /* probability of the true class */
+    int rows, cols;       /* of pixels, which may be reduced */
+    uint8_t *pixels;      /* [rows][cols][channels] */
 } wrong_image;
 
 enum { REPORT_WRONG = 24 };

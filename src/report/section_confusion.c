@@ -1,4 +1,4 @@
-/* Confusion: which class was taken for which, of all evaluated runs of a setup together. */
+/* Confusion: true against predicted classes, of all evaluated runs of a setup together. */
 #include "report/section.h"
 
 #include "core/context.h"
@@ -55,9 +55,9 @@ static void put_name(html *h, const sum *s, int class) { html_text(h, s->data->n
 
 static void put_table(html *h, const sum *s)
 {
-    html_put(h, "<div class=\"scroll\"><table class=\"confusion\"><caption>Rows are the true "
-                "classes, columns what the model said</caption><thead><tr><th scope=\"col\">true "
-                "\\ said</th>");
+    html_put(h, "<div class=\"scroll\"><table class=\"confusion\"><caption>Rows are true classes, "
+                "columns predicted ones</caption><thead><tr><th scope=\"col\">true \\ "
+                "predicted</th>");
     for (int c = 0; c < s->classes; c++) {
         html_put(h, "<th scope=\"col\" class=\"turned\"><span>");
         put_name(h, s, c);
@@ -96,14 +96,14 @@ static ssm2d_status put_picture(const report *r, html *h, const sum *s, int grou
     html_printf(h,
                 "<figure class=\"matrix\"><div class=\"matrix-box\"><img "
                 "data-matrix=\"%d\" alt=\"Confusion matrix of %d classes: rows are true, columns "
-                "what the model said; the table below names the pairs that are confused most\" "
+                "predicted; the table below names the pairs that are confused most\" "
                 "src=\"",
                 group, s->classes);
     html_heat(h, n, n, shares, COLOUR_SEQUENTIAL, 1, 0);
     html_printf(h,
                 "\"></div><p class=\"matrix-value\" data-matrix-value=\"%d\" aria-live=\"polite\">"
-                "Point at the picture for classes and counts.</p><figcaption>True class down, what "
-                "the model said to the right; the brighter, the larger the share of the "
+                "Point at the picture for classes and counts.</p><figcaption>True class down, "
+                "predicted class to the right; the brighter, the larger the share of the "
                 "row.</figcaption></figure>\n",
                 group);
     /* what is not zero: row, column, count */
@@ -126,7 +126,7 @@ static ssm2d_status put_picture(const report *r, html *h, const sum *s, int grou
 /* ---- pairs that are confused most ------------------------------------------------------------ */
 
 typedef struct pair {
-    int truth, said;
+    int truth, predicted;
     size_t count;
 } pair;
 
@@ -152,14 +152,14 @@ static void put_pairs(html *h, const sum *s)
     if (!count) return;
     html_put(h, "<div class=\"scroll\"><table class=\"pairs\"><caption>Confused most</caption>"
                 "<thead><tr><th scope=\"col\">true class</th><th scope=\"col\" "
-                "class=\"word\">taken for</th>"
+                "class=\"word\">predicted as</th>"
                 "<th scope=\"col\">images</th><th scope=\"col\">of the class, %</th></tr></thead>"
                 "<tbody>\n");
     for (int i = 0; i < count; i++) {
         html_put(h, "<tr><th scope=\"row\">");
         put_name(h, s, pairs[i].truth);
         html_put(h, "</th><td class=\"word\">");
-        put_name(h, s, pairs[i].said);
+        put_name(h, s, pairs[i].predicted);
         html_printf(h, "</td><td>%zu</td><td>%.1f</td></tr>\n", pairs[i].count,
                     100 * (double)pairs[i].count / (double)row_total(s, pairs[i].truth));
     }

@@ -244,12 +244,13 @@ static void put_runs(html *h, const report *r)
 {
     const int tested = any(r, run_test_accuracy);
     html_put(h, "<h3>Runs</h3>\n<div class=\"scroll\"><table id=\"runs\"><caption>Each run by "
-                "itself; losses are of the last epoch</caption><thead><tr><th scope=\"col\">run"
+                "itself; losses are of the last epoch, that of evaluation on the images that the "
+                "epochs are compared by</caption><thead><tr><th scope=\"col\">run"
                 "</th><th scope=\"col\">state</th><th scope=\"col\">seed</th><th scope=\"col\">"
                 "epochs</th><th scope=\"col\">last epoch, %</th><th scope=\"col\">best epoch, %"
                 "</th>");
-    if (tested) html_put(h, "<th scope=\"col\">test, %</th><th scope=\"col\">its loss</th>");
-    html_put(h, "<th scope=\"col\">training loss</th><th scope=\"col\">loss of epoch</th>"
+    if (tested) html_put(h, "<th scope=\"col\">test, %</th><th scope=\"col\">test loss</th>");
+    html_put(h, "<th scope=\"col\">training loss</th><th scope=\"col\">evaluation loss</th>"
                 "<th scope=\"col\">time</th><th scope=\"col\">images/s</th></tr></thead><tbody>\n");
     for (int i = 0; i < r->run_count; i++) put_run(h, r, i, tested);
     html_put(h, "</tbody></table></div>\n");

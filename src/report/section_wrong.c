@@ -1,4 +1,4 @@
-/* Wrong: the images with the highest loss, with what the model said and what is true. */
+/* Wrong: the images with the highest loss, with the predicted and the true class. */
 #include "report/section.h"
 
 static int has_images(const report_run *run) { return run->evaluation.wrong_count > 0; }
@@ -20,14 +20,14 @@ static int shown_run(const report *r, int group)
 
 static void put_words(html *h, const report_run *run, const wrong_image *w)
 {
-    if (w->said < 0) {
-        html_printf(h, "<span class=\"said\">%d of %d attributes wrong</span>", w->truth,
+    if (w->predicted < 0) {
+        html_printf(h, "<span class=\"predicted\">%d of %d attributes wrong</span>", w->truth,
                     run->data.classes);
         return;
     }
-    html_put(h, "<span class=\"said\">said <b>");
-    html_text(h, run->data.names[w->said]);
-    html_printf(h, "</b> %.0f %%</span><span class=\"truth\">is <b>", 100 * w->probability);
+    html_put(h, "<span class=\"predicted\">predicted <b>");
+    html_text(h, run->data.names[w->predicted]);
+    html_printf(h, "</b> %.0f %%</span><span class=\"truth\">true <b>", 100 * w->probability);
     html_text(h, run->data.names[w->truth]);
     html_printf(h, "</b> %.1f %%</span>", 100 * w->of_truth);
 }
@@ -35,11 +35,11 @@ static void put_words(html *h, const report_run *run, const wrong_image *w)
 static void put_image(html *h, const report_run *run, const wrong_image *w)
 {
     html_put(h, "<figure class=\"wrong\"><img alt=\"Test image");
-    if (w->said >= 0) {
+    if (w->predicted >= 0) {
         html_put(h, " of ");
         html_text(h, run->data.names[w->truth]);
-        html_put(h, ", taken for ");
-        html_text(h, run->data.names[w->said]);
+        html_put(h, ", predicted as ");
+        html_text(h, run->data.names[w->predicted]);
     }
     html_put(h, "\" src=\"");
     html_png(h, (size_t)w->rows, (size_t)w->cols, run->settings.model.channels, w->pixels);
@@ -68,8 +68,8 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
         html_put(h, "</div></div>\n");
     }
     html_put(h, "<p class=\"note\">Of each setup one run: the wrong test images with the highest "
-                "loss, as the model saw them, with the probabilities of what it said and of what "
-                "is true. Numbers count the images of the test from 0.</p>\n");
+                "loss, as the model saw them, with the probabilities of the predicted and of the "
+                "true class. Numbers count the images of the test from 0.</p>\n");
     return SSM2D_OK;
 }
 

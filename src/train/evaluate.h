@@ -20,9 +20,9 @@ typedef struct evaluation_detail {
     label_kind labels;
     int classes;
     size_t *images;    /* [classes]: that are of the class, or have the attribute */
-    size_t *predicted; /* [classes]: that are taken for it, or said to have it */
+    size_t *predicted; /* [classes]: that are predicted to be of it, or to have it */
     size_t *hits;      /* [classes]: both */
-    size_t *confusion; /* [classes][classes]: images of the row's class taken for the column's */
+    size_t *confusion; /* [classes][classes]: images of the row's class predicted as the column's */
 } evaluation_detail;
 
 /* Takes memory for the counts, of confusion only when that is wanted. The caller destroys it. */
