@@ -251,6 +251,18 @@ static ssm2d_status run_all(ssm2d_context *context, const values *o, const plan 
     return SSM2D_OK;
 }
 
+/* Results that cannot be read are missing in the tables. */
+static void warn_of_damage(const ssm2d_context *context, const plan *p)
+{
+    ssm2d_error damaged;
+    for (int i = 0; i < p->all; i++) {
+        reproduce_state(context, &p->runs[i], NULL, &damaged);
+        if (*damaged.line)
+            fprintf(stderr, "ssm2d reproduce: %s; a call without --tables-only makes it again\n",
+                    damaged.line);
+    }
+}
+
 /* Refuses to train without the data; what is finished does not need them. */
 static ssm2d_status check_data(const ssm2d_context *context, const plan *p, ssm2d_error *error)
 {
@@ -304,6 +316,7 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     }
     if (o->tables_only || !p->count) {
         const writing w = {context, p};
+        warn_of_damage(context, p);
         status = write_tables(&w, 1, error);
         return status ? status : show_table(context, p, error);
     }

@@ -132,7 +132,7 @@ ssm2d_status reproduce_estimate(ssm2d_context *context, const plan *p, run_estim
     }
     progress_end(&shown);
     if (!status && measured)
-        status = json_write(context, path, root, error);
+        json_write(context, path, root, NULL); /* what cannot be kept is measured again */
     else
         cJSON_Delete(root);
     return status;

@@ -271,8 +271,13 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
                 wanted += is_chosen;
             }
     if (status || found || !wanted) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s needs data that are not given: %s: %s",
-                p->options.experiment->name, p->choices[0].wanted, p->choices[0].help);
+    char names[256] = "";
+    for (int i = 0; i < p->choice_count; i++)
+        if (p->choices[i].is_chosen)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                     *names ? ", " : "", p->choices[i].wanted);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s needs data that are not given: %s. To get %s: %s",
+                p->options.experiment->name, names, p->choices[0].wanted, p->choices[0].help);
 }
 
 /* The index of a run by its name; it is added when there is none yet. */

@@ -137,7 +137,9 @@ static void test_refused(void **state)
     TOOL("reproduce", "table1", "--out", "DIR", "--rows", "ResNet", "--dry-run");
     assert_refused(1, "reproduce", "--rows ResNet: no row of table1 is called so");
     TOOL("reproduce", "table1", "--out", in_folder("o"));
-    assert_refused(1, "reproduce", "table1 needs data that are not given: cifar100: \"CIFAR-100");
+    assert_refused(1, "reproduce",
+                   "table1 needs data that are not given: cifar100, tiny-imagenet. "
+                   "To get cifar100: \"CIFAR-100");
     TOOL("reproduce", "table1", "--out", in_folder("o"), "--data", "cifar100=cifar100:nowhere");
     assert_refused(1, "reproduce", "nowhere");
     assert_int_equal(access(in_folder("o"), F_OK), -1);

@@ -215,6 +215,7 @@ static void test_damaged(void **state)
     shell("cd $FOLDER && for f in o/runs/*/result.json; do echo '{}' > $f; done; "
           "$SSM2D reproduce table5 --out o --tables-only");
     assert_says(tool.out, "0 of 10 runs are done.");
+    assert_int_equal(count_of(tool.err, "; a call without --tables-only makes it again\n"), 10);
     shell("cd $FOLDER/o && rm runs/*/result.json && for d in runs/*/; do mkfifo $d/result.json; "
           "done; $SSM2D reproduce table5 --out . --tables-only"); /* nobody waits for a pipe */
     assert_says(tool.out, "0 of 10 runs are done.");
