@@ -10,153 +10,14 @@
 #include "core/arith.h"
 #include "core/status.h"
 #include "ops/elementwise.h"
+#include "ops/linear_parts.h"
+#include "ops/linear_products.h"
 #include "ops/ops.h"
-#include "ops/simd/simd_ops.h"
 
-#include <string.h>
+/* ---- what a node keeps ----------------------------------------------------------------------- */
 
-/* A task has at least MIN_ROWS and at most MAX_ROWS rows, whole blocks of 12. Fewer than FEW_ROWS
- * rows, as of one image, are not cut at all; tasks get some of the columns then. */
-enum { MIN_ROWS = 48, MAX_ROWS = 192, BLOCK = 12, FEW_ROWS = 256, BLOCK_COLS = 48 };
-enum { TASKS_PER_THREAD = 4 };
 /* With more rows than these, packing W in every run costs next to nothing, and memory counts. */
 enum { KEEP_ROWS = 2048 };
-
-static size_t threads_of(const graph *g) { return (size_t)pool_threads(g->context->pool); }
-
-static size_t block_rows(const graph *g, size_t m)
-{
-    if (m < FEW_ROWS) return m;
-    const size_t wanted = div_up_size(m, threads_of(g) * TASKS_PER_THREAD * BLOCK) * BLOCK;
-    return min_size(max_size(wanted, MIN_ROWS), MAX_ROWS);
-}
-
-/* ---- products of another library ------------------------------------------------------------- */
-
-enum { SGEMM_Y = 1, SGEMM_DX = 2, SGEMM_DW = 4 };
-/* Tasks of a product: enough for 64 threads, unless they become too small. Of dW fewer, as each
- * part reads x or dy once more. */
-enum { SGEMM_TASKS = 64, SGEMM_LEAST_ROWS = 96, SGEMM_PARTS = 32, SGEMM_LEAST_PART = 48 };
-
-/* What goes there: where oneDNN's sgemm was faster than the products here, by the instruction set
- * (bench/results/linear.csv). */
-static int sgemm_does(const graph *g, int product)
-{
-    static const int by_cpu[] = {
-        [CPU_BASELINE] = 0, [CPU_AVX2] = SGEMM_Y | SGEMM_DX | SGEMM_DW, [CPU_AVX512] = SGEMM_DW};
-    return g->sgemm && g->training && (by_cpu[g->context->cpu] & product);
-}
-
-static size_t sgemm_rows(size_t m)
-{
-    const size_t wanted = div_up_size(m, SGEMM_TASKS * MIN_ROWS) * MIN_ROWS;
-    return min_size(max_size(wanted, SGEMM_LEAST_ROWS), MAX_ROWS);
-}
-
-typedef struct sgemm_job {
-    sgemm_function *sgemm;
-    sgemm_args product; /* of all rows */
-    const real *bias;   /* or NULL */
-    size_t rows;        /* of a task */
-} sgemm_job;
-
-/* The same without memory of its own, when there is too little for the library. */
-static void multiply_slowly(const sgemm_args *p)
-{
-    for (size_t i = 0; i < p->m; i++)
-        for (size_t j = 0; j < p->n; j++) {
-            real sum = p->adds ? p->c[i * p->c_row + j] : 0;
-            for (size_t l = 0; l < p->k; l++)
-                sum += (p->a_transposed ? p->a[l * p->a_row + i] : p->a[i * p->a_row + l])
-                       * (p->b_transposed ? p->b[j * p->b_row + l] : p->b[l * p->b_row + j]);
-            p->c[i * p->c_row + j] = sum;
-        }
-}
-
-static void sgemm_block(void *arg, size_t task, int worker)
-{
-    (void)worker;
-    const sgemm_job *j = arg;
-    sgemm_args p = j->product;
-    const size_t first = task * j->rows;
-    p.m = min_size(j->rows, p.m - first);
-    p.a += first * p.a_row;
-    p.c += first * p.c_row;
-    for (size_t i = 0; j->bias && i < p.m; i++)
-        memcpy(p.c + i * p.c_row, j->bias, p.n * sizeof(real));
-    if (j->bias) p.adds = 1;
-    if (!j->sgemm(&p)) multiply_slowly(&p);
-}
-
-static void multiply_by_sgemm(const graph *g, sgemm_job *j)
-{
-    j->sgemm = g->sgemm;
-    j->rows = sgemm_rows(j->product.m);
-    pool_run(g->context->pool, div_up_size(j->product.m, j->rows), sgemm_block, j);
-}
-
-/* ---- packed products ------------------------------------------------------------------------- */
-
-typedef struct job {
-    const simd_ops *simd;
-    gemm_packed_args product;
-    gemm_pack_args packing;
-    size_t rows, cols, across; /* of a task; tasks side by side */
-    int pack;                  /* whether a task has to pack its columns first */
-} job;
-
-static const simd_ops *simd_of(const graph *g) { return simd_ops_for(g->context->cpu); }
-
-static void pack_block(void *arg, size_t task, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    const size_t first = task * j->cols, end = first + j->cols;
-    j->simd->gemm_pack(&j->packing, first, min_size(end, j->packing.n));
-}
-
-static void product_block(void *arg, size_t task, int worker)
-{
-    const job *j = arg;
-    gemm_packed_args p = j->product;
-    const size_t i = task / j->across * j->rows, first = task % j->across * j->cols,
-                 end = first + j->cols;
-    if (j->pack) pack_block(arg, task, worker);
-    p.m = i + j->rows < p.m ? j->rows : p.m - i;
-    p.x += i * p.x_row;
-    p.y += i * p.y_row;
-    j->simd->gemm_packed(&p, first, min_size(end, p.n));
-}
-
-/* Columns of a task, whole panels. */
-static size_t block_cols(const simd_ops *simd)
-{
-    return max_size(BLOCK_COLS / simd->panel, 1) * simd->panel;
-}
-
-static void pack_all(const graph *g, job *j)
-{
-    j->cols = block_cols(j->simd);
-    pool_run(g->context->pool, div_up_size(j->packing.n, j->cols), pack_block, j);
-}
-
-/* is_packed: the weights have been packed before. */
-static void multiply(const graph *g, job *j, int is_packed)
-{
-    const size_t m = j->product.m, n = j->product.n;
-    j->rows = block_rows(g, m);
-    if (j->rows < m) { /* every block of rows needs all of the weights */
-        if (!is_packed) pack_all(g, j);
-        j->cols = n;
-    } else {
-        j->cols = block_cols(j->simd);
-        j->pack = !is_packed;
-    }
-    j->across = div_up_size(n, j->cols);
-    pool_run(g->context->pool, div_up_size(m, j->rows) * j->across, product_block, j);
-}
-
-/* ---- forward --------------------------------------------------------------------------------- */
 
 /* Inference on few images keeps W packed; graph.step tells when W has changed. */
 typedef struct kept {
@@ -169,91 +30,11 @@ static int keeps(const graph *g, const node *nd)
     return !g->training && rows_of(nd->in[0]) <= KEEP_ROWS && nd->in[1]->role == ROLE_PARAM;
 }
 
-/* ---- how dW is cut --------------------------------------------------------------------------- */
-
-/* Columns of x that are packed at once stay in the second cache, and so do rows of x and dy, which
- * are read twice; sums of ranges take some memory. */
-enum { PART_COLS = 256, SLAB_NUMBERS = 131072, SLAB_MIN = 64, RANGE_ROWS = 512, RANGES = 4 };
-enum { RANGE_NUMBERS = 3 << 19 };
-
-/* The rows of x and dy are cut into ranges, each of which has sums of its own (the first one dW
- * itself), and a range into slabs of `depth` rows: both by the shape, since the last bits depend on
- * them. dW is cut into parts of rows x cols, `across` of them side by side. */
-typedef struct weights_grid {
-    size_t ranges, depth;
-    size_t rows, cols, across, parts;
-} weights_grid;
-
-static void cut_in_parts(weights_grid *w, const simd_ops *simd, size_t n, size_t k, size_t down,
-                         size_t across)
-{
-    w->rows = div_up_size(div_up_size(n, down), simd->tn_rows) * simd->tn_rows;
-    w->cols = div_up_size(div_up_size(k, across), simd->panel) * simd->panel;
-    w->across = div_up_size(k, w->cols);
-    w->parts = div_up_size(n, w->rows) * w->across;
-}
-
-/* The parts that take all threads the shortest time. Threads do not begin together: in the mean the
- * last one is done a fraction of a part later. */
-static void choose_parts(weights_grid *w, const graph *g, size_t n, size_t k)
-{
-    const simd_ops *simd = simd_of(g);
-    const size_t threads = threads_of(g), least = div_up_size(k, PART_COLS),
-                 most = max_size(threads * TASKS_PER_THREAD, least);
-    const double late = threads > 1 ? 0.1 : 0;
-    size_t x, dy;
-    weights_grid try = *w;
-    double shortest = 0;
-    simd->gemm_tn_costs(&x, &dy);
-    for (size_t across = least; across <= most; across++)
-        for (size_t down = 1; down == 1 || down * across <= most; down++) {
-            cut_in_parts(&try, simd, n, k, down, across);
-            const double time = ((double)div_up_size(w->ranges * try.parts, threads) + late)
-                                * (double)((try.rows + x) * (try.cols + dy) - x * dy);
-            if (w->parts && time >= shortest) continue;
-            *w = try;
-            shortest = time;
-        }
-}
-
-/* The same for graph.sgemm: halves of the longer side until there are enough. */
-static void choose_sgemm_parts(weights_grid *w, size_t n, size_t k)
-{
-    size_t down = 1, across = 1;
-    for (;;) {
-        w->rows = div_up_size(div_up_size(n, down), 8) * 8;
-        w->cols = div_up_size(div_up_size(k, across), 8) * 8;
-        w->across = div_up_size(k, w->cols);
-        w->parts = div_up_size(n, w->rows) * w->across;
-        if (w->ranges * w->parts >= SGEMM_PARTS || max_size(w->rows, w->cols) <= SGEMM_LEAST_PART)
-            return;
-        if (w->rows >= w->cols)
-            down *= 2;
-        else
-            across *= 2;
-    }
-}
-
-static weights_grid cut_weights(const graph *g, const node *nd)
-{
-    const simd_ops *simd = simd_of(g);
-    const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out),
-                 slab = SLAB_NUMBERS / (n + k) / 8 * 8;
-    weights_grid w = {
-        .ranges = max_size(min_size(min_size(m / RANGE_ROWS, RANGE_NUMBERS / (n * k)), RANGES), 1),
-        .depth = min_size(max_size(slab, SLAB_MIN), simd->tn_depth)};
-    if (sgemm_does(g, SGEMM_DW))
-        choose_sgemm_parts(&w, n, k);
-    else
-        choose_parts(&w, g, n, k);
-    return w;
-}
-
 /* Whether a task computes dx and dW of a range, so that dy is read from memory once. */
 static int is_fused(const graph *g, const node *nd, const weights_grid *w)
 {
-    const size_t threads = threads_of(g);
-    return nd->in[0]->needs_grad && nd->in[1]->needs_grad && !sgemm_does(g, SGEMM_DW)
+    const size_t threads = linear_threads(g);
+    return nd->in[0]->needs_grad && nd->in[1]->needs_grad && !linear_by_sgemm(g, LINEAR_DW)
            && (w->ranges >= 2 * threads || w->ranges == threads);
 }
 
@@ -263,11 +44,12 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (!keeps(g, nd) && !g->training) return SSM2D_OK;
     nd->object = mem_alloc(
-        g->context, g->training ? sizeof(weights_grid)
-                                : sizeof(kept) + simd_of(g)->gemm_packed_size(n, k) * sizeof(real));
+        g->context, g->training
+                        ? sizeof(weights_grid)
+                        : sizeof(kept) + linear_simd(g)->gemm_packed_size(n, k) * sizeof(real));
     if (!nd->object)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
-    if (g->training) *(weights_grid *)nd->object = cut_weights(g, nd);
+    if (g->training) *(weights_grid *)nd->object = linear_cut_weights(g, nd);
     return SSM2D_OK;
 }
 
@@ -285,14 +67,14 @@ static size_t whole_lines(size_t numbers) { return div_up_size(numbers, 16) * 16
 
 static back_scratch lay_out(const graph *g, const node *nd, const weights_grid *w)
 {
-    const simd_ops *simd = simd_of(g);
+    const simd_ops *simd = linear_simd(g);
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
-    const size_t cols = is_fused(g, nd, w) ? min_size(k, PART_COLS) : w->cols;
-    const int packs = nd->in[0]->needs_grad && !sgemm_does(g, SGEMM_DX);
+    const size_t cols = is_fused(g, nd, w) ? min_size(k, LINEAR_PART_COLS) : w->cols;
+    const int packs = nd->in[0]->needs_grad && !linear_by_sgemm(g, LINEAR_DX);
     back_scratch s = {.packed = packs ? whole_lines(simd->gemm_packed_size(k, n)) : 0,
                       .worker = whole_lines(simd->gemm_tn_scratch_size(cols)),
                       .range = whole_lines(n * k + n)};
-    s.total = s.packed + s.worker * threads_of(g) + s.range * (w->ranges - 1);
+    s.total = s.packed + s.worker * linear_threads(g) + s.range * (w->ranges - 1);
     return s;
 }
 
@@ -300,10 +82,11 @@ static size_t scratch(const graph *g, const node *nd, int back)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (back) {
-        const weights_grid w = cut_weights(g, nd);
+        const weights_grid w = linear_cut_weights(g, nd);
         return lay_out(g, nd, &w).total;
     }
-    return keeps(g, nd) || sgemm_does(g, SGEMM_Y) ? 0 : simd_of(g)->gemm_packed_size(n, k);
+    return keeps(g, nd) || linear_by_sgemm(g, LINEAR_Y) ? 0
+                                                        : linear_simd(g)->gemm_packed_size(n, k);
 }
 
 static real *packed_of(const graph *g, const node *nd)
@@ -312,11 +95,13 @@ static real *packed_of(const graph *g, const node *nd)
     return w ? w->weights : nd->scratch;
 }
 
+/* ---- forward --------------------------------------------------------------------------------- */
+
 static void forward(const graph *g, const node *nd)
 {
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
     const real *bias = nd->inputs < 3 ? NULL : nd->in[2]->data;
-    if (sgemm_does(g, SGEMM_Y)) {
+    if (linear_by_sgemm(g, LINEAR_Y)) {
         sgemm_job s = {.product = {.b_transposed = 1,
                                    .m = m,
                                    .n = n,
@@ -328,24 +113,24 @@ static void forward(const graph *g, const node *nd)
                                    .b_row = k,
                                    .c_row = n},
                        .bias = bias};
-        multiply_by_sgemm(g, &s);
+        linear_multiply_sgemm(g, &s);
         return;
     }
     kept *w = g->training ? NULL : nd->object;
     real *packed = packed_of(g, nd);
     const int is_packed = w && w->packed == g->step + 1;
-    job j = {.simd = simd_of(g),
-             .product = {.m = m,
-                         .n = n,
-                         .k = k,
-                         .x = nd->in[0]->data,
-                         .x_row = nd->in[0]->row_stride,
-                         .packed = packed,
-                         .bias = bias,
-                         .y = nd->out->data,
-                         .y_row = n},
-             .packing = {n, k, nd->in[1]->data, 1, k, packed}};
-    multiply(g, &j, is_packed);
+    packed_job j = {.simd = linear_simd(g),
+                    .product = {.m = m,
+                                .n = n,
+                                .k = k,
+                                .x = nd->in[0]->data,
+                                .x_row = nd->in[0]->row_stride,
+                                .packed = packed,
+                                .bias = bias,
+                                .y = nd->out->data,
+                                .y_row = n},
+                    .packing = {n, k, nd->in[1]->data, 1, k, packed}};
+    linear_multiply(g, &j, is_packed);
     if (w) w->packed = g->step + 1;
 }
 
@@ -356,9 +141,10 @@ static void before_rows(const graph *g, const node *nd)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     kept *w = g->training ? NULL : nd->object;
-    job j = {.simd = simd_of(g), .packing = {n, k, nd->in[1]->data, 1, k, packed_of(g, nd)}};
+    packed_job j = {.simd = linear_simd(g),
+                    .packing = {n, k, nd->in[1]->data, 1, k, packed_of(g, nd)}};
     if (w && w->packed == g->step + 1) return;
-    pack_all(g, &j);
+    linear_pack(g, &j);
     if (w) w->packed = g->step + 1;
 }
 
@@ -374,7 +160,7 @@ static void rows(const graph *g, const node *nd, size_t count, const real *const
                                 .bias = nd->inputs < 3 ? NULL : in[2],
                                 .y = out,
                                 .y_row = n};
-    simd_of(g)->gemm_packed(&p, 0, n);
+    linear_simd(g)->gemm_packed(&p, 0, n);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -435,7 +221,7 @@ static void weights_task(void *arg, size_t task, int worker)
     const gemm_tn_part part = {row, min_size(row + w->rows, j->dw.n), left,
                                min_size(left + w->cols, j->dw.k)};
     gemm_tn_args a = weights_of(j, range, m * range / w->ranges, m * (range + 1) / w->ranges);
-    if (sgemm_does(j->g, SGEMM_DW) && part_by_sgemm(j, &a, &part) && !a.db) return;
+    if (linear_by_sgemm(j->g, LINEAR_DW) && part_by_sgemm(j, &a, &part) && !a.db) return;
     j->simd->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
 }
 
@@ -452,8 +238,8 @@ static void range_task(void *arg, size_t range, int worker)
         dx.y += i * dx.y_row;
         j->simd->gemm_packed(&dx, 0, dx.n);
         const gemm_tn_args a = weights_of(j, range, i, i + rows);
-        for (size_t left = 0; left < a.k; left += PART_COLS) {
-            const gemm_tn_part part = {0, a.n, left, min_size(left + PART_COLS, a.k)};
+        for (size_t left = 0; left < a.k; left += LINEAR_PART_COLS) {
+            const gemm_tn_part part = {0, a.n, left, min_size(left + LINEAR_PART_COLS, a.k)};
             j->simd->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
         }
     }
@@ -472,7 +258,7 @@ static void add_ranges(void *arg, size_t row, int worker)
     }
 }
 
-static void multiply_dx(const graph *g, const node *nd, job *packing)
+static void multiply_dx(const graph *g, const node *nd, packed_job *packing)
 {
     const gemm_packed_args *p = &packing->product;
     sgemm_job s = {.product = {.m = p->m,
@@ -485,10 +271,10 @@ static void multiply_dx(const graph *g, const node *nd, job *packing)
                                .b_row = p->n,
                                .c_row = p->y_row,
                                .adds = p->adds}};
-    if (sgemm_does(g, SGEMM_DX))
-        multiply_by_sgemm(g, &s);
+    if (linear_by_sgemm(g, LINEAR_DX))
+        linear_multiply_sgemm(g, &s);
     else
-        multiply(g, packing, 0);
+        linear_multiply(g, packing, 0);
 }
 
 static void backward(const graph *g, const node *nd)
@@ -496,7 +282,7 @@ static void backward(const graph *g, const node *nd)
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
     back_job j = {.g = g,
                   .nd = nd,
-                  .simd = simd_of(g),
+                  .simd = linear_simd(g),
                   .grid = *(const weights_grid *)nd->object,
                   .dx = {.m = m,
                          .n = k,
@@ -521,11 +307,11 @@ static void backward(const graph *g, const node *nd)
     j.dw.depth = j.grid.depth;
     j.sizes = lay_out(g, nd, &j.grid);
     j.workers = nd->scratch + j.sizes.packed;
-    j.sums = j.workers + j.sizes.worker * threads_of(g);
-    job packing = {
+    j.sums = j.workers + j.sizes.worker * linear_threads(g);
+    packed_job packing = {
         .simd = j.simd, .product = j.dx, .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
     if (fused) {
-        pack_all(g, &packing);
+        linear_pack(g, &packing);
         pool_run(threads, j.grid.ranges, range_task, &j);
     } else {
         if (nd->in[0]->needs_grad) multiply_dx(g, nd, &packing);
