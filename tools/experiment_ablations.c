@@ -28,7 +28,14 @@
         CHANGED("S4ND, init authors", "s4nd", own, "init=authors"),                                \
         CHANGED("S4ND, init authors, place attn", "s4nd", own, "init=authors mixer.place=attn"),   \
         {.label = "EMA", .mixer = "ema", .settings = own},                                         \
-        CHANGED("EMA, place block", "ema", own, "place=block")
+        CHANGED("EMA, place block", "ema", own, "place=block"),                                    \
+        {.label = "no mixer, decay of matrices alone",                                             \
+         .mixer = "none",                                                                          \
+         .settings = own "decay_of=matrices"},                                                     \
+    {                                                                                              \
+        .label = "the layer, decay of matrices alone", .mixer = "ssm2d",                           \
+        .settings = own "decay_of=matrices"                                                        \
+    }
 
 static const experiment_row rows[] = {ROWS(""), {0}};
 static const experiment_row tiny_rows[] = {ROWS(TINY_VIT " "), {0}};

@@ -64,6 +64,7 @@ typedef struct param_spec {
     param_resize resize;
     token_grid grid;
     int nonnegative; /* files with negative numbers are refused */
+    int is_token;    /* of tokens rather than a weight: a position embedding, a class token */
 } param_spec;
 
 /* An array as it is in files. Arrays tile the flat array of parameters in the order of their

@@ -86,7 +86,8 @@ tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, 
                              .init = initial.init,
                              .scale = initial.scale,
                              .resize = PARAM_GRID,
-                             .grid = grid};
+                             .grid = grid,
+                             .is_token = 1};
     return block_param(b, spec, name, "");
 }
 

@@ -136,8 +136,11 @@ static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
     const initial_values tokens = {trunc ? PARAM_TRUNC_NORMAL : PARAM_NORMAL, trunc ? 0.02 : 1};
     const initial_values positional = {tokens.init, v->pos_scale};
     const token_grid grid = {1, b->c->image[0] / v->patch, b->c->image[1] / v->patch};
-    const param_spec token = {
-        .rank = 3, .shape = {1, 1, (size_t)v->dim}, .init = tokens.init, .scale = tokens.scale};
+    const param_spec token = {.rank = 3,
+                              .shape = {1, 1, (size_t)v->dim},
+                              .init = tokens.init,
+                              .scale = tokens.scale,
+                              .is_token = 1};
     tensor *cls = block_param(b, token, "cls_token", "");
     tensor *pos = v->pos_embed ? positions(b, grid, v->dim, positional, "pos_embed") : NULL;
     tensor *x = embed(b->g, embed_patches(b, images, v->patch, v->dim), cls, pos);

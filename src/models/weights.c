@@ -2,7 +2,7 @@
  *
  * Weight decay acts on everything but biases and the mixers' A, B and C (and LayerNorm's beta,
  * which is a bias): so also on cls_token, pos_embed, D and the LayerNorms' weights, as the paper
- * states it. */
+ * states it; decay_of=matrices leaves these out. */
 #include "models/weights.h"
 
 #include "core/context.h"

@@ -50,10 +50,11 @@ static const recipe_line small[] = {{"epochs", "100", RECIPE_ALWAYS},
         {"lr_batch", "512", RECIPE_ALWAYS}, {"schedule", "cosine", RECIPE_ALWAYS},                 \
         {"schedule_start", "run", RECIPE_ALWAYS}, {"lr_every", "epoch", RECIPE_ALWAYS},            \
         {"lr_start", "1e-06", RECIPE_ALWAYS}, {"lr_final", "1e-05", RECIPE_ALWAYS},                \
-        {"decay", "0.05", RECIPE_ALWAYS}, {"beta1", "0.9", RECIPE_ALWAYS},                         \
-        {"beta2", "0.999", RECIPE_ALWAYS}, {"eps", "1e-08", RECIPE_ALWAYS},                        \
-        {"ema", "0.99996", RECIPE_ALWAYS}, {"smoothing", "0.1", RECIPE_ALWAYS},                    \
-        {"interpolation", "bicubic", RECIPE_ALWAYS}, {"resized_crop", "0.08", RECIPE_ALWAYS},      \
+        {"decay", "0.05", RECIPE_ALWAYS}, {"decay_of", "matrices", RECIPE_ALWAYS},                 \
+        {"beta1", "0.9", RECIPE_ALWAYS}, {"beta2", "0.999", RECIPE_ALWAYS},                        \
+        {"eps", "1e-08", RECIPE_ALWAYS}, {"ema", "0.99996", RECIPE_ALWAYS},                        \
+        {"smoothing", "0.1", RECIPE_ALWAYS}, {"interpolation", "bicubic", RECIPE_ALWAYS},          \
+        {"resized_crop", "0.08", RECIPE_ALWAYS},                                                   \
         {"resized_crop_ratio", "1.3333333333333333", RECIPE_ALWAYS},                               \
         {"reduced_decoding", "true", RECIPE_ALWAYS}, {"flip", "true", RECIPE_ALWAYS},              \
         {"randaugment", "2", RECIPE_ALWAYS}, {"randaugment_magnitude", "9", RECIPE_ALWAYS},        \

@@ -139,6 +139,60 @@ static void test_lines(void **state)
     }
 }
 
+/* Whether an array of a model comes out otherwise with weight decay: 1 or 0; -1: there is none. */
+static int has_decayed(const run_model *with, const run_model *without, const char *name)
+{
+    const param_array *a = weights_find(with->weights, name);
+    if (!a) return -1;
+    return memcmp(with->params + a->offset, without->params + a->offset, a->count * sizeof(float))
+           != 0;
+}
+
+/* What weight decay acts on, after one step: without it the numbers are others. */
+static void test_decay_of(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int all, matrices;
+    } arrays[] = {{"patch_embed.proj.weight", 1, 1},
+                  {"blocks.0.attn.qkv.weight", 1, 1},
+                  {"head.weight", 1, 1},
+                  {"pos_embed", 1, 0},
+                  {"cls_token", 1, 0},
+                  {"blocks.1.norm1.weight", 1, 0},
+                  {"norm.weight", 1, 0},
+                  {"blocks.0.mlp.fc1.bias", 0, 0},
+                  {"head.bias", 0, 0},
+                  {"blocks.0.mixer.D", 1, 0}};
+    for (int of = 0; of < 2; of++) {
+        ssm2d_context *context = make(1);
+        run_model m[2];
+        for (int i = 0; i < 2; i++) {
+            train_settings s = tiny();
+            train_result result;
+            char name[32];
+            snprintf(name, sizeof name, "run%d", 2 * of + i);
+            s.options.batch = TRAIN;
+            s.options.epochs = 1;
+            s.options.ema = 0;
+            s.options.decay = i ? 0 : 0.5;
+            s.options.decay_of = of;
+            if (train_begin(context, path_of(name), &s, NULL, &result, &error)
+                || run_model_open(context, path_of(name), RUN_MODEL, NULL, &m[i], &error))
+                fail_msg("%s", error.line);
+        }
+        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+            if (has_decayed(&m[0], &m[1], arrays[i].name)
+                != (of ? arrays[i].matrices : arrays[i].all))
+                fail_msg("decay_of %d: %s: %d", of, arrays[i].name,
+                         has_decayed(&m[0], &m[1], arrays[i].name));
+        run_model_close(&m[0]);
+        run_model_close(&m[1]);
+        ssm2d_context_destroy(context);
+    }
+}
+
 static void keep_report(void *user, const train_start *start)
 {
     if (start->read) *(weights_report *)user = *start->read;
@@ -215,6 +269,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_learns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_settings_act, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_decay_of, setup, teardown),
         cmocka_unit_test_setup_teardown(test_start, setup, teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

@@ -98,6 +98,7 @@ static void test_conditions(void **state)
                 && fabs(rates.final - 5e-6 / 8) < 1e-18);
     assert_string_equal(value_of(&s, "drop_path"), "0.2");
     assert_string_equal(value_of(&s, "repeats"), "1");
+    assert_string_equal(value_of(&s, "decay_of"), "matrices");
     s = recipe_settings("deit", "mega-t", "none"); /* which has no drop_path */
     assert_true(train_learning_rates(&s.options).peak == 0.002 && s.options.beta2 == 0.98);
     assert_null(recipe_find("smal", &error));
