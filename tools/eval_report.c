@@ -112,7 +112,7 @@ ssm2d_status eval_report_json(const eval_report *r, ssm2d_error *error)
 {
     const evaluation *e = &r->result;
     const int *image = r->model->settings.model.image;
-    const int classes = r->model->data.labels == LABEL_CLASS;
+    const int has_top5 = r->model->data.labels == LABEL_CLASS && r->model->data.classes > 5;
     cJSON *root = cJSON_CreateObject();
     const int good = root && cJSON_AddNumberToObject(root, "images", (double)e->images)
                      && cJSON_AddStringToObject(root, "split", r->split)
@@ -120,7 +120,7 @@ ssm2d_status eval_report_json(const eval_report *r, ssm2d_error *error)
                      && cJSON_AddNumberToObject(root, "cols", image[1])
                      && cJSON_AddNumberToObject(root, "loss", e->loss)
                      && cJSON_AddNumberToObject(root, "accuracy", e->accuracy)
-                     && (!classes || cJSON_AddNumberToObject(root, "top5", e->top5))
+                     && (!has_top5 || cJSON_AddNumberToObject(root, "top5", e->top5))
                      && (!r->per_class || add_table(root, r))
                      && (!r->detail || !r->detail->confusion || add_confusion(root, r->detail));
     char *text = good ? cJSON_PrintUnformatted(root) : NULL;

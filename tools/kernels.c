@@ -66,10 +66,9 @@ static const option options[] = {
     {"cols", OPTION_INT, offsetof(values, cols), "columns of a kernel, likewise", .low = 1,
      .high = 1024},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "run: weights of the latest or the best epoch", .default_value = "last",
-     .choice = run_weights_at},
+     "run: weights of the latest or the best epoch (default: last)", .choice = run_weights_at},
     {"scale", OPTION_CHOICE, offsetof(values, scale),
-     "colour scale: one for each panel, or one shared by all kernels", .default_value = "panel",
+     "colour scale: one for each panel, or one shared by all kernels (default: panel)",
      .choice = scale_at},
     {"no-title", OPTION_FLAG, offsetof(values, no_title),
      "leave out the title and the notes below, for a figure with a caption of its own"},
@@ -114,6 +113,12 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                               : "channels");
     if (!o->figure2 && o->draws != OPTION_UNSET)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--draws needs --figure2");
+    if (o->weights && !runs)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--weights needs the folder of a run: ssm2d kernels RUN ..");
+    if (o->scale && o->receptive_field)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--scale is for kernels and cannot be combined with --receptive-field");
     return SSM2D_OK;
 }
 
@@ -368,6 +373,8 @@ static ssm2d_status draw_fields(ssm2d_context *context, const values *o, ssm2d_e
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     values o = *(const values *)v;
+    if (!o.weights) o.weights = "last";
+    if (!o.scale) o.scale = "panel";
     if (o.receptive_field) return draw_fields(context, &o, error);
     if (o.runs.count) return draw_run(context, &o, error);
     if (o.rows == OPTION_UNSET) o.rows = DEFAULT_SIDE;

@@ -47,10 +47,10 @@ static ssm2d_status field_of(ssm2d_context *context, const kernels_field *what, 
         const int *radius = out->computed.radius;
         mixer_config_text(&c->mixer, mixed, sizeof mixed);
         snprintf(out->title, sizeof out->title, "%s, %s", c->model->name, c->mixer.kind->name);
-        printf("%s: %s, %s: half of the derivatives' squares are within %d pixels of the centre "
-               "token, "
-               "90 %% within %d, 99 %% within %d\n",
-               text_path(folder), c->model->name, mixed, radius[0], radius[1], radius[2]);
+        text_print(stdout, folder);
+        printf(": %s, %s: half of the derivatives' squares are within %d pixels of the centre "
+               "token, 90 %% within %d, 99 %% within %d\n",
+               c->model->name, mixed, radius[0], radius[1], radius[2]);
     }
     run_model_close(&m);
     return status;

@@ -226,6 +226,11 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (!o->out && !o->check)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "give --out DIR to write the results, or --check, or both");
+    if (o->out && file_is_same(o->out, o->folder))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--out %s: is the folder of the case, whose arrays would be replaced: give "
+                    "another",
+                    text_path(o->out));
     return SSM2D_OK;
 }
 
@@ -237,9 +242,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     j.number = j.type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
     ssm2d_status status = layer_case_read(context, j.options->folder, &j.input, error);
     if (!status) status = compute(&j, error);
-    if (!status && j.options->out) status = write_results(&j, error);
     for (int i = 0; i < j.count && !status && j.options->check; i++)
         status = check_result(&j, &j.results[i], &beyond, error);
+    if (!status && j.options->out) status = write_results(&j, error);
     if (!status && beyond)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: %d of %d arrays are beyond tolerance",
                       text_path(j.options->folder), beyond, j.count);

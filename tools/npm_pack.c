@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-static const char log_name[] = "npm.log";
+const char npm_log_name[] = "npm.log";
 enum { MAX_LOG = 1 << 20 };
 
 static int join(char path[PATH_MAX], const char *folder, const char *name)
@@ -111,7 +111,7 @@ ssm2d_status npm_pack(const ssm2d_context *context, const char *package, const c
     char log[PATH_MAX], absolute[PATH_MAX];
     int code = 0;
     /* the child opens its log before it changes the folder */
-    if (!realpath(folder, absolute) || !join(log, absolute, log_name))
+    if (!realpath(folder, absolute) || !join(log, absolute, npm_log_name))
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be used: %s", text_path(folder),
                     strerror(errno));
     ssm2d_status status = run_npm(package, absolute, log, &code, error);

@@ -31,7 +31,7 @@ typedef struct memory {
 static ssm2d_status claim_run(const plan *p, const planned_run *run, int *claim, ssm2d_error *error)
 {
     char path[RUN_PATH];
-    int lock;
+    int lock = -1;
     snprintf(path, sizeof path, "%s/claims/%s", p->options.out, run->name);
     *claim = -1;
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -48,11 +48,13 @@ static ssm2d_status claim_run(const plan *p, const planned_run *run, int *claim,
                     text_path(path), strerror(errno));
     }
     /* ssm2d train --resume knows nothing of claims */
-    if (run_exists(run->folder) && run_lock(run->folder, &lock, NULL)) {
-        close(fd);
-        return SSM2D_OK;
+    if (run_exists(run->folder)) {
+        if (run_lock(run->folder, &lock, NULL)) {
+            close(fd);
+            return SSM2D_OK;
+        }
+        run_unlock(lock);
     }
-    if (run_exists(run->folder)) run_unlock(lock);
     *claim = fd;
     return SSM2D_OK;
 }
@@ -150,6 +152,7 @@ static ssm2d_status pass(const reproduce_job *job, memory *memories, int *left,
         }
         if (*damaged.line) fprintf(stderr, "ssm2d reproduce: %s; it is made again\n", damaged.line);
         status = do_run(job, i, &out->stopped, &why);
+        if (status && out->stopped) fail(error, status, "%s", why.line);
         if (status && !out->stopped) {
             memories[i].tried = 1;
             status = note_failure(job, i, &why, out, error);

@@ -18,11 +18,14 @@ static void leave_out(cJSON *object, const char *key)
 
 cJSON *reproduce_settings_json(const train_settings *s)
 {
-    static const char *const others[] = {"data",         "seed",       "workers",    "memory",
-                                         "log_every",    "save_every", "bad_images", "max_pixels",
-                                         "save_minutes", "slices",     "loss"};
-    cJSON *root = train_settings_to_json(s);
+    static const char *const others[] = {"data", "seed", "slices", "loss"};
+    cJSON *root = train_settings_to_json(s), *next;
     if (!root) return NULL;
+    for (cJSON *item = root->child; item; item = next) {
+        next = item->next;
+        if (!train_setting_counts(item->string))
+            cJSON_Delete(cJSON_DetachItemViaPointer(root, item));
+    }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) leave_out(root, others[i]);
     const cJSON *patch = cJSON_GetObjectItemCaseSensitive(root, "patch");
     /* what follows from the data */

@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "inference/trained_model.h"
+#include "io/file.h"
 #include "io/npy.h"
 #include "io/text.h"
 #include "ops/ops.h"
@@ -219,9 +220,17 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
     if (o->grads && !o->labels) return fail(error, SSM2D_ERROR_ARGUMENT, "--grads needs --labels");
-    if (o->grads && !strcmp(o->grads, o->out))
+    if (o->grads && (!strcmp(o->grads, o->out) || file_is_same(o->grads, o->out)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--grads and --out are the same file, %s: give two", text_path(o->out));
+    const char *const outputs[] = {o->out, o->grads};
+    const char *const inputs[] = {o->config, o->weights, o->input, o->labels};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 4; k++)
+            if (outputs[i] && inputs[k] && file_is_same(outputs[i], inputs[k]))
+                return fail(error, SSM2D_ERROR_ARGUMENT,
+                            "%s: is read and would be replaced: give another file to %s",
+                            text_path(outputs[i]), i ? "--grads" : "--out");
     return SSM2D_OK;
 }
 

@@ -122,7 +122,7 @@ static ssm2d_status open_run(const ssm2d_context *context, const char *folder, d
     ssm2d_status status = run_path(folder, RUN_TRAIN, settings_path, error);
     if (!status) status = run_path(folder, RUN_METRICS, path, error);
     if (!status) status = train_settings_default(&s, error);
-    if (!status) status = train_settings_read(context, settings_path, 0, &s, error);
+    if (!status) status = train_settings_read(context, settings_path, &s, error);
     if (!status) status = metrics_read(context, path, &r->metrics, error);
     if (status) return status;
     const char *slash = strrchr(s.options.data, '/');

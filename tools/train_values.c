@@ -53,26 +53,38 @@ static ssm2d_status apply(const train_values *o, train_settings *s, ssm2d_error 
     return status;
 }
 
+/* The settings of --config, when there is one. model_set: not its model. */
+static ssm2d_status apply_file(const train_values *o, const cJSON *file, int model_set,
+                               train_settings *s, ssm2d_error *error)
+{
+    if (!file) return SSM2D_OK;
+    cJSON *copy = cJSON_Duplicate(file, 1);
+    if (!copy) return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    if (model_set && cJSON_IsObject(copy)) cJSON_DeleteItemFromObjectCaseSensitive(copy, "model");
+    const ssm2d_status status = train_settings_from_json(s, o->config, copy, error);
+    cJSON_Delete(copy);
+    return status;
+}
+
 /* Everything but a recipe. */
-static ssm2d_status without_recipe(const ssm2d_context *context, const train_values *o,
-                                   train_settings *s, ssm2d_error *error)
+static ssm2d_status without_recipe(const train_values *o, const cJSON *file, train_settings *s,
+                                   ssm2d_error *error)
 {
     int model_set;
     ssm2d_status status = train_settings_begin(s, error);
     if (!status) status = set_model(o, s, &model_set, error);
-    if (!status && o->config && context)
-        status = train_settings_read(context, o->config, model_set, s, error);
+    if (!status) status = apply_file(o, file, model_set, s, error);
     if (!status) status = apply(o, s, error);
     return status;
 }
 
 /* A recipe depends on the model, its mixer and the data, which the file and the command line say;
  * so all is set twice: first without the recipe to know these, then after it. */
-ssm2d_status train_values_settings(const ssm2d_context *context, const train_values *o,
-                                   train_settings *s, ssm2d_error *error)
+static ssm2d_status with_recipe(const train_values *o, const cJSON *file, train_settings *s,
+                                ssm2d_error *error)
 {
     train_settings run;
-    ssm2d_status status = without_recipe(context, o, &run, error);
+    ssm2d_status status = without_recipe(o, file, &run, error);
     if (status || !o->recipe) {
         *s = run;
         return status;
@@ -82,9 +94,33 @@ ssm2d_status train_values_settings(const ssm2d_context *context, const train_val
     status = train_settings_begin(s, error);
     if (!status) status = train_settings_set(s, "--model", "model", run.model.model->name, error);
     if (!status) status = recipe_apply(r, &run, s, error);
-    if (!status && o->config && context)
-        status = train_settings_read(context, o->config, 1, s, error); /* the model is set */
+    if (!status) status = apply_file(o, file, 1, s, error);
     if (!status) status = apply(o, s, error);
+    return status;
+}
+
+/* The settings, and the file of --config, which is read once: it may be a pipe. The caller frees
+ * *file, after a failure as well. */
+static ssm2d_status read_settings(const ssm2d_context *context, const train_values *o,
+                                  train_settings *s, cJSON **file, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    *file = NULL;
+    if (o->config && context) status = json_read(context, o->config, file, error);
+    if (!status) status = with_recipe(o, *file, s, error);
+    if (!status && s->options.norm_mean != 0 && !(s->options.norm_std > 0))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "norm_mean=%g needs norm_std, the standard deviation, as well",
+                      s->options.norm_mean);
+    return status;
+}
+
+ssm2d_status train_values_settings(const ssm2d_context *context, const train_values *o,
+                                   train_settings *s, ssm2d_error *error)
+{
+    cJSON *file;
+    const ssm2d_status status = read_settings(context, o, s, &file, error);
+    cJSON_Delete(file);
     return status;
 }
 
@@ -184,9 +220,8 @@ ssm2d_status train_values_print(const ssm2d_context *context, const train_values
 {
     train_settings s;
     cJSON *file = NULL, *all = NULL;
-    ssm2d_status status = train_values_settings(context, o, &s, error);
+    ssm2d_status status = read_settings(context, o, &s, &file, error);
     if (!status) status = train_options_check(&s.options, error);
-    if (!status && o->config) status = json_read(context, o->config, &file, error);
     if (!status && !(all = train_settings_to_json(&s)))
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
     const printing p = {o, &s, !status && o->recipe ? recipe_find(o->recipe, error) : NULL, file};

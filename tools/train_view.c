@@ -45,6 +45,8 @@ void train_view_start(void *user, const train_start *start)
     const model_config *m = &s->model;
     char mixed[128];
     report_ignored("train", start->ignored, start->first_ignored);
+    if (start->no_machine)
+        fprintf(stderr, "ssm2d train: %s; this start is not recorded there\n", start->no_machine);
     printf("%s, mixer %s, %zu parameters; images %d x %d x %d, %zu to train on, %zu to %s; ",
            m->model->name, mixer_config_text(&m->mixer, mixed, sizeof mixed), start->parameters,
            m->image[0], m->image[1], m->channels, start->train_images, start->choose_images,

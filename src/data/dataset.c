@@ -279,10 +279,13 @@ ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *na
                                   ssm2d_error *error)
 {
     const ssm2d_status status = copy_names(d, classes, names, &d->names, error);
+    int replaced = 0;
     if (status) return status;
+    /* what shows and keeps names, such as JSON, has to rely on UTF-8 */
+    for (int i = 0; i < classes; i++) replaced |= text_make_utf8((char *)d->names[i]);
     d->info.classes = classes;
     d->info.class_names = d->names;
-    return SSM2D_OK;
+    return replaced ? dataset_identify_classes(d, names, error) : SSM2D_OK;
 }
 
 ssm2d_status dataset_identify_classes(dataset *d, const char *const *ids, ssm2d_error *error)
@@ -290,6 +293,11 @@ ssm2d_status dataset_identify_classes(dataset *d, const char *const *ids, ssm2d_
     const ssm2d_status status = copy_names(d, d->info.classes, ids, &d->ids, error);
     if (!status) d->info.class_ids = d->ids;
     return status;
+}
+
+const char *dataset_class_id(const dataset *d, int class_number)
+{
+    return (d->info.class_ids ? d->info.class_ids : d->info.class_names)[class_number];
 }
 
 int dataset_path(char *path, size_t size, const char *folder, const char *name)

@@ -52,11 +52,14 @@ ssm2d_status dataset_register(const dataset_impl *impl, ssm2d_error *error);
 void dataset_forget_registered(void);
 
 /* For the open of an implementation: sets classes and class_names to copies of names, or to "0",
- * "1", .. when names is NULL. */
+ * "1", .. when names is NULL. Bytes that are not UTF-8 are replaced, and class_ids has the names as
+ * they are then. */
 ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
                                   ssm2d_error *error);
 /* Sets class_ids to copies; after dataset_name_classes. */
 ssm2d_status dataset_identify_classes(dataset *d, const char *const *ids, ssm2d_error *error);
+/* What tells a class from the others: its identifier, or else its name. */
+const char *dataset_class_id(const dataset *d, int class_number);
 /* folder/name into path; says whether it fits. */
 int dataset_path(char *path, size_t size, const char *folder, const char *name);
 

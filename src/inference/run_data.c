@@ -14,6 +14,16 @@
 enum { MAX_CLASSES = 1 << 20 };
 
 static const char binary_labels[] = "binary";
+
+/* JSON has nothing else. */
+static int all_utf8(const char *const *texts, int count)
+{
+    for (int i = 0; i < count; i++)
+        for (const char *at = texts[i]; *at; at += text_utf8(at))
+            if (!text_utf8(at)) return 0;
+    return 1;
+}
+
 char *run_data_text(const dataset_info *train, const normalisation *norm)
 {
     cJSON *root = cJSON_CreateObject(), *list;
@@ -21,8 +31,9 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     int good = root && (list = cJSON_AddArrayToObject(root, "classes"));
     for (int i = 0; good && i < train->classes; i++)
         good = json_add(list, NULL, cJSON_CreateString(train->class_names[i]));
-    if (train->class_ids) good = good && (list = cJSON_AddArrayToObject(root, "class_ids"));
-    for (int i = 0; good && train->class_ids && i < train->classes; i++)
+    const int has_ids = train->class_ids && all_utf8(train->class_ids, train->classes);
+    if (has_ids) good = good && (list = cJSON_AddArrayToObject(root, "class_ids"));
+    for (int i = 0; good && has_ids && i < train->classes; i++)
         good = json_add(list, NULL, cJSON_CreateString(train->class_ids[i]));
     if (train->labels == LABEL_BINARY) /* without the key they are classes */
         good = good && cJSON_AddStringToObject(root, "labels", binary_labels);

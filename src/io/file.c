@@ -407,6 +407,12 @@ void temporaries_remove(int folder)
     if (dir) closedir(dir);
 }
 
+int file_is_same(const char *one, const char *two)
+{
+    struct stat a, b;
+    return !stat(one, &a) && !stat(two, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 ssm2d_status folder_make(const char *path, ssm2d_error *error)
 {
     char part[PATH_MAX];

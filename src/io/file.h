@@ -60,6 +60,9 @@ ssm2d_status file_write_text(const ssm2d_context *context, const char *path, con
  * processes that are alive are locked, and stay; so does everything with other names. */
 void temporaries_remove(int fd);
 
+/* Whether both names are of one file or folder that exists, by links or not. */
+int file_is_same(const char *one, const char *two);
+
 /* Creates the folder, and those above it, unless they exist. */
 ssm2d_status folder_make(const char *path, ssm2d_error *error);
 

@@ -252,10 +252,10 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
     size_t start = 0, length = 0, size;
     struct stat info;
     *array = a;
-    ssm2d_status status = file_open(path, &stream, error);
+    ssm2d_status status = file_open_regular(path, &stream, error);
     if (status) return status;
-    if (fstat(fileno(stream), &info) || !S_ISREG(info.st_mode)) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
+    if (fstat(fileno(stream), &info)) {
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read", text_path(path));
         goto done;
     }
     /* fewer bytes than asked for mean a shorter file or a failure; both are noticed below */

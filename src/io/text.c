@@ -42,14 +42,24 @@ int text_utf8(const char *text)
     return bad ? 0 : n;
 }
 
+int text_make_utf8(char *text)
+{
+    int replaced = 0;
+    while (*text) {
+        const int n = text_utf8(text);
+        if (!n) {
+            *text = '?';
+            replaced = 1;
+        }
+        text += n ? n : 1;
+    }
+    return replaced;
+}
+
 const char *text_valid(const char *text, char *out, size_t size)
 {
     text_show(text, strlen(text), out, size);
-    for (char *at = out; *at;) {
-        const int n = text_utf8(at);
-        if (!n) *at = '?';
-        at += n ? n : 1;
-    }
+    text_make_utf8(out);
     return out;
 }
 

@@ -19,6 +19,9 @@ const char *text_valid(const char *text, char *out, size_t size);
 /* Returns the number of bytes of the character in UTF-8 at text; 0: it is none. */
 int text_utf8(const char *text);
 
+/* Replaces bytes that are not UTF-8 by '?'; says whether there were any. */
+int text_make_utf8(char *text);
+
 /* Prints text from outside, of any length: control characters become '?'. */
 void text_print(FILE *out, const char *text);
 

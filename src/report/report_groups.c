@@ -12,14 +12,7 @@ enum {
     LABEL_NAME = 48 /* a longer name of a run is not a label */
 };
 
-int report_key_counts(const char *key)
-{
-    static const char *const others[] = {"seed",       "workers",      "log_every",
-                                         "save_every", "save_minutes", "max_pixels"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(key, others[i])) return 0;
-    return 1;
-}
+int report_key_counts(const char *key) { return strcmp(key, "seed") && train_setting_counts(key); }
 
 /* Whether two runs have the same value of a key, or both none. */
 static int same_value(const report_run *a, const report_run *b, const char *key)

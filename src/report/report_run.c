@@ -181,7 +181,7 @@ static ssm2d_status read_all(ssm2d_context *context, report_run *run, ssm2d_erro
     ssm2d_error ignored;
     ssm2d_status status = run_path(run->folder, RUN_TRAIN, path, error);
     if (!status) status = train_settings_default(&run->settings, error);
-    if (!status) status = train_settings_read(context, path, 0, &run->settings, error);
+    if (!status) status = train_settings_read(context, path, &run->settings, error);
     if (!status) status = read_model(context, run, error);
     if (status) return status;
     run->values = flat_settings(&run->settings);

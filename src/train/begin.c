@@ -216,7 +216,7 @@ static ssm2d_status settings_file_differs(const ssm2d_context *context, const ch
     train_settings found;
     ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
     if (!status) status = train_settings_default(&found, error);
-    if (!status) status = train_settings_read(context, path, 0, &found, error);
+    if (!status) status = train_settings_read(context, path, &found, error);
     if (!status) train_options_complete(&found.options);
     int same = 0;
     if (!status) status = train_settings_same(&found, settings, &same, error);
@@ -259,7 +259,7 @@ static ssm2d_status open_run(resumed *r, ssm2d_error *error)
     if (r->how.is_new) {
         status = run_path(folder, RUN_TRAIN, train, error);
         if (!status) status = train_settings_default(&r->settings, error);
-        if (!status) status = train_settings_read(r->context, train, 0, &r->settings, error);
+        if (!status) status = train_settings_read(r->context, train, &r->settings, error);
         if (!status) train_options_complete(&r->settings.options);
     } else {
         status = checkpoint_open(r->context, r->path, &r->checkpoint, &r->identity, error);

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct training {
     trainer *t;
@@ -32,6 +33,7 @@ typedef struct training {
     double speed;                        /* images per second, over the last steps */
     double wait;                         /* part of the time that steps waited for images */
     double epoch_waited;                 /* seconds of it in this epoch */
+    ssm2d_error no_machine;              /* why machines.json was left as it is; "": it was not */
 } training;
 
 /* The mean accuracy of the current epoch so far. */
@@ -65,11 +67,17 @@ static ssm2d_status check_folder(const training *s, ssm2d_error *error)
 static ssm2d_status write_checkpoint(training *s, ssm2d_error *error)
 {
     trainer *t = s->t;
-    if (!isfinite(gradient_norm(t->context, t->state.count, t->state.weights, t->partial)))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "step %ld: the weights are not finite. Last good checkpoint: %s, step %ld. "
-                    "Start again with a lower lr, or with clip=1",
-                    t->state.step, text_path(s->last), s->saved_step);
+    const train_state *state = &t->state;
+    const float *const arrays[] = {state->weights, state->moment1, state->moment2, state->average};
+    static const char *const names[] = {"weights", "first moments", "second moments",
+                                        "averaged weights"};
+    /* a checkpoint with such numbers could not be read again, and would replace a good one */
+    for (int i = 0; i < 4; i++)
+        if (arrays[i] && !isfinite(gradient_norm(t->context, state->count, arrays[i], t->partial)))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "step %ld: the %s are not finite. Last good checkpoint: %s, step %ld. "
+                        "Start again with a lower lr, or with clip=1",
+                        state->step, names[i], text_path(s->last), s->saved_step);
     ssm2d_status status = check_folder(s, error);
     if (!status) status = metrics_sync(s->metrics, error);
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
@@ -348,6 +356,7 @@ static void report_start(const training *s, const start_info *how)
                          .read = how->read,
                          .loss_changed = t->loss_changed,
                          .restored = how->restored,
+                         .no_machine = *s->no_machine.line ? s->no_machine.line : NULL,
                          .ignored = ignored,
                          .first_ignored =
                              train->ignored ? train->first_ignored : choose->first_ignored};
@@ -366,6 +375,20 @@ static ssm2d_status count_skipped(trainer *t, train_result *result, ssm2d_error 
     if (more && !result->skipped) result->first_skipped = other;
     result->skipped += more;
     return status;
+}
+
+/* Adds this machine to machines.json, which only describes the run: what is damaged there does not
+ * keep it from going on. */
+static ssm2d_status note_machine(training *s, const char *path, ssm2d_error *error)
+{
+    const trainer *t = s->t;
+    ssm2d_error why;
+    const ssm2d_status status =
+        machines_add(t->context, path, t->state.step, t->cluster->size, &why);
+    if (status != SSM2D_ERROR_ARGUMENT)
+        return status ? fail(error, status, "%s", why.line) : status;
+    s->no_machine = why;
+    return SSM2D_OK;
 }
 
 /* Opens and writes the files of the run that are there from the beginning. */
@@ -388,10 +411,11 @@ static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *
     if ((status =
              metrics_open(t->context, path, t->state.step, t->state.epochs, &s->metrics, error)))
         return status;
-    if (how->is_new) status = file_write_text(t->context, config, t->model_text, error);
-    if (how->is_new && !status) status = file_write_text(t->context, data, t->data_text, error);
-    if (!status)
-        status = machines_add(t->context, machines, t->state.step, t->cluster->size, error);
+    if (how->is_new || access(config, F_OK))
+        status = file_write_text(t->context, config, t->model_text, error);
+    if (!status && (how->is_new || access(data, F_OK)))
+        status = file_write_text(t->context, data, t->data_text, error);
+    if (!status) status = note_machine(s, machines, error);
     if ((how->is_new || how->changed) && !status) status = write_checkpoint(s, error);
     if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);

@@ -20,6 +20,7 @@ typedef struct train_start { /* reported once, before the first step */
     const weights_report *read;    /* of the file with initial weights, or NULL */
     int loss_changed;              /* to bce, because the labels are binary */
     int restored;              /* train.json differed from the checkpoint and is written again */
+    const char *no_machine;    /* why this start is not recorded in machines.json, or NULL */
     size_t ignored;            /* files in the data folder that are no images; see dataset_info */
     const char *first_ignored; /* one of them, or NULL */
 } train_start;

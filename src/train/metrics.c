@@ -127,8 +127,11 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
     size_t size;
     atomic_file file = {0};
     if (access(m->path, F_OK)) return SSM2D_OK; /* it was removed: continue without old lines */
-    ssm2d_status status = file_read_regular(m->context, m->path, MAX_FILE, &text, &size, error);
-    if (!status) status = atomic_open(m->context, m->path, &file, error);
+    ssm2d_error why;
+    ssm2d_status status = file_read_regular(m->context, m->path, MAX_FILE, &text, &size, &why);
+    if (status)
+        return fail(error, status, "%.300s; remove it to go on without the lines so far", why.line);
+    status = atomic_open(m->context, m->path, &file, error);
     for (size_t at = 0, length; !status && at < size; at += length + 1) {
         metric line;
         int known;
@@ -304,12 +307,13 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
     static const colour blue = {0.12, 0.42, 0.74}, orange = {0.85, 0.37, 0.05};
     size_t rows = m->count ? m->count : 1;
     double *column[COLUMNS], *table = mem_alloc(m->context, COLUMNS * rows * sizeof *table);
-    int steps = 0, ends = 0;
+    int steps = 0, ends = 0, validation = 0;
     if (!table) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
     for (size_t i = 0; i < COLUMNS; i++) column[i] = table + i * rows;
     for (size_t i = 0; i < m->count; i++) {
         const metric *l = &m->lines[i];
         if (l->is_epoch) {
+            validation = l->validation;
             column[X_EPOCH][ends] = l->epoch;
             column[LOSS_EPOCH][ends] = l->loss;
             column[ACCURACY][ends] = 100 * l->accuracy;
@@ -320,7 +324,7 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
             column[LOSS_STEP][steps++] = l->loss;
         }
     }
-    const char *other = m->count && m->lines[m->count - 1].validation ? "validation" : "test";
+    const char *other = validation ? "validation" : "test";
     /* a run with fewer lines of steps than epochs shows the means of its epochs instead */
     const int by_step = steps > 1 && steps >= ends;
     const curve losses[] = {

@@ -6,6 +6,7 @@
 #include "data/picture.h"
 #include "io/text.h"
 #include "models/receptive_field.h"
+#include "train/run_images.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,26 +58,27 @@ static ssm2d_status add_file(job *j, ssm2d_error *error)
 static ssm2d_status add_dataset(job *j, ssm2d_error *error)
 {
     const run_field_request *q = j->request;
-    char where[SSM2D_TEXT];
-    dataset *data = NULL;
-    if (!strcmp(q->images, "test"))
-        run_find_data(q->folder, q->m->settings.options.data, where);
-    else
-        snprintf(where, sizeof where, "%s", q->images);
-    ssm2d_status status = run_names_data(q->folder, where, error);
-    if (!status) status = dataset_open(j->context, where, DATASET_TEST, &data, error);
+    const char *where = strcmp(q->images, "test") ? q->images : NULL; /* NULL: the run's own */
+    const int skips = q->m->settings.options.bad_images == TRAIN_BAD_SKIP;
+    dataset *data;
+    dataset_split split;
+    ssm2d_status status = run_images_data(j->context, q->folder, q->m, where, &data, &split, error);
     if (status) return status;
-    dataset_limit_pixels(data, max_pixels(j));
     const size_t all = dataset_about(data)->count, count = q->count < all ? q->count : all;
     for (size_t i = 0; i < count && !status; i++) {
         const size_t image = i * all / count;
         augment_begin(j->augment, 0, image);
         status = dataset_fetch(data, image, augment_resize(j->augment), augment_pixels(j->augment),
                                error);
-        if (!status) status = add_image(j, where, error);
+        const int is_skipped = skips && status && status != SSM2D_ERROR_MEMORY;
+        if (!status) status = add_image(j, where ? where : q->m->settings.options.data, error);
+        if (is_skipped) status = SSM2D_OK;
         if (q->progress) q->progress(q->user, i + 1, count);
     }
     dataset_close(data);
+    if (!status && !j->images)
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: none of %zu images can be read",
+                      text_path(q->folder), count);
     return status;
 }
 

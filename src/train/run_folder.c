@@ -249,7 +249,7 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     m->params = m->model->params;
     m->resized = m->model->resized;
     status = run_path(folder, RUN_TRAIN, path, error);
-    if (!status) status = train_settings_read(context, path, 0, &m->settings, error);
+    if (!status) status = train_settings_read(context, path, &m->settings, error);
     if (!status) status = model_config_finish(&m->settings.model, error);
     if (!status && image && image[0])
         status = model_config_resize(&m->settings.model, image, error);

@@ -1,24 +1,36 @@
 #include "train/run_images.h"
 
-ssm2d_status run_images_open(ssm2d_context *context, const char *folder, const run_model *m,
-                             const char *where, run_images *images, ssm2d_error *error)
+ssm2d_status run_images_data(ssm2d_context *context, const char *folder, const run_model *m,
+                             const char *where, dataset **data, dataset_split *split,
+                             ssm2d_error *error)
 {
     const train_options *o = &m->settings.options;
     const split_options parts = train_options_split(o);
     char found[SSM2D_TEXT];
     int splits = 0;
-    *images = (run_images){.split = DATASET_TEST};
+    *data = NULL;
+    *split = DATASET_TEST;
     if (!where) {
         run_find_data(folder, o->data, found);
         where = found;
     }
     ssm2d_status status = run_names_data(folder, where, error);
     if (!status) status = dataset_splits(where, &splits, error);
-    if (!status && splits == DATASET_HAS(TRAIN)) images->split = DATASET_VAL;
-    if (!status) status = split_open(context, where, &parts, images->split, &images->data, error);
+    if (!status && splits == DATASET_HAS(TRAIN)) *split = DATASET_VAL;
+    if (!status) status = split_open(context, where, &parts, *split, data, error);
+    if (!status) dataset_limit_pixels(*data, (size_t)o->max_pixels);
+    return status;
+}
+
+ssm2d_status run_images_open(ssm2d_context *context, const char *folder, const run_model *m,
+                             const char *where, run_images *images, ssm2d_error *error)
+{
+    const train_options *o = &m->settings.options;
+    *images = (run_images){0};
+    ssm2d_status status =
+        run_images_data(context, folder, m, where, &images->data, &images->split, error);
     if (!status) status = run_data_matches(&m->data, dataset_about(images->data), error);
     if (status) return status;
-    dataset_limit_pixels(images->data, (size_t)o->max_pixels);
     loader_options lo = loader_options_default(images->data);
     images->batch = lo.batch;
     lo.rows = (size_t)m->settings.model.image[0];

@@ -13,6 +13,10 @@ typedef struct run_images {
     size_t batch; /* of the loader */
 } run_images;
 
+/* Opens the data alone, as below; the caller closes *data. */
+ssm2d_status run_images_data(ssm2d_context *context, const char *folder, const run_model *m,
+                             const char *where, dataset **data, dataset_split *split,
+                             ssm2d_error *error);
 /* Opens the test images of `where`; of data that have none, those that the best epoch was chosen
  * by. where: NULL stands for the data of the run in `folder`. The caller closes *images, after a
  * failure as well. */

@@ -119,13 +119,11 @@ ssm2d_status train_settings_from_json(train_settings *s, const char *file, const
     return status;
 }
 
-ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, int keep_model,
-                                 train_settings *s, ssm2d_error *error)
+ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, train_settings *s,
+                                 ssm2d_error *error)
 {
     cJSON *root = NULL;
     ssm2d_status status = json_read(context, path, &root, error);
-    if (!status && keep_model && cJSON_IsObject(root))
-        cJSON_DeleteItemFromObjectCaseSensitive(root, "model");
     if (!status) status = train_settings_from_json(s, path, root, error);
     cJSON_Delete(root);
     return status;
@@ -231,4 +229,13 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
                     m->channels);
     status = choose_crop(s, error);
     return status ? status : model_config_finish(m, error);
+}
+
+int train_setting_counts(const char *key)
+{
+    static const char *const others[] = {"workers",      "memory",     "log_every", "save_every",
+                                         "save_minutes", "bad_images", "max_pixels"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(key, others[i])) return 0;
+    return 1;
 }

@@ -36,8 +36,8 @@ int train_settings_is_common(const char *key);
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
                                       ssm2d_error *error);
 /* Reads settings from a JSON file. keep_model: ignore the file's key `model`. */
-ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, int keep_model,
-                                 train_settings *s, ssm2d_error *error);
+ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, train_settings *s,
+                                 ssm2d_error *error);
 /* Returns an object that the caller frees with cJSON_Delete; NULL without memory. */
 cJSON *train_settings_to_json(const train_settings *s);
 /* Whether all settings are equal, in *same. Fails for want of memory alone. */
@@ -46,5 +46,9 @@ ssm2d_status train_settings_same(const train_settings *a, const train_settings *
 /* Completes the settings of the model from the data, and checks all settings. With binary labels
  * the loss becomes bce, the only one that fits them. */
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error);
+
+/* Whether a setting can change the result of a run: how often is saved, on how many threads images
+ * are made, and the like, cannot. */
+int train_setting_counts(const char *key);
 
 #endif

@@ -31,7 +31,7 @@ fail_get() {
         [ $code = 1 ] || give_up "$where: exit code $code: $(cat err)"
         [ "$(grep -vc '^ssm2d: standard output' err)" = 1 ] \
             || give_up "$where: not one line: $(cat err)"
-        found=$(ls -A results 2> /dev/null | grep -vx .fetching || true)
+        found=$(ls -A results 2> /dev/null | grep -v '^\.fetching-' || true)
         [ -z "$found" ] || give_up "$where: left $found"
         if [ ! -e mark ]; then
             grep -q "has the MD5" err || give_up "$where: $(cat err)"

@@ -43,7 +43,7 @@ get() {
     chmod +x "$work/bin/npm"
     PATH="$work/bin:$PATH" "$tool" data get "$1" "$work/$1" > "$work/out"
     PATH="$work/bin:$PATH" "$tool" data get "$1" "$work/$1" | grep -q "all files are there"
-    [ ! -e "$work/$1/.fetching" ]
+    [ ! -e "$work/$1/.fetching-$1" ]
 }
 
 if unpack cifar-100-10k; then

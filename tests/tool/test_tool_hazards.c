@@ -37,9 +37,16 @@ static void test_metrics_elsewhere(void **state)
     char *text = get_file(in_folder("precious"), &size);
     assert_string_equal(text, precious);
     free(text);
+    /* files that only describe the run, damaged or gone, do not keep it from going on */
+    shell_run("cd $FOLDER/run && : > machines.json && cp config.json c && cp data.json d && rm "
+              "config.json data.json && timeout 60 $SSM2D train --resume . --epochs 3 && cmp c "
+              "config.json && cmp d data.json && test ! -s machines.json && $SSM2D eval . && "
+              "rm machines.json c d");
+    assert_int_equal(tool.code, 0);
+    assert_non_null(strstr(tool.err, "machines.json: is empty; this start is not recorded there"));
     /* a pipe without a reader */
     shell_run("rm $FOLDER/run/metrics.jsonl && mkfifo $FOLDER/run/metrics.jsonl && "
-              "timeout 60 $SSM2D train --resume $FOLDER/run --epochs 3");
+              "timeout 60 $SSM2D train --resume $FOLDER/run --epochs 4");
     assert_refused(1, "train", "metrics.jsonl: is not a regular file");
     shell_run("rm $FOLDER/run/model.safetensors && mkfifo $FOLDER/run/model.safetensors && "
               "timeout 60 $SSM2D eval $FOLDER/run");
@@ -66,6 +73,13 @@ static void test_data_that_are_none(void **state)
 {
     (void)state;
     put_image_folder();
+    shell_run("cd $FOLDER && mkfifo f.npy && timeout 20 $SSM2D run --config c --weights w --input "
+              "f.npy --out y; test $? != 124 && cp -r images latin && cd latin && for d in train "
+              "val; do mv $d/b $d/$(printf 'c\\377'); done; timeout 60 $SSM2D train --data "
+              "$FOLDER/latin --out $FOLDER/run --set image=8" SHORT);
+    assert_int_equal(tool.code, 0);
+    shell_run("grep -c 'c?' $FOLDER/run/data.json && $SSM2D eval $FOLDER/run && rm -r $FOLDER/run");
+    assert_int_equal(tool.code, 0); /* what is not UTF-8 is not in JSON either */
     /* pipes are passed over, links to images are images */
     shell_run("cd $FOLDER/images/train/a && mkfifo pipe.png && mv 1.png ../../one.png && "
               "ln -s ../../one.png 1.png && timeout 60 $SSM2D train --data $FOLDER/images --out "

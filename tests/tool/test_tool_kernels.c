@@ -152,6 +152,8 @@ static void test_usage(void **state)
     assert_refused(2, "kernels", "--channels is for drawing a layer");
     TOOL("kernels", "--draws", "2", "-o", in_folder("a.png"));
     assert_refused(2, "kernels", "--draws needs --figure2");
+    TOOL("kernels", "--weights", "best", "-o", in_folder("a.png"));
+    assert_refused(2, "kernels", "--weights needs the folder of a run");
     TOOL("kernels", "--figure2", "--rows=0", "-o", in_folder("a.png"));
     assert_refused(2, "kernels", "--rows=0: use a whole number from 1 to 1024");
     assert_int_equal(count_files(in_folder(".")), 0);

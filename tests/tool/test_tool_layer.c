@@ -149,6 +149,10 @@ static void test_check_fails(void **state)
     assert_int_equal(lines_with(tool.out, "FAIL"), 1);
     assert_non_null(strstr(tool.out, "y "));
     assert_int_equal(lines_with(tool.out, "  ok\n"), 7);
+    TOOL("layer", in_folder("case"), "--check", "--out", in_folder("./case"));
+    assert_refused(2, "layer", "is the folder of the case, whose arrays would be replaced");
+    TOOL("layer", in_folder("case"), "--check", "--out", in_folder("out"));
+    assert_refused(1, "layer", "1 of 8 arrays are beyond tolerance");
     /* What is not a number in the reference is a difference as well. */
     spoil_first(in_folder("case/y.npy"), 0x7f, 0xf8);
     TOOL("layer", in_folder("case"), "--check");

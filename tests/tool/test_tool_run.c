@@ -185,6 +185,15 @@ static void test_usage(void **state)
     assert_refused(2, "run", "did you mean --weights?");
     TOOL("run", "--config", "c", "--weights", "w", "--input", "x", "--out", "y", "--seed", "-1");
     assert_refused(2, "run", "--seed=-1");
+    /* what is read is not replaced, by whatever name */
+    put_text(in_folder("w"), "weights");
+    shell_run("ln -s w $FOLDER/link");
+    TOOL("run", "--config", "c", "--weights", in_folder("w"), "--input", "x", "--out",
+         in_folder("link"));
+    assert_refused(2, "run", "link: is read and would be replaced: give another file to --out");
+    TOOL("run", "--config", "c", "--weights", "w", "--input", in_folder("w"), "--out", "y",
+         "--labels", "l", "--grads", in_folder("w"));
+    assert_refused(2, "run", "w: is read and would be replaced: give another file to --grads");
     TOOL("models", "--jsno");
     assert_refused(2, "models", "did you mean --json?");
     TOOL("models", "vit");

@@ -98,6 +98,13 @@ static void test_recipes(void **state)
     assert_setting("clip=0", "default");
     assert_setting("depth=9", "model vit");
     assert_setting("classes=-", "the data");
+    /* a pipe is read once */
+    shell_run("cat $FOLDER/c.json | $SSM2D train --recipe small --data $FOLDER/data --model vit "
+              "--print-settings --config /dev/stdin");
+    assert_done();
+    assert_setting("lr=0.003", "--config");
+    TOOL("train", "--data", in_folder("data"), "--norm-mean", "0.3", "--print-settings");
+    assert_refused(2, "train", "norm_mean=0.3 needs norm_std");
     TOOL("train", "--recipe", "small", "--mixer", "none", "--print-settings");
     assert_done();
     assert_setting("drop_path=0.1", "recipe small");
@@ -329,6 +336,7 @@ static void test_eval(void **state)
     TOOL("eval", in_folder("run"), "--json");
     assert_done();
     assert_true(accuracy_of(tool.out) > told - 1e-3 && accuracy_of(tool.out) < told + 1e-3);
+    assert_null(strstr(tool.out, "top5")); /* of four classes */
     /* whatever the size of batches, and the last one */
     for (int batch = 1; batch <= 20; batch += 6) {
         char text[16];
@@ -518,6 +526,23 @@ static void test_receptive_fields(void **state)
     assert_refused(2, "kernels", "--receptive-field needs the folder of a run");
     FIELDS("test", in_folder("run"), "--rows", "9");
     assert_refused(2, "kernels", "--rows is for kernels");
+    FIELDS("test", in_folder("run"), "--scale", "shared");
+    assert_refused(2, "kernels", "--scale is for kernels");
+    /* names of folders cannot write to the terminal */
+    shell_run("cp -r $FOLDER/plain \"$FOLDER/$(printf 'a\\033[31mb')\" && $SSM2D kernels "
+              "--receptive-field test --images 2 -o $FOLDER/f.png $FOLDER/a*b");
+    assert_int_equal(tool.code, 0);
+    assert_null(strchr(tool.out, 27));
+    /* data without test images: those held out, as in evaluation, and bad ones as in training */
+    shell_run("cd $FOLDER && mkdir -p flat/a flat/b");
+    for (int i = 0; i < 8; i++)
+        put_picture(in_folder("flat/%c/%d.png", i % 2 ? 'a' : 'b', i), 8, 8, 3);
+    for (int i = 0; i < 4; i++) put_text(in_folder("flat/%c/x%d.png", i % 2 ? 'a' : 'b', i), "bad");
+    shell_run("cd $FOLDER && $SSM2D train --data flat --val-fraction 0.5 --bad-images skip "
+              "--set image=8 --out held --mixer none --set dim=16 --batch 2 --epochs 1 && $SSM2D "
+              "kernels held --receptive-field test -o f.png");
+    assert_int_equal(tool.code, 0);
+    assert_non_null(strstr(tool.out, "held: vit-mini, none: half of "));
     TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), in_folder("plain"));
     assert_refused(2, "kernels", "kernels are drawn of one run at a time, and here are 2");
     TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), "--images", "9");

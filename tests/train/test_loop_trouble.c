@@ -28,6 +28,38 @@ static void test_not_finite(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* Moments that overflow while weights and gradients do not: a checkpoint with them could not be
+ * read, and the last good one stays. */
+static void test_moments_not_finite(void **state)
+{
+    (void)state;
+    ssm2d_context *context = make(1);
+    train_settings s = tiny();
+    train_result result;
+    run_model m;
+    char path[RUN_PATH];
+    s.options.epochs = 1;
+    if (train_begin(context, path_of("one"), &s, NULL, &result, &error)
+        || run_model_open(context, path_of("one"), RUN_MODEL, NULL, &m, &error))
+        fail_msg("%s", error.line);
+    const param_array *head = weights_find(m.weights, "head.weight");
+    float *params = malloc(m.weights->total * sizeof *params);
+    memcpy(params, m.params, m.weights->total * sizeof *params);
+    for (size_t i = 0; i < head->count; i++) params[head->offset + i] *= 2e21f;
+    snprintf(path, sizeof path, "%s", path_of("big.safetensors"));
+    if (weights_save(m.weights, path, params, &error)) fail_msg("%s", error.line);
+    free(params);
+    run_model_close(&m);
+    s.options.clip = 0;
+    if (train_settings_set(&s, "test", "start", path, &error)) fail_msg("%s", error.line);
+    assert_int_not_equal(train_begin(context, path_of("run"), &s, NULL, &result, &error), SSM2D_OK);
+    assert_line("the second moments are not finite. Last good checkpoint");
+    /* it can be read, and comes to the same */
+    assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
+    assert_line("the second moments are not finite. Last good checkpoint");
+    ssm2d_context_destroy(context);
+}
+
 static void remove_later(void *user, const train_progress *p)
 {
     (void)user;
@@ -299,6 +331,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_not_finite, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_moments_not_finite, setup, teardown),
         cmocka_unit_test_setup_teardown(test_data, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_counters, setup, teardown),
         cmocka_unit_test(test_same_classes),

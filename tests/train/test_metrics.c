@@ -160,6 +160,29 @@ static void test_draw_short(void **state)
     metrics_close(m);
 }
 
+/* The names of lines are by the last epoch, not by a step of the next one, which has neither test
+ * nor validation images. */
+static void test_draw_validation(void **state)
+{
+    (void)state;
+    metrics *m;
+    const metric end = {.is_epoch = 1, .step = 7, .epoch = 1, .loss = 2, .validation = 1};
+    const metric step = {.step = 8, .epoch = 1.1, .loss = 2};
+    size_t one_size, two_size;
+    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_add(m, &end, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("one.png"), NULL, 2, &error), SSM2D_OK);
+    assert_int_equal(metrics_add(m, &step, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("two.png"), NULL, 2, &error), SSM2D_OK);
+    unsigned char *one = io_get(io_path("one.png"), &one_size),
+                  *two = io_get(io_path("two.png"), &two_size);
+    assert_int_equal(one_size, two_size);
+    assert_memory_equal(one, two, one_size); /* one step is not drawn */
+    free(one);
+    free(two);
+    metrics_close(m);
+}
+
 static ssm2d_status attempt(void)
 {
     metrics *m;
@@ -264,6 +287,7 @@ int main(void)
         cmocka_unit_test_setup(test_mixers, io_begin),
         cmocka_unit_test_setup(test_blocks, io_begin),
         cmocka_unit_test_setup(test_draw_short, io_begin),
+        cmocka_unit_test_setup(test_draw_validation, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

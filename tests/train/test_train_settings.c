@@ -97,8 +97,7 @@ static void test_json_and_back(void **state)
     io_put("o.json", text, strlen(text));
     cJSON_free(text);
     cJSON_Delete(json);
-    if (train_settings_read(context, io_path("o.json"), 0, &back, &error))
-        fail_msg("%s", error.line);
+    if (train_settings_read(context, io_path("o.json"), &back, &error)) fail_msg("%s", error.line);
     assert_memory_equal(&o.options, &back.options, sizeof o.options);
     assert_memory_equal(&o.augment, &back.augment, sizeof o.augment);
     assert_memory_equal(&o.model, &back.model, sizeof o.model);
@@ -240,7 +239,7 @@ static void test_older_file(void **state)
     train_settings s = default_settings();
     augment_options expected = s.augment;
     io_put("o.json", file, strlen(file));
-    if (train_settings_read(context, io_path("o.json"), 0, &s, &error)
+    if (train_settings_read(context, io_path("o.json"), &s, &error)
         || augment_options_set(&expected, "flip", "true", &error)
         || augment_options_set(&expected, "crop_padding", "4", &error))
         fail_msg("%s", error.line);
@@ -307,8 +306,7 @@ static void test_files(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         train_settings s = default_settings();
         io_put("o.json", wrong[i][0], strlen(wrong[i][0]));
-        assert_int_not_equal(train_settings_read(context, io_path("o.json"), 0, &s, &error),
-                             SSM2D_OK);
+        assert_int_not_equal(train_settings_read(context, io_path("o.json"), &s, &error), SSM2D_OK);
         assert_line(wrong[i][1]);
         assert_line("o.json");
     }
@@ -316,7 +314,7 @@ static void test_files(void **state)
                                "\"mixer\": {\"kind\": \"ssm2d\", \"n_ssm\": 3}}";
     train_settings s = default_settings();
     io_put("o.json", good, strlen(good));
-    if (train_settings_read(context, io_path("o.json"), 0, &s, &error)) fail_msg("%s", error.line);
+    if (train_settings_read(context, io_path("o.json"), &s, &error)) fail_msg("%s", error.line);
     assert_int_equal(vit_of(&s.model)->dim, 48);
     assert_int_equal(ssm2d_mixer_of(&s.model.mixer)->layer.n_ssm, 3);
     assert_int_equal(s.model.image[0], 0);
@@ -338,9 +336,25 @@ static void test_together(void **state)
     assert_int_equal(train_options_check(&o, &error), SSM2D_OK);
 }
 
+/* Every name that is told apart is one of a setting. */
+static void test_counts(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"workers",      "memory",     "log_every", "save_every",
+                                         "save_minutes", "bad_images", "max_pixels"};
+    train_settings s;
+    assert_int_equal(train_settings_default(&s, &error), SSM2D_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_true(train_settings_have(&s, others[i]));
+        assert_false(train_setting_counts(others[i]));
+    }
+    assert_true(train_setting_counts("lr") && train_setting_counts("decay_of"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
         cmocka_unit_test_setup(test_table, io_begin),
         cmocka_unit_test_setup(test_set, io_begin),
         cmocka_unit_test_setup(test_json_and_back, io_begin),
