@@ -1,0 +1,188 @@
+#include "core/plan_chooser.h"
+
+#include "core/clock.h"
+#include "core/plan_options.h"
+#include "core/status.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Candidates whose estimate is so many times that of the cheapest are not measured: that would take
+ * long and change nothing. */
+enum { HOPELESS = 10 };
+
+static const double NEVER = 1e300; /* the cost of a candidate that is not taken */
+
+/* The candidates that are left, with their estimated or measured cost. */
+typedef struct candidates {
+    int count;
+    void *draft[PLAN_CANDIDATES];
+    double cost[PLAN_CANDIDATES];
+} candidates;
+
+ssm2d_status plan_bytes_check(const ssm2d_plan_options *o, const char *algorithm, size_t bytes,
+                              ssm2d_error *error)
+{
+    if (bytes == SIZE_MAX)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "rows=%zu, cols=%zu: algorithm %s needs more memory than can be counted",
+                    o->rows, o->cols, algorithm);
+    if (o->max_bytes && bytes > o->max_bytes)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "max_bytes=%zu: algorithm %s needs a workspace of %zu bytes", o->max_bytes,
+                    algorithm, bytes);
+    return SSM2D_OK;
+}
+
+static void *draft_at(const plan_request *r, void *drafts, int i)
+{
+    return (char *)drafts + (size_t)i * r->functions->plan_size;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+/* Returns the block that holds all of them, NULL when there is no memory. */
+static void *arrays_make(const plan_request *r, plan_arrays *a)
+{
+    const ssm2d_plan_options *o = r->options;
+    const size_t n_in = plan_options_extent(o, r->channels, o->in);
+    const size_t n_out = plan_options_extent(o, r->channels, o->out);
+    char *memory = mem_alloc(r->context, r->number_size * 2 * (r->params + n_in + n_out));
+    if (!memory) return NULL;
+    a->params = memory;
+    a->dparams = (char *)a->params + r->params * r->number_size;
+    a->u = (char *)a->dparams + r->params * r->number_size;
+    a->du = (char *)a->u + n_in * r->number_size;
+    a->y = (char *)a->du + n_in * r->number_size;
+    a->dy = (char *)a->y + n_out * r->number_size;
+    return memory;
+}
+
+/* Seconds of one execution, the best of three. */
+static ssm2d_status measure(const plan_request *r, void *draft, const plan_arrays *a,
+                            double *seconds, ssm2d_error *error)
+{
+    const plan_functions *f = r->functions;
+    void *workspace = NULL;
+    ssm2d_status status = f->finish(draft, error);
+    if (!status) status = f->workspace_create(draft, &workspace, error);
+    if (status) return status;
+    *seconds = NEVER;
+    for (int round = 0; round < 3; round++) {
+        const double start = clock_seconds();
+        f->execute(draft, workspace, a);
+        const double time = clock_seconds() - start;
+        if (time < *seconds) *seconds = time;
+    }
+    f->workspace_destroy(workspace);
+    return SSM2D_OK;
+}
+
+static double least(const candidates *c)
+{
+    double cost = NEVER;
+    for (int i = 0; i < c->count; i++)
+        if (c->cost[i] < cost) cost = c->cost[i];
+    return cost;
+}
+
+/* Puts measured costs, in seconds, in the place of estimated ones. */
+static ssm2d_status measure_all(const plan_request *r, candidates *c, ssm2d_error *error)
+{
+    const double hopeless = HOPELESS * least(c);
+    plan_arrays arrays;
+    if (plan_options_negative(r->options))
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "measure=1: not with negative strides");
+    void *memory = arrays_make(r, &arrays);
+    if (!memory)
+        return fail(error, SSM2D_ERROR_MEMORY,
+                    "measure=1: no memory for the arrays to measure with");
+    ssm2d_status status = r->functions->params_init(r->request, arrays.params, error);
+    for (int i = 0; i < c->count && !status; i++) {
+        if (c->cost[i] > hopeless)
+            c->cost[i] = NEVER;
+        else
+            status = measure(r, c->draft[i], &arrays, &c->cost[i], error);
+    }
+    mem_free(r->context, memory);
+    return status;
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+/* Drafts every algorithm. Those that are refused are left out; when all are, the last one's reason
+ * is given. */
+static ssm2d_status draft_all(const plan_request *r, void *drafts, candidates *c,
+                              ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; r->functions->algorithm(r->request, i); i++) {
+        assert(i < PLAN_CANDIDATES);
+        void *draft = draft_at(r, drafts, i);
+        status = r->functions->draft(r->request, i, draft, error);
+        if (status == SSM2D_ERROR_MEMORY) return status;
+        if (status) continue;
+        c->cost[c->count] = r->functions->cost(draft);
+        c->draft[c->count++] = draft;
+    }
+    return c->count ? SSM2D_OK : status;
+}
+
+/* The candidate with the least estimated, or measured, cost. */
+static ssm2d_status choose_cheapest(const plan_request *r, void *drafts, void **plan,
+                                    ssm2d_error *error)
+{
+    const plan_functions *f = r->functions;
+    candidates c = {.count = 0};
+    ssm2d_error reason;
+    ssm2d_status status = draft_all(r, drafts, &c, &reason);
+    if (!status && r->options->measure) status = measure_all(r, &c, &reason);
+    const double cost = least(&c);
+    void *best = NULL;
+    for (int i = 0; i < c.count; i++)
+        if (!status && !best && c.cost[i] == cost)
+            best = c.draft[i];
+        else
+            f->release(c.draft[i]);
+    if (!status && !r->options->measure) {
+        status = f->finish(best, &reason);
+        if (status) f->release(best);
+    }
+    if (!status)
+        *plan = best;
+    else if (error) /* not before: a refusal that does not matter leaves the line as it was */
+        *error = reason;
+    return status;
+}
+
+/* The plan with the algorithm that the caller names. */
+static ssm2d_status choose_named(const plan_request *r, void *draft, void **plan,
+                                 ssm2d_error *error)
+{
+    const plan_functions *f = r->functions;
+    const char *name;
+    char names[128] = "auto";
+    for (int i = 0; (name = f->algorithm(r->request, i)); i++) {
+        if (!strcmp(name, r->options->algorithm)) {
+            ssm2d_status status = f->draft(r->request, i, draft, error);
+            if (status) return status;
+            status = f->finish(draft, error);
+            if (status)
+                f->release(draft);
+            else
+                *plan = draft;
+            return status;
+        }
+        strncat(names, ", ", sizeof names - strlen(names) - 1);
+        strncat(names, name, sizeof names - strlen(names) - 1);
+    }
+    return fail(error, SSM2D_ERROR_ARGUMENT, "algorithm=%s: %s has %s", r->options->algorithm,
+                r->name, names);
+}
+
+ssm2d_status plan_choose(const plan_request *r, void *drafts, void **plan, ssm2d_error *error)
+{
+    const char *name = r->options->algorithm;
+    return name && strcmp(name, "auto") ? choose_named(r, drafts, plan, error)
+                                        : choose_cheapest(r, drafts, plan, error);
+}
