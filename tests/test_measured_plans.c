@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory that looks out for workspaces: those of `watched` bytes are counted, and refused when
- * `refuses`. */
+/* Memory that looks out for workspaces: those of `watched` bytes, or of up to `reach` more, are
+ * counted, and refused when `refuses`. */
 typedef struct watcher {
-    size_t watched;
+    size_t watched, reach;
     int seen, refuses;
 } watcher;
 
@@ -18,7 +18,7 @@ enum { OVERHEAD = 128 }; /* what the library adds to a request at most */
 static void *watched_take(size_t bytes, void *user)
 {
     watcher *w = user;
-    if (w->watched && bytes >= w->watched && bytes < w->watched + OVERHEAD) {
+    if (w->watched && bytes >= w->watched && bytes < w->watched + w->reach + OVERHEAD) {
         w->seen++;
         if (w->refuses) return NULL;
     }
@@ -130,9 +130,34 @@ static void hopeless_candidates_are_not_measured(void **state)
     }
 }
 
+/* Where there is no memory for the workspace of the algorithm that would win, another one does. */
+static void candidates_without_memory_are_passed_over(void **state)
+{
+    (void)state;
+    for (kind k = LAYER; k < KINDS; k++) {
+        watcher w = {0};
+        ssm2d_context *context = watched_context(&w);
+        const subject s = subject_of(k, 8);
+        const ssm2d_plan_options o = measured(12, 12);
+        const planned all = plan(context, &s, &o);
+        if (all.status) fail_msg("%s", all.error.line);
+        w = (watcher){.watched = all.bytes, .refuses = 1};
+        const planned others = plan(context, &s, &o);
+        assert_true(w.seen > 0);
+        if (others.status) fail_msg("%s", others.error.line);
+        assert_string_not_equal(others.algorithm, all.algorithm);
+        w = (watcher){.watched = 4096, .reach = SIZE_MAX / 2, .refuses = 1};
+        const planned none = plan(context, &s, &o);
+        assert_int_equal(none.status, SSM2D_ERROR_MEMORY);
+        says(&none.error, "no memory", "");
+        ssm2d_context_destroy(context);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hopeless_candidates_are_not_measured)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hopeless_candidates_are_not_measured),
+                                       cmocka_unit_test(candidates_without_memory_are_passed_over)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,8 @@ static double least(const candidates *c)
     return cost;
 }
 
-/* Puts measured costs, in seconds, in the place of estimated ones. */
+/* Puts measured costs, in seconds, in the place of estimated ones. A candidate for whose tables or
+ * workspace there is no memory is not taken; when there is none for any, that is the reason. */
 static ssm2d_status measure_all(const plan_request *r, candidates *c, ssm2d_error *error)
 {
     const double hopeless = HOPELESS * least(c);
@@ -98,14 +99,13 @@ static ssm2d_status measure_all(const plan_request *r, candidates *c, ssm2d_erro
         return fail(error, SSM2D_ERROR_MEMORY,
                     "measure=1: no memory for the arrays to measure with");
     ssm2d_status status = r->functions->params_init(r->request, arrays.params, error);
-    for (int i = 0; i < c->count && !status; i++) {
-        if (c->cost[i] > hopeless)
-            c->cost[i] = NEVER;
-        else
-            status = measure(r, c->draft[i], &arrays, &c->cost[i], error);
+    for (int i = 0; i < c->count && (!status || status == SSM2D_ERROR_MEMORY); i++) {
+        const int measured = c->cost[i] <= hopeless;
+        c->cost[i] = NEVER;
+        if (measured) status = measure(r, c->draft[i], &arrays, &c->cost[i], error);
     }
     mem_free(r->context, memory);
-    return status;
+    return least(c) < NEVER ? SSM2D_OK : status;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
