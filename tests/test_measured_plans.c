@@ -154,10 +154,55 @@ static void candidates_without_memory_are_passed_over(void **state)
     }
 }
 
+static void negative_strides_are_measured(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(2);
+    const ssm2d_strides mirrored[] = {{-320, 64, 16, 1},
+                                      {320, -64, 16, 1},
+                                      {320, 64, -16, 1},
+                                      {320, 64, 16, -1},
+                                      {-320, -4, -1, -20}};
+    for (kind k = LAYER; k < KINDS; k++)
+        for (size_t i = 0; i < sizeof mirrored / sizeof *mirrored; i++)
+            for (int side = 0; side < 2; side++) {
+                const subject s = subject_of(k, 16);
+                ssm2d_plan_options o = measured(5, 4);
+                o.batch = 2;
+                *(side ? &o.out : &o.in) = mirrored[i];
+                if (i == 4) o.out = o.in = mirrored[i];
+                const planned r = plan(context, &s, &o);
+                if (r.status) fail_msg("%s", r.error.line);
+            }
+    ssm2d_context_destroy(context);
+}
+
+/* Arrays whose bytes do not fit a size_t, though each of them does. */
+static void endless_strides_are_refused(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    for (kind k = LAYER; k < KINDS; k++) {
+        const subject s = subject_of(k, 1);
+        ssm2d_plan_options o = measured(1, 1);
+        o.batch = 2;
+        o.type = SSM2D_DOUBLE;
+        o.in = o.out = (ssm2d_strides){(ptrdiff_t)1 << 59, 1, 1, 1};
+        const planned r = plan(context, &s, &o);
+        assert_int_equal(r.status, SSM2D_ERROR_UNSUPPORTED);
+        says(&r.error, "measure=1", "strides");
+        o.measure = 0;
+        assert_int_equal(plan(context, &s, &o).status, SSM2D_OK);
+    }
+    ssm2d_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(hopeless_candidates_are_not_measured),
-                                       cmocka_unit_test(candidates_without_memory_are_passed_over)};
+                                       cmocka_unit_test(candidates_without_memory_are_passed_over),
+                                       cmocka_unit_test(negative_strides_are_measured),
+                                       cmocka_unit_test(endless_strides_are_refused)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

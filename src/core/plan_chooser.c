@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/plan_options.h"
+#include "core/reserve.h"
 #include "core/status.h"
 
 #include <assert.h>
@@ -41,21 +42,36 @@ static void *draft_at(const plan_request *r, void *drafts, int i)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Returns the block that holds all of them, NULL when there is no memory. */
-static void *arrays_make(const plan_request *r, plan_arrays *a)
+/* *memory becomes the block that holds all of them. */
+static ssm2d_status arrays_make(const plan_request *r, plan_arrays *a, void **memory,
+                                ssm2d_error *error)
 {
     const ssm2d_plan_options *o = r->options;
     const size_t n_in = plan_options_extent(o, r->channels, o->in);
     const size_t n_out = plan_options_extent(o, r->channels, o->out);
-    char *memory = mem_alloc(r->context, r->number_size * 2 * (r->params + n_in + n_out));
-    if (!memory) return NULL;
-    a->params = memory;
-    a->dparams = (char *)a->params + r->params * r->number_size;
-    a->u = (char *)a->dparams + r->params * r->number_size;
-    a->du = (char *)a->u + n_in * r->number_size;
-    a->y = (char *)a->du + n_in * r->number_size;
-    a->dy = (char *)a->y + n_out * r->number_size;
-    return memory;
+    const size_t counts[] = {r->params, r->params, n_in, n_in, n_out, n_out};
+    size_t bytes = 0, at[6];
+    for (int i = 0; i < 6; i++) at[i] = reserve_bytes(&bytes, counts[i], r->number_size);
+    if (bytes == SIZE_MAX)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "measure=1: arrays with these strides are larger than can be counted; use "
+                    "measure 0");
+    char *block = mem_alloc(r->context, bytes);
+    if (!block)
+        return fail(error, SSM2D_ERROR_MEMORY,
+                    "measure=1: no memory for the %zu bytes of arrays to measure with; use "
+                    "measure 0",
+                    bytes);
+    const size_t in = r->number_size * plan_options_origin(o, r->channels, o->in);
+    const size_t out = r->number_size * plan_options_origin(o, r->channels, o->out);
+    *a = (plan_arrays){.params = block + at[0],
+                       .dparams = block + at[1],
+                       .u = block + at[2] + in,
+                       .du = block + at[3] + in,
+                       .y = block + at[4] + out,
+                       .dy = block + at[5] + out};
+    *memory = block;
+    return SSM2D_OK;
 }
 
 /* Seconds of one execution, the best of three. */
@@ -92,13 +108,10 @@ static ssm2d_status measure_all(const plan_request *r, candidates *c, ssm2d_erro
 {
     const double hopeless = HOPELESS * least(c);
     plan_arrays arrays;
-    if (plan_options_negative(r->options))
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "measure=1: not with negative strides");
-    void *memory = arrays_make(r, &arrays);
-    if (!memory)
-        return fail(error, SSM2D_ERROR_MEMORY,
-                    "measure=1: no memory for the arrays to measure with");
-    ssm2d_status status = r->functions->params_init(r->request, arrays.params, error);
+    void *memory = NULL;
+    ssm2d_status status = arrays_make(r, &arrays, &memory, error);
+    if (status) return status;
+    status = r->functions->params_init(r->request, arrays.params, error);
     for (int i = 0; i < c->count && (!status || status == SSM2D_ERROR_MEMORY); i++) {
         const int measured = c->cost[i] <= hopeless;
         c->cost[i] = NEVER;
