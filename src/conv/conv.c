@@ -96,6 +96,7 @@ void conv_plan_destroy(conv_plan *p)
 
 const char *conv_plan_algorithm(const conv_plan *p) { return p->algorithm->name; }
 double conv_plan_cost(const conv_plan *p) { return p->algorithm->cost(p); }
+int conv_plan_error_of_largest(const conv_plan *p) { return p->algorithm->error_of_largest; }
 size_t conv_plan_bytes(const conv_plan *p) { return p->bytes; }
 const two_sided *conv_plan_layout(const conv_plan *p) { return &p->layout; }
 

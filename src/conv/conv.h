@@ -56,6 +56,9 @@ const char *conv_plan_algorithm(const conv_plan *plan);
 /* Multiply-adds of a forward pass, weighted by how far the algorithm stays from the machine's
  * peak. */
 double conv_plan_cost(const conv_plan *plan);
+/* Whether rounding errors are relative to the largest value of an array, so that values which are
+ * smaller by orders of magnitude are lost. */
+int conv_plan_error_of_largest(const conv_plan *plan);
 /* Bytes of memory for one execution; SIZE_MAX when they cannot be counted. */
 size_t conv_plan_bytes(const conv_plan *plan);
 const two_sided *conv_plan_layout(const conv_plan *plan);

@@ -123,6 +123,17 @@ static ssm2d_status measure_all(const plan_request *r, candidates *c, ssm2d_erro
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
+/* A draft for `auto`. */
+static ssm2d_status draft_auto(const plan_request *r, int i, void *draft, ssm2d_error *error)
+{
+    const plan_functions *f = r->functions;
+    ssm2d_status status = f->draft(r->request, i, draft, error);
+    if (status || !f->auto_check) return status;
+    status = f->auto_check(draft, error);
+    if (status) f->release(draft);
+    return status;
+}
+
 /* Drafts every algorithm. Those that are refused are left out; when all are, the last one's reason
  * is given. */
 static ssm2d_status draft_all(const plan_request *r, void *drafts, candidates *c,
@@ -132,7 +143,7 @@ static ssm2d_status draft_all(const plan_request *r, void *drafts, candidates *c
     for (int i = 0; r->functions->algorithm(r->request, i); i++) {
         assert(i < PLAN_CANDIDATES);
         void *draft = draft_at(r, drafts, i);
-        status = r->functions->draft(r->request, i, draft, error);
+        status = draft_auto(r, i, draft, error);
         if (status == SSM2D_ERROR_MEMORY) return status;
         if (status) continue;
         c->cost[c->count] = r->functions->cost(draft);

@@ -20,6 +20,8 @@ typedef struct plan_functions {
     const char *(*algorithm)(const void *request, int i); /* the i-th, NULL past the last */
     /* Makes the draft with the i-th algorithm; one that is refused holds nothing. */
     ssm2d_status (*draft)(const void *request, int i, void *draft, ssm2d_error *error);
+    /* Refuses a draft that `auto` must not take though it can be asked for; may be NULL. */
+    ssm2d_status (*auto_check)(const void *draft, ssm2d_error *error);
     double (*cost)(const void *draft); /* estimated */
     ssm2d_status (*finish)(void *draft, ssm2d_error *error);
     void (*release)(void *draft); /* of a draft or a plan: what draft and finish allocated */

@@ -78,6 +78,11 @@ static ssm2d_status plan(ssm2d_plan *p, int i, ssm2d_error *error)
 
 static double cost(const ssm2d_plan *p) { return p->conv ? conv_plan_cost(p->conv) : scan_cost(p); }
 
+static int error_of_largest(const ssm2d_plan *p)
+{
+    return p->conv && conv_plan_error_of_largest(p->conv);
+}
+
 static ssm2d_status finish(ssm2d_plan *p, ssm2d_error *error)
 {
     return p->conv ? conv_plan_finish(p->conv, error) : SSM2D_OK;
@@ -205,6 +210,7 @@ const typed_functions layer_functions = {.size = sizeof(real),
                                          .algorithm = algorithm,
                                          .plan = plan,
                                          .cost = cost,
+                                         .error_of_largest = error_of_largest,
                                          .finish = finish,
                                          .release = release,
                                          .prepare = prepare,

@@ -39,6 +39,17 @@ static ssm2d_status draft(const void *request, int i, void *out, ssm2d_error *er
     return status;
 }
 
+/* Without a norm kernels grow by orders of magnitude, and cells near the border of the image, where
+ * values are small, would be lost in the rounding error of large ones. */
+static ssm2d_status auto_check(const void *plan, ssm2d_error *error)
+{
+    const ssm2d_plan *p = plan;
+    if (p->config.norm != SSM2D_NORM_NONE || !p->functions->error_of_largest(p)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                "algorithm=auto: %s would lose small values with norm none; ask for it by name",
+                p->algorithm);
+}
+
 static double cost(const void *plan) { return ((const ssm2d_plan *)plan)->functions->cost(plan); }
 
 static ssm2d_status finish(void *plan, ssm2d_error *error)
@@ -75,6 +86,7 @@ static void execute(const void *plan, void *workspace, const plan_arrays *a)
 static const plan_functions chooser_functions = {.plan_size = sizeof(ssm2d_plan),
                                                  .algorithm = algorithm,
                                                  .draft = draft,
+                                                 .auto_check = auto_check,
                                                  .cost = cost,
                                                  .finish = finish,
                                                  .release = release,
