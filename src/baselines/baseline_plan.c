@@ -2,6 +2,7 @@
  * those of the layer. What executing asks of the caller is asserted. */
 #include "baselines/baseline.h"
 #include "core/arith.h"
+#include "core/float_mode.h"
 #include "core/plan_chooser.h"
 #include "core/plan_options.h"
 #include "core/reserve.h"
@@ -96,9 +97,9 @@ static const plan_functions chooser_functions = {.plan_size = sizeof(ssm2d_basel
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
-ssm2d_status ssm2d_baseline_plan_create(ssm2d_context *context, const ssm2d_baseline_config *config,
-                                        const ssm2d_plan_options *options,
-                                        ssm2d_baseline_plan **out, ssm2d_error *error)
+static ssm2d_status create(ssm2d_context *context, const ssm2d_baseline_config *config,
+                           const ssm2d_plan_options *options, ssm2d_baseline_plan **out,
+                           ssm2d_error *error)
 {
     if (!out)
         return fail(error, SSM2D_ERROR_ARGUMENT, "plan=NULL: there is nowhere to put the result");
@@ -137,6 +138,16 @@ ssm2d_status ssm2d_baseline_plan_create(ssm2d_context *context, const ssm2d_base
     p->options.algorithm = p->algorithm; /* the caller's string need not live on */
     *out = p;
     return SSM2D_OK;
+}
+
+ssm2d_status ssm2d_baseline_plan_create(ssm2d_context *context, const ssm2d_baseline_config *config,
+                                        const ssm2d_plan_options *options,
+                                        ssm2d_baseline_plan **out, ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = create(context, config, options, out, error);
+    float_mode_restore(before);
+    return status;
 }
 
 void ssm2d_baseline_plan_destroy(ssm2d_baseline_plan *plan)
@@ -194,7 +205,9 @@ void ssm2d_baseline_prepare(const ssm2d_baseline_plan *plan, ssm2d_baseline_work
 {
     REQUIRE_OWN_WORKSPACE(plan, ws);
     assert(params && "params must not be NULL");
+    const float_mode before = float_mode_set();
     plan->functions->prepare(plan, ws, params);
+    float_mode_restore(before);
     ws->state = BASELINE_PREPARED;
 }
 
@@ -204,7 +217,9 @@ void ssm2d_baseline_apply(const ssm2d_baseline_plan *plan, ssm2d_baseline_worksp
     REQUIRE_OWN_WORKSPACE(plan, ws);
     assert(u && y && "u and y must not be NULL");
     assert(ws->state >= BASELINE_PREPARED && "prepare must come before apply");
+    const float_mode before = float_mode_set();
     plan->functions->apply(plan, ws, u, y);
+    float_mode_restore(before);
     ws->state = BASELINE_APPLIED;
 }
 
@@ -223,7 +238,9 @@ void ssm2d_baseline_backward(const ssm2d_baseline_plan *plan, ssm2d_baseline_wor
     assert(!plan->options.inference && "the plan must not have been made for inference");
     assert(params && u && dy && "params, u and dy must not be NULL");
     assert(ws->state == BASELINE_APPLIED && "forward must come before backward");
+    const float_mode before = float_mode_set();
     plan->functions->backward(plan, ws, params, u, dy, du, dparams);
+    float_mode_restore(before);
 }
 
 int ssm2d_baseline_kernel_shape(const ssm2d_baseline_plan *plan, size_t shape[3])
@@ -237,5 +254,7 @@ void ssm2d_baseline_kernel(const ssm2d_baseline_plan *plan, ssm2d_baseline_works
     REQUIRE_OWN_WORKSPACE(plan, ws);
     assert(params && kernel && "params and kernel must not be NULL");
     ws->state = BASELINE_EMPTY;
+    const float_mode before = float_mode_set();
     plan->functions->kernel(plan, ws, params, kernel);
+    float_mode_restore(before);
 }

@@ -3,6 +3,7 @@
 #include "layer/plan.h"
 
 #include "core/arith.h"
+#include "core/float_mode.h"
 #include "core/plan_chooser.h"
 #include "core/plan_options.h"
 #include "core/reserve.h"
@@ -122,9 +123,8 @@ static ssm2d_plan request_of(ssm2d_context *context, const ssm2d_config *config,
     return p;
 }
 
-ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config,
-                               const ssm2d_plan_options *options, ssm2d_plan **out,
-                               ssm2d_error *error)
+static ssm2d_status create(ssm2d_context *context, const ssm2d_config *config,
+                           const ssm2d_plan_options *options, ssm2d_plan **out, ssm2d_error *error)
 {
     if (!out)
         return fail(error, SSM2D_ERROR_ARGUMENT, "plan=NULL: there is nowhere to put the result");
@@ -159,6 +159,16 @@ ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *confi
     p->options.algorithm = p->algorithm; /* the caller's string need not live on */
     *out = p;
     return SSM2D_OK;
+}
+
+ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config,
+                               const ssm2d_plan_options *options, ssm2d_plan **out,
+                               ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = create(context, config, options, out, error);
+    float_mode_restore(before);
+    return status;
 }
 
 void ssm2d_plan_destroy(ssm2d_plan *plan)
