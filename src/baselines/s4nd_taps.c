@@ -54,10 +54,18 @@ static double complex expm1_of(double complex x)
     return number(e - (1 + e) * 2 * half * half, (1 + e) * sin(cimag(x)));
 }
 
+/* Beyond these A and dt change no number of the taps any more, and x = dt*A and its multiples stay
+ * finite: 0 times infinity would be NaN. */
+static const double MAX_EXPONENT = 300, MAX_FREQUENCY = 1e130;
+
+static double exp_bounded(double x) { return exp(x < MAX_EXPONENT ? x : MAX_EXPONENT); }
+
 static pair pair_of(const ssm2d_baseline_plan *p, const real *params, const places *at, size_t n)
 {
-    pair r = {.dt = p->config.s4nd.rate * exp((double)params[at->log_dt])};
-    r.a = number(-exp((double)params[at->a_re + n]), (double)params[at->a_im + n]);
+    const double a_im = (double)params[at->a_im + n];
+    pair r = {.dt = p->config.s4nd.rate * exp_bounded((double)params[at->log_dt])};
+    r.a = number(-exp_bounded((double)params[at->a_re + n]),
+                 fmin(fmax(a_im, -MAX_FREQUENCY), MAX_FREQUENCY));
     r.x = r.dt * r.a;
     if (cabs(r.x) >= 0.5) {
         r.phi = expm1_of(r.x) / r.x;
