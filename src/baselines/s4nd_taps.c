@@ -130,17 +130,17 @@ static void make_vector(void *arg, size_t v, int worker)
     (void)worker;
     const job *t = arg;
     const ssm2d_baseline_plan *p = t->plan;
-    const int S = p->config.s4nd.n_ssm, first = (int)v * p->lanes, taps = p->s4nd.taps;
-    const int count = min_int(p->lanes, p->channels - first);
-    const size_t lanes = (size_t)p->lanes, size = (size_t)taps * lanes;
+    const int first = (int)v * p->lanes, count = min_int(p->lanes, p->channels - first);
+    const size_t S = (size_t)p->config.s4nd.n_ssm, taps = (size_t)p->s4nd.taps;
+    const size_t lanes = (size_t)p->lanes, size = taps * lanes;
     const double *system = BASELINE_REGION(double, t->ws, p->s4nd.system_taps);
     real *plain = BASELINE_REGION(real, t->ws, p->s4nd.vector_taps) + v * size;
     real *d = BASELINE_REGION(real, t->ws, p->s4nd.d) + v * lanes;
     const size_t d_at = places_of(p, 0, 0).d + (size_t)first;
     for (int l = 0; l < count; l++) d[l] = t->params[d_at + (size_t)l];
-    for (int o = 0; o < taps; o++)
-        for (int l = 0; l < count; l++)
-            plain[(size_t)o * lanes + (size_t)l] = (real)system[o * S + (first + l) % S];
+    for (size_t o = 0; o < taps; o++)
+        for (size_t l = 0; l < (size_t)count; l++)
+            plain[o * lanes + l] = (real)system[o * S + ((size_t)first + l) % S];
 }
 
 void s4nd_taps_prepare(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws,
