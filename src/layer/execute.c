@@ -23,7 +23,7 @@ static void plan_regions(ssm2d_plan *p)
     const int training = !p->options.inference;
     p->at.coef = plan_reserve(p, K * COEFS * W, size);
     p->at.c = plan_reserve(p, C * 2 * W, size);
-    p->at.centre = plan_reserve(p, C, size);
+    p->at.centre = plan_reserve(p, C, sizeof(double));
     p->at.d = plan_reserve(p, H, size);
     p->states_per_worker = kernel_states(p, p->options.inference);
     p->at.states =

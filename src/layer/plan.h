@@ -19,7 +19,7 @@ enum { NOWHERE = 0 };
 typedef struct regions {
     size_t coef;   /* [K][COEFS][W] */
     size_t c;      /* [C][2][W], with sqrt(1/N) and the averaging in it */
-    size_t centre; /* [C] the kernel at (0,0) */
+    size_t centre; /* [C] the kernel at (0,0), in double whatever the number type is */
     size_t d;      /* [H] a copy of D */
     size_t norm;   /* [2][H] a copy of gamma and beta */
     size_t states; /* per worker: kernel rows of states */
