@@ -15,6 +15,9 @@ target_link_libraries(op_examples_double PRIVATE ssm2d_nn_double ssm2d_objects t
 layer_test(test_ops "graph;threads" ${op_examples})
 target_link_libraries(test_ops PRIVATE ssm2d_nn op_examples_double)
 
+layer_test(test_activations graph)
+target_link_libraries(test_activations PRIVATE ssm2d_nn)
+
 layer_test(test_graph "graph;threads;slow")
 target_link_libraries(test_graph PRIVATE ssm2d_nn_double)
 

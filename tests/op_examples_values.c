@@ -3,13 +3,14 @@
 #include "op_builders.h"
 
 /* Two inputs of the same shape: apart, the same twice, a view and none, two views of the same
- * tensor that overlap, that have a gap between them, and that are the same. */
-enum { PAIRS = 8 };
+ * tensor that overlap, that have a gap between them, that are the same, and that overlap in a row
+ * of several tasks. */
+enum { PAIRS = 9 };
 
 static void pair(maker *m, int v, tensor **a, tensor **b)
 {
-    static const size_t shape[PAIRS][2] = {{3, 7},  {1, 1}, {4, 33}, {130, 257},
-                                           {5, 19}, {4, 6}, {4, 17}, {3, 5}};
+    static const size_t shape[PAIRS][2] = {{3, 7}, {1, 1},  {4, 33}, {130, 257}, {5, 19},
+                                           {4, 6}, {4, 17}, {3, 5},  {1, 5000}};
     const size_t width = shape[v][1];
     if (v < 4) {
         *a = give(m, 2, shape[v]);
@@ -20,7 +21,8 @@ static void pair(maker *m, int v, tensor **a, tensor **b)
     } else {
         tensor *wide = give(m, SHAPE(shape[v][0], 2 * width + 3));
         *a = columns(m->g, wide, 1, width);
-        *b = v == 7 ? *a : columns(m->g, wide, v == 5 ? width - 2 : width + 2, width);
+        const size_t first[] = {width - 2, width + 2, 1, width / 2};
+        *b = v == 7 ? *a : columns(m->g, wide, first[v - 5], width);
     }
 }
 
@@ -97,7 +99,7 @@ const op_builder value_examples[] = {
     {"scale", 8, scale_example},
     {"sigmoid", 8, sigmoid_example},
     {"silu", 8, silu_example},
-    {"silu_gate", PAIRS - 1, silu_gate_example},
+    {"silu_gate", PAIRS - 2, silu_gate_example},
     {"softmax", 5, softmax_example},
     {NULL, 0, NULL},
 };

@@ -528,6 +528,31 @@ static void s4nd_takes_extreme_systems(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* exp(A_re) overflows: the state has decayed before the first cell, and D is left. */
+static void s4nd_takes_fast_decay(void **state)
+{
+    (void)state;
+    static const double a_re[] = {200, 700, 710, 1000, 1e30}, a_im[] = {0, 1e37, -3e38};
+    rng r = rng_seed(10);
+    ssm2d_context *context = context_of(1);
+    trial t = trial_make(s4nd_of(2, 1, 2, 1), 1, 70, 3, &r);
+    for (int i = 0; i < 15; i++)
+        for (int type = 0; type < 2; type++) {
+            t.params[2] = t.params[3] = (double)(float)a_re[i / 3];
+            t.params[4] = t.params[5] = (double)(float)a_im[i % 3];
+            answer a = run_trial(context, &t, (ssm2d_type)type, NULL, DENSE, DENSE);
+            for (size_t k = 0; k < t.grid.cells; k++) {
+                const double want = t.params[t.total - 2 + k % 2] * t.u[k];
+                assert_true(fabs(a.y[k] - want) <= 1e-6 * fabs(want));
+                assert_true(isfinite(a.du[k]));
+            }
+            for (size_t k = 0; k < t.total; k++) assert_true(isfinite(a.dparams[k]));
+            answer_free(&a);
+        }
+    trial_free(&t);
+    ssm2d_context_destroy(context);
+}
+
 static void refusals_say_why(void **state)
 {
     (void)state;
@@ -593,6 +618,7 @@ int main(void)
                                        cmocka_unit_test(gradients_are_added),
                                        cmocka_unit_test(s4nd_kernel_is_separable),
                                        cmocka_unit_test(s4nd_takes_extreme_systems),
+                                       cmocka_unit_test(s4nd_takes_fast_decay),
                                        cmocka_unit_test(refusals_say_why)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

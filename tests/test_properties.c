@@ -363,14 +363,46 @@ static void layer_norm_of_one_channel(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* The kernel at (0, 0) in float is the sum in double, rounded once: as far from it as a float is,
+ * even with the largest states. Parameters are positive, so that nothing cancels. */
+static void centre_is_rounded_once(void **state)
+{
+    (void)state;
+    rng r = rng_seed(34);
+    ssm2d_context *context = context_of(1);
+    for (int n = 1; n <= 4096; n *= 4) {
+        ssm2d_config c = ssm2d_config_default();
+        c.channels = 3;
+        c.n_ssm = c.directions = 1;
+        c.d_state = n;
+        c.skip = 0;
+        problem p = problem_make(c, 1, 1, 1, &r);
+        for (size_t i = 0; i < p.total; i++) p.params[i] = fabs(p.params[i]);
+        answer want = run(context, &p, SSM2D_DOUBLE, "direct", DENSE, DENSE);
+        answer got = run(context, &p, SSM2D_FLOAT, "direct", DENSE, DENSE);
+        for (size_t i = 0; i < p.taps; i++)
+            assert_true(fabs(got.kernel[i] - want.kernel[i]) <= 6e-8 * want.kernel[i]);
+        answer_free(&want);
+        answer_free(&got);
+        problem_free(&p);
+    }
+    ssm2d_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pascal_kernel_has_full_rank), cmocka_unit_test(ranks),
-        cmocka_unit_test(relaxed_keeps_ones),          cmocka_unit_test(adjoint_and_linear),
-        cmocka_unit_test(shift_equivariant),           cmocka_unit_test(mirror_symmetric),
-        cmocka_unit_test(small_kernel_is_a_corner),    cmocka_unit_test(extreme_values_stay_finite),
-        cmocka_unit_test(layer_norm_of_one_channel),   cmocka_unit_test(assign_and_symmetry),
+        cmocka_unit_test(centre_is_rounded_once),
+        cmocka_unit_test(pascal_kernel_has_full_rank),
+        cmocka_unit_test(ranks),
+        cmocka_unit_test(relaxed_keeps_ones),
+        cmocka_unit_test(adjoint_and_linear),
+        cmocka_unit_test(shift_equivariant),
+        cmocka_unit_test(mirror_symmetric),
+        cmocka_unit_test(small_kernel_is_a_corner),
+        cmocka_unit_test(extreme_values_stay_finite),
+        cmocka_unit_test(layer_norm_of_one_channel),
+        cmocka_unit_test(assign_and_symmetry),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -293,7 +293,7 @@ static void affinity_is_kept(void **state)
 
 static float_mode mode_now(void)
 {
-    const float_mode now = float_mode_flush();
+    const float_mode now = float_mode_set();
     float_mode_restore(now);
     return now;
 }
@@ -327,7 +327,7 @@ static void caller_mode_is_kept(void **state)
         ssm2d_context *context = context_of(threads);
         answer a = run(context, &p, SSM2D_FLOAT, NULL, DENSE, DENSE);
         assert_int_equal(without_flags(mode_now()), without_flags(plain));
-        float_mode_flush();
+        float_mode_set();
         const float_mode flushing = mode_now();
         answer b = run(context, &p, SSM2D_FLOAT, NULL, DENSE, DENSE);
         assert_int_equal(without_flags(mode_now()), without_flags(flushing));

@@ -2,6 +2,7 @@
 #include "baselines/baseline.h"
 
 #include "core/field.h"
+#include "core/float_mode.h"
 #include "core/sized.h"
 #include "core/status.h"
 
@@ -133,9 +134,8 @@ static ssm2d_status check_array(ssm2d_type type, const void *params, ssm2d_error
     return SSM2D_OK;
 }
 
-ssm2d_status ssm2d_baseline_params_init(const ssm2d_baseline_config *config, ssm2d_init init,
-                                        uint64_t seed, ssm2d_type type, void *params,
-                                        ssm2d_error *error)
+static ssm2d_status init_params(const ssm2d_baseline_config *config, ssm2d_init init, uint64_t seed,
+                                ssm2d_type type, void *params, ssm2d_error *error)
 {
     ssm2d_baseline_param table[BASELINE_ARRAYS];
     baseline_config full;
@@ -159,8 +159,18 @@ ssm2d_status ssm2d_baseline_params_init(const ssm2d_baseline_config *config, ssm
     return SSM2D_OK;
 }
 
-ssm2d_status ssm2d_baseline_params_check(const ssm2d_baseline_config *config, ssm2d_type type,
-                                         const void *params, ssm2d_error *error)
+ssm2d_status ssm2d_baseline_params_init(const ssm2d_baseline_config *config, ssm2d_init init,
+                                        uint64_t seed, ssm2d_type type, void *params,
+                                        ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = init_params(config, init, seed, type, params, error);
+    float_mode_restore(before);
+    return status;
+}
+
+static ssm2d_status check_params(const ssm2d_baseline_config *config, ssm2d_type type,
+                                 const void *params, ssm2d_error *error)
 {
     ssm2d_baseline_param table[BASELINE_ARRAYS];
     baseline_config full;
@@ -179,4 +189,13 @@ ssm2d_status ssm2d_baseline_params_check(const ssm2d_baseline_config *config, ss
                             table[i].name, k, value);
         }
     return SSM2D_OK;
+}
+
+ssm2d_status ssm2d_baseline_params_check(const ssm2d_baseline_config *config, ssm2d_type type,
+                                         const void *params, ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = check_params(config, type, params, error);
+    float_mode_restore(before);
+    return status;
 }

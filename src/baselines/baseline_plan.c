@@ -2,7 +2,8 @@
  * those of the layer. What executing asks of the caller is asserted. */
 #include "baselines/baseline.h"
 #include "core/arith.h"
-#include "core/clock.h"
+#include "core/float_mode.h"
+#include "core/plan_chooser.h"
 #include "core/plan_options.h"
 #include "core/reserve.h"
 #include "core/status.h"
@@ -23,143 +24,87 @@ const char *ssm2d_baseline_algorithm_name(ssm2d_baseline_kind kind, int i)
     return f && i >= 0 ? f->algorithm(i) : NULL;
 }
 
-static void release(ssm2d_baseline_plan *p)
+/* ---- what the chooser calls; a request is a plan that has no algorithm yet ------------------- */
+
+static const char *algorithm(const void *request, int i)
 {
-    if (p->functions && p->functions->release) p->functions->release(p);
+    return ((const ssm2d_baseline_plan *)request)->functions->algorithm(i);
 }
 
-static ssm2d_status finish(ssm2d_baseline_plan *p, ssm2d_error *error)
+static void release(void *plan)
 {
-    return p->functions->finish ? p->functions->finish(p, error) : SSM2D_OK;
+    ssm2d_baseline_plan *p = plan;
+    if (p->functions->release) p->functions->release(p);
 }
 
-/* The plan with the i-th algorithm, but for its tables. */
-static ssm2d_status draft(const ssm2d_baseline_plan *request, int i, ssm2d_baseline_plan *p,
-                          ssm2d_error *error)
+static ssm2d_status draft(const void *request, int i, void *out, ssm2d_error *error)
 {
-    *p = *request;
+    ssm2d_baseline_plan *p = out;
+    *p = *(const ssm2d_baseline_plan *)request;
     p->algorithm = p->functions->algorithm(i);
-    p->bytes = 0;
     ssm2d_status status = p->functions->plan(p, i, error);
-    if (!status && p->bytes == SIZE_MAX)
-        status = fail(error, SSM2D_ERROR_UNSUPPORTED,
-                      "rows=%d, cols=%d: algorithm %s needs more memory than can be counted",
-                      p->rows, p->cols, p->algorithm);
-    if (!status && p->options.max_bytes && p->bytes > p->options.max_bytes)
-        status = fail(error, SSM2D_ERROR_UNSUPPORTED,
-                      "max_bytes=%zu: algorithm %s needs a workspace of %zu bytes",
-                      p->options.max_bytes, p->algorithm, p->bytes);
+    if (!status) status = plan_bytes_check(&p->options, p->algorithm, p->bytes, error);
     if (status) release(p);
     return status;
 }
 
-/* Seconds of one forward (and backward, if it will be asked for), the best of three. */
-static ssm2d_status measure(const ssm2d_baseline_plan *p, double *seconds, ssm2d_error *error)
+static double cost(const void *plan)
 {
-    ssm2d_baseline_workspace *ws = NULL;
-    const ssm2d_plan_options *o = &p->options;
-    const size_t size = p->functions->size, total = baseline_params_total(p->kind, &p->config);
-    if (plan_options_negative(o))
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "measure=1: not with negative strides");
-    ssm2d_status status = ssm2d_baseline_workspace_create(p, &ws, error);
-    if (status) return status;
-    const size_t n_in = plan_options_extent(o, p->channels, o->in);
-    const size_t n_out = plan_options_extent(o, p->channels, o->out);
-    char *memory = mem_alloc(p->context, size * (2 * total + 2 * n_in + 2 * n_out));
-    if (!memory) {
-        ssm2d_baseline_workspace_destroy(ws);
-        return fail(error, SSM2D_ERROR_MEMORY,
-                    "measure=1: no memory for the arrays to measure with");
-    }
-    char *params = memory, *dparams = params + total * size, *u = dparams + total * size;
-    char *du = u + n_in * size, *y = du + n_in * size, *dy = y + n_out * size;
-    status =
-        ssm2d_baseline_params_init(&p->config.base, SSM2D_INIT_AUTHORS, 1, o->type, params, error);
-    *seconds = 1e300;
-    for (int round = 0; round < 3 && !status; round++) {
-        const double start = clock_seconds();
-        ssm2d_baseline_forward(p, ws, params, u, y);
-        if (!o->inference) ssm2d_baseline_backward(p, ws, params, u, dy, du, dparams);
-        const double time = clock_seconds() - start;
-        if (time < *seconds) *seconds = time;
-    }
-    mem_free(p->context, memory);
-    ssm2d_baseline_workspace_destroy(ws);
+    return ((const ssm2d_baseline_plan *)plan)->functions->cost(plan);
+}
+
+static ssm2d_status finish(void *plan, ssm2d_error *error)
+{
+    ssm2d_baseline_plan *p = plan;
+    return p->functions->finish ? p->functions->finish(p, error) : SSM2D_OK;
+}
+
+static ssm2d_status params_init(const void *request, void *params, ssm2d_error *error)
+{
+    const ssm2d_baseline_plan *r = request;
+    return ssm2d_baseline_params_init(&r->config.base, SSM2D_INIT_AUTHORS, 1, r->options.type,
+                                      params, error);
+}
+
+static ssm2d_status workspace_create(const void *plan, void **out, ssm2d_error *error)
+{
+    ssm2d_baseline_workspace *workspace;
+    const ssm2d_status status = ssm2d_baseline_workspace_create(plan, &workspace, error);
+    *out = workspace;
     return status;
 }
 
-/* The candidate with the least estimated, or measured, cost. Candidates that are refused are passed
- * over; when all are, the last one's reason is given. */
-static ssm2d_status choose(const ssm2d_baseline_plan *request, ssm2d_baseline_plan *best,
+static void workspace_destroy(void *workspace) { ssm2d_baseline_workspace_destroy(workspace); }
+
+static void execute(const void *plan, void *workspace, const plan_arrays *a)
+{
+    const ssm2d_baseline_plan *p = plan;
+    ssm2d_baseline_forward(p, workspace, a->params, a->u, a->y);
+    if (!p->options.inference)
+        ssm2d_baseline_backward(p, workspace, a->params, a->u, a->dy, a->du, a->dparams);
+}
+
+static const plan_functions chooser_functions = {.plan_size = sizeof(ssm2d_baseline_plan),
+                                                 .algorithm = algorithm,
+                                                 .draft = draft,
+                                                 .cost = cost,
+                                                 .finish = finish,
+                                                 .release = release,
+                                                 .params_init = params_init,
+                                                 .workspace_create = workspace_create,
+                                                 .workspace_destroy = workspace_destroy,
+                                                 .execute = execute};
+
+/* ---- public ---------------------------------------------------------------------------------- */
+
+static ssm2d_status create(ssm2d_context *context, const ssm2d_baseline_config *config,
+                           const ssm2d_plan_options *options, ssm2d_baseline_plan **out,
                            ssm2d_error *error)
-{
-    const int measured = request->options.measure;
-    double best_cost = 1e300;
-    ssm2d_error reason;
-    ssm2d_status status = SSM2D_ERROR_UNSUPPORTED;
-    memset(best, 0, sizeof *best);
-    for (int i = 0; request->functions->algorithm(i); i++) {
-        ssm2d_baseline_plan one;
-        ssm2d_status refused = draft(request, i, &one, &reason);
-        if (refused == SSM2D_ERROR_MEMORY) {
-            status = refused;
-            break;
-        }
-        if (refused) continue;
-        double cost = one.functions->cost(&one);
-        if (measured) {
-            refused = finish(&one, &reason);
-            if (!refused) refused = measure(&one, &cost, &reason);
-            if (refused) {
-                release(&one);
-                status = refused;
-                break;
-            }
-        }
-        if (cost >= best_cost) {
-            release(&one);
-            continue;
-        }
-        release(best);
-        best_cost = cost;
-        *best = one;
-        status = SSM2D_OK;
-    }
-    if (!status && !measured) status = finish(best, &reason);
-    if (!status) return SSM2D_OK;
-    release(best);
-    if (error) *error = reason;
-    return status;
-}
-
-static ssm2d_status choose_named(const ssm2d_baseline_plan *request, ssm2d_baseline_plan *p,
-                                 ssm2d_error *error)
-{
-    const char *name;
-    char names[128] = "auto";
-    for (int i = 0; (name = request->functions->algorithm(i)); i++) {
-        if (!strcmp(name, request->options.algorithm)) {
-            ssm2d_status status = draft(request, i, p, error);
-            if (status) return status;
-            status = finish(p, error);
-            if (status) release(p);
-            return status;
-        }
-        strncat(names, ", ", sizeof names - strlen(names) - 1);
-        strncat(names, name, sizeof names - strlen(names) - 1);
-    }
-    return fail(error, SSM2D_ERROR_ARGUMENT, "algorithm=%s: %s has %s", request->options.algorithm,
-                request->kind->name, names);
-}
-
-ssm2d_status ssm2d_baseline_plan_create(ssm2d_context *context, const ssm2d_baseline_config *config,
-                                        const ssm2d_plan_options *options,
-                                        ssm2d_baseline_plan **out, ssm2d_error *error)
 {
     if (!out)
         return fail(error, SSM2D_ERROR_ARGUMENT, "plan=NULL: there is nowhere to put the result");
     *out = NULL;
-    ssm2d_baseline_plan r, plan;
+    ssm2d_baseline_plan r;
     memset(&r, 0, sizeof r);
     ssm2d_status status = baseline_config_read(&r.config, config, &r.kind, error);
     if (!status) status = plan_options_read(&r.options, options, error);
@@ -172,20 +117,37 @@ ssm2d_status ssm2d_baseline_plan_create(ssm2d_context *context, const ssm2d_base
     r.cols = (int)r.options.cols;
     r.simd = r.functions->simd(context->cpu, &r.lanes);
     r.vectors = div_up(r.channels, r.lanes);
-    if (r.options.algorithm && strcmp(r.options.algorithm, "auto"))
-        status = choose_named(&r, &plan, error);
-    else
-        status = choose(&r, &plan, error);
+    const plan_request choice = {.functions = &chooser_functions,
+                                 .name = r.kind->name,
+                                 .request = &r,
+                                 .context = context,
+                                 .options = &r.options,
+                                 .channels = r.channels,
+                                 .number_size = r.functions->size,
+                                 .params = baseline_params_total(r.kind, &r.config)};
+    ssm2d_baseline_plan drafts[PLAN_CANDIDATES];
+    void *chosen;
+    status = plan_choose(&choice, drafts, &chosen, error);
     if (status) return status;
-    plan.options.algorithm = plan.algorithm; /* the caller's string need not live on */
     ssm2d_baseline_plan *p = mem_alloc(context, sizeof *p);
     if (!p) {
-        release(&plan);
+        release(chosen);
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for a plan");
     }
-    *p = plan;
+    *p = *(const ssm2d_baseline_plan *)chosen;
+    p->options.algorithm = p->algorithm; /* the caller's string need not live on */
     *out = p;
     return SSM2D_OK;
+}
+
+ssm2d_status ssm2d_baseline_plan_create(ssm2d_context *context, const ssm2d_baseline_config *config,
+                                        const ssm2d_plan_options *options,
+                                        ssm2d_baseline_plan **out, ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = create(context, config, options, out, error);
+    float_mode_restore(before);
+    return status;
 }
 
 void ssm2d_baseline_plan_destroy(ssm2d_baseline_plan *plan)
@@ -243,7 +205,9 @@ void ssm2d_baseline_prepare(const ssm2d_baseline_plan *plan, ssm2d_baseline_work
 {
     REQUIRE_OWN_WORKSPACE(plan, ws);
     assert(params && "params must not be NULL");
+    const float_mode before = float_mode_set();
     plan->functions->prepare(plan, ws, params);
+    float_mode_restore(before);
     ws->state = BASELINE_PREPARED;
 }
 
@@ -253,7 +217,9 @@ void ssm2d_baseline_apply(const ssm2d_baseline_plan *plan, ssm2d_baseline_worksp
     REQUIRE_OWN_WORKSPACE(plan, ws);
     assert(u && y && "u and y must not be NULL");
     assert(ws->state >= BASELINE_PREPARED && "prepare must come before apply");
+    const float_mode before = float_mode_set();
     plan->functions->apply(plan, ws, u, y);
+    float_mode_restore(before);
     ws->state = BASELINE_APPLIED;
 }
 
@@ -272,7 +238,9 @@ void ssm2d_baseline_backward(const ssm2d_baseline_plan *plan, ssm2d_baseline_wor
     assert(!plan->options.inference && "the plan must not have been made for inference");
     assert(params && u && dy && "params, u and dy must not be NULL");
     assert(ws->state == BASELINE_APPLIED && "forward must come before backward");
+    const float_mode before = float_mode_set();
     plan->functions->backward(plan, ws, params, u, dy, du, dparams);
+    float_mode_restore(before);
 }
 
 int ssm2d_baseline_kernel_shape(const ssm2d_baseline_plan *plan, size_t shape[3])
@@ -286,5 +254,7 @@ void ssm2d_baseline_kernel(const ssm2d_baseline_plan *plan, ssm2d_baseline_works
     REQUIRE_OWN_WORKSPACE(plan, ws);
     assert(params && kernel && "params and kernel must not be NULL");
     ws->state = BASELINE_EMPTY;
+    const float_mode before = float_mode_set();
     plan->functions->kernel(plan, ws, params, kernel);
+    float_mode_restore(before);
 }

@@ -56,7 +56,7 @@ static void backward(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws,
     if (dparams) ema_decays_adjoint(p, ws, params, dparams);
 }
 
-/* k[t] = sum over states of c*q^t; in double, as it is for looking at. */
+/* k[t] = sum over states of c*q^t, with powers in double. */
 static void kernel(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws, const void *params,
                    void *out)
 {

@@ -54,10 +54,18 @@ static double complex expm1_of(double complex x)
     return number(e - (1 + e) * 2 * half * half, (1 + e) * sin(cimag(x)));
 }
 
+/* Beyond these A and dt change no number of the taps any more, and x = dt*A and its multiples stay
+ * finite: 0 times infinity would be NaN. */
+static const double MAX_EXPONENT = 300, MAX_FREQUENCY = 1e130;
+
+static double exp_bounded(double x) { return exp(x < MAX_EXPONENT ? x : MAX_EXPONENT); }
+
 static pair pair_of(const ssm2d_baseline_plan *p, const real *params, const places *at, size_t n)
 {
-    pair r = {.dt = p->config.s4nd.rate * exp((double)params[at->log_dt])};
-    r.a = number(-exp((double)params[at->a_re + n]), (double)params[at->a_im + n]);
+    const double a_im = (double)params[at->a_im + n];
+    pair r = {.dt = p->config.s4nd.rate * exp_bounded((double)params[at->log_dt])};
+    r.a = number(-exp_bounded((double)params[at->a_re + n]),
+                 fmin(fmax(a_im, -MAX_FREQUENCY), MAX_FREQUENCY));
     r.x = r.dt * r.a;
     if (cabs(r.x) >= 0.5) {
         r.phi = expm1_of(r.x) / r.x;
@@ -122,17 +130,17 @@ static void make_vector(void *arg, size_t v, int worker)
     (void)worker;
     const job *t = arg;
     const ssm2d_baseline_plan *p = t->plan;
-    const int S = p->config.s4nd.n_ssm, first = (int)v * p->lanes, taps = p->s4nd.taps;
-    const int count = min_int(p->lanes, p->channels - first);
-    const size_t lanes = (size_t)p->lanes, size = (size_t)taps * lanes;
+    const int first = (int)v * p->lanes, count = min_int(p->lanes, p->channels - first);
+    const size_t S = (size_t)p->config.s4nd.n_ssm, taps = (size_t)p->s4nd.taps;
+    const size_t lanes = (size_t)p->lanes, size = taps * lanes;
     const double *system = BASELINE_REGION(double, t->ws, p->s4nd.system_taps);
     real *plain = BASELINE_REGION(real, t->ws, p->s4nd.vector_taps) + v * size;
     real *d = BASELINE_REGION(real, t->ws, p->s4nd.d) + v * lanes;
     const size_t d_at = places_of(p, 0, 0).d + (size_t)first;
     for (int l = 0; l < count; l++) d[l] = t->params[d_at + (size_t)l];
-    for (int o = 0; o < taps; o++)
-        for (int l = 0; l < count; l++)
-            plain[(size_t)o * lanes + (size_t)l] = (real)system[o * S + (first + l) % S];
+    for (size_t o = 0; o < taps; o++)
+        for (size_t l = 0; l < (size_t)count; l++)
+            plain[o * lanes + l] = (real)system[o * S + ((size_t)first + l) % S];
 }
 
 void s4nd_taps_prepare(const ssm2d_baseline_plan *p, ssm2d_baseline_workspace *ws,

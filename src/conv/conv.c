@@ -54,37 +54,6 @@ ssm2d_status conv_plan_finish(conv_plan *p, ssm2d_error *error)
     return p->algorithm->finish ? p->algorithm->finish(p, error) : SSM2D_OK;
 }
 
-ssm2d_status conv_plan_create(const conv_problem *problem, const char *algorithm, conv_plan **out,
-                              ssm2d_error *error)
-{
-    conv_plan *best = NULL;
-    ssm2d_status status = SSM2D_OK;
-    *out = NULL;
-    for (int i = 0; i < ALGORITHMS && !status; i++) {
-        conv_plan *one;
-        if (algorithm && i > 0) break;
-        status = conv_plan_draft(problem, algorithm ? algorithm : algorithms[i]->name, &one, error);
-        if (status) break;
-        if (best && conv_plan_cost(best) <= conv_plan_cost(one)) {
-            conv_plan_destroy(one);
-        } else {
-            conv_plan_destroy(best);
-            best = one;
-        }
-    }
-    if (!status && best->bytes == SIZE_MAX)
-        status = fail(error, SSM2D_ERROR_UNSUPPORTED,
-                      "rows=%d, cols=%d: algorithm %s needs more memory than can be counted",
-                      problem->rows, problem->cols, best->algorithm->name);
-    if (!status) status = conv_plan_finish(best, error);
-    if (status) {
-        conv_plan_destroy(best);
-        return status;
-    }
-    *out = best;
-    return SSM2D_OK;
-}
-
 void conv_plan_destroy(conv_plan *p)
 {
     if (!p) return;
@@ -94,8 +63,8 @@ void conv_plan_destroy(conv_plan *p)
     mem_free(context, p);
 }
 
-const char *conv_plan_algorithm(const conv_plan *p) { return p->algorithm->name; }
 double conv_plan_cost(const conv_plan *p) { return p->algorithm->cost(p); }
+int conv_plan_error_of_largest(const conv_plan *p) { return p->algorithm->error_of_largest; }
 size_t conv_plan_bytes(const conv_plan *p) { return p->bytes; }
 const two_sided *conv_plan_layout(const conv_plan *p) { return &p->layout; }
 

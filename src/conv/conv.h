@@ -42,20 +42,20 @@ typedef struct conv_plan conv_plan;
 /* The name of the i-th algorithm, NULL past the last. */
 const char *conv_algorithm_name(int i);
 
-/* Plans with the named algorithm; NULL: with the one whose estimated cost is least. */
-ssm2d_status conv_plan_create(const conv_problem *problem, const char *algorithm, conv_plan **plan,
-                              ssm2d_error *error);
-/* The same in two steps, for a caller that compares several plans: a draft has decided and knows
- * its cost and bytes but has no tables yet, which only finish computes. algorithm is not NULL. */
+/* Plans with the named algorithm, in two steps, as callers compare several plans: a draft has
+ * decided and knows its cost and bytes but has no tables yet, which only finish computes. Callers
+ * refuse a draft whose bytes cannot be counted. */
 ssm2d_status conv_plan_draft(const conv_problem *problem, const char *algorithm, conv_plan **plan,
                              ssm2d_error *error);
 ssm2d_status conv_plan_finish(conv_plan *plan, ssm2d_error *error);
 void conv_plan_destroy(conv_plan *plan); /* NULL is allowed */
 
-const char *conv_plan_algorithm(const conv_plan *plan);
 /* Multiply-adds of a forward pass, weighted by how far the algorithm stays from the machine's
  * peak. */
 double conv_plan_cost(const conv_plan *plan);
+/* Whether rounding errors are relative to the largest value of an array, so that values which are
+ * smaller by orders of magnitude are lost. */
+int conv_plan_error_of_largest(const conv_plan *plan);
 /* Bytes of memory for one execution; SIZE_MAX when they cannot be counted. */
 size_t conv_plan_bytes(const conv_plan *plan);
 const two_sided *conv_plan_layout(const conv_plan *plan);

@@ -39,6 +39,8 @@ struct conv_plan {
 
 struct conv_algorithm {
     const char *name;
+    /* Whether rounding errors are relative to the largest value of an array, not to each. */
+    int error_of_largest;
     size_t own_size; /* of the struct behind conv_plan.own, which is zeroed before `plan` */
     void (*plan)(conv_plan *plan); /* decides, and reserves memory */
     double (*cost)(const conv_plan *plan);

@@ -316,6 +316,7 @@ static void backward(const conv_plan *p, void *memory, const real *k2, const rea
 }
 
 const conv_algorithm conv_fft = {.name = "fft",
+                                 .error_of_largest = 1,
                                  .own_size = sizeof(fft_plan),
                                  .plan = fft_plan_make,
                                  .cost = fft_cost,

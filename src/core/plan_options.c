@@ -105,9 +105,12 @@ size_t plan_options_extent(const ssm2d_plan_options *o, int channels, ssm2d_stri
     return last + 1;
 }
 
-int plan_options_negative(const ssm2d_plan_options *o)
+size_t plan_options_origin(const ssm2d_plan_options *o, int channels, ssm2d_strides s)
 {
-    const ssm2d_strides a = o->in, b = o->out;
-    return a.batch < 0 || a.row < 0 || a.col < 0 || a.channel < 0 || b.batch < 0 || b.row < 0
-           || b.col < 0 || b.channel < 0;
+    size_t before = 0;
+    const ptrdiff_t strides[4] = {s.batch, s.row, s.col, s.channel};
+    const size_t sizes[4] = {o->batch, o->rows, o->cols, (size_t)channels};
+    for (int i = 0; i < 4; i++)
+        if (strides[i] < 0) before += (sizes[i] - 1) * stride_length(strides[i]);
+    return before;
 }

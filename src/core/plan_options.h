@@ -13,7 +13,7 @@ ssm2d_status plan_options_check(const ssm2d_context *context, int channels, ssm2
                                 ssm2d_error *error);
 /* How many numbers an array with these strides spreads over. */
 size_t plan_options_extent(const ssm2d_plan_options *o, int channels, ssm2d_strides s);
-/* Whether a stride of the arrays runs backwards. */
-int plan_options_negative(const ssm2d_plan_options *o);
+/* How many of them come before the first cell, because strides run backwards. */
+size_t plan_options_origin(const ssm2d_plan_options *o, int channels, ssm2d_strides s);
 
 #endif

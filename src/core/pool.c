@@ -164,7 +164,7 @@ static void *work(void *arg)
 {
     worker *w = arg;
     pool *p = w->owner;
-    float_mode_flush();
+    float_mode_set();
     for (unsigned seen = 0;;) {
         seen = wait_for_round(p, seen);
         if (atomic_load(&p->quit)) return NULL;
@@ -288,7 +288,7 @@ static void run_alone(const pool *p, size_t tasks, pool_task run, void *arg)
 void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
 {
     int idle = 0;
-    const float_mode before = float_mode_flush();
+    const float_mode before = float_mode_set();
     if (tasks < 2 || !ready(p) || p->threads == 1
         || !atomic_compare_exchange_strong(&p->busy, &idle, 1)) {
         run_alone(p, tasks, run, arg);

@@ -23,7 +23,7 @@ static void plan_regions(ssm2d_plan *p)
     const int training = !p->options.inference;
     p->at.coef = plan_reserve(p, K * COEFS * W, size);
     p->at.c = plan_reserve(p, C * 2 * W, size);
-    p->at.centre = plan_reserve(p, C, size);
+    p->at.centre = plan_reserve(p, C, sizeof(double));
     p->at.d = plan_reserve(p, H, size);
     p->states_per_worker = kernel_states(p, p->options.inference);
     p->at.states =
@@ -77,6 +77,11 @@ static ssm2d_status plan(ssm2d_plan *p, int i, ssm2d_error *error)
 }
 
 static double cost(const ssm2d_plan *p) { return p->conv ? conv_plan_cost(p->conv) : scan_cost(p); }
+
+static int error_of_largest(const ssm2d_plan *p)
+{
+    return p->conv && conv_plan_error_of_largest(p->conv);
+}
 
 static ssm2d_status finish(ssm2d_plan *p, ssm2d_error *error)
 {
@@ -205,6 +210,7 @@ const typed_functions layer_functions = {.size = sizeof(real),
                                          .algorithm = algorithm,
                                          .plan = plan,
                                          .cost = cost,
+                                         .error_of_largest = error_of_largest,
                                          .finish = finish,
                                          .release = release,
                                          .prepare = prepare,

@@ -63,7 +63,7 @@ static void generate_system(void *arg, size_t k, int worker)
             real *out = t->out.base + place * t->out.c_step + i * t->out.i_step;
             f->kernel_emit(out, t->out.j_step, now, REGION(real, t->ws, c) + 2 * c * W, i == 0,
                            p->trunc_cols, p->width);
-            if (i == 0) out[0] = REGION(real, t->ws, centre)[c];
+            if (i == 0) out[0] = (real)REGION(double, t->ws, centre)[c];
             if (border == 1) continue;
             if (i > 0) out[0] *= border;
             for (int j = 1; i == 0 && j < p->trunc_cols; j++) out[j * t->out.j_step] *= border;

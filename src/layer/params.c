@@ -1,5 +1,6 @@
 #include "layer/params.h"
 
+#include "core/float_mode.h"
 #include "core/rng.h"
 #include "core/status.h"
 #include "layer/config.h"
@@ -133,8 +134,8 @@ static ssm2d_status check_array(ssm2d_type type, const void *params, ssm2d_error
     return SSM2D_OK;
 }
 
-ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed,
-                               ssm2d_type type, void *params, ssm2d_error *error)
+static ssm2d_status init_params(const ssm2d_config *config, ssm2d_init init, uint64_t seed,
+                                ssm2d_type type, void *params, ssm2d_error *error)
 {
     entry table[MAX_ENTRIES];
     param_offsets at;
@@ -163,6 +164,15 @@ ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint
     return SSM2D_OK;
 }
 
+ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed,
+                               ssm2d_type type, void *params, ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = init_params(config, init, seed, type, params, error);
+    float_mode_restore(before);
+    return status;
+}
+
 /* By exponents, which is an integer loop that compilers vectorise: Python checks at every call. */
 static int all_finite(ssm2d_type type, const void *params, size_t count)
 {
@@ -185,8 +195,8 @@ static int all_finite(ssm2d_type type, const void *params, size_t count)
     return !found;
 }
 
-ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type, const void *params,
-                                ssm2d_error *error)
+static ssm2d_status check_params(const ssm2d_config *config, ssm2d_type type, const void *params,
+                                 ssm2d_error *error)
 {
     entry table[MAX_ENTRIES];
     param_offsets at;
@@ -207,4 +217,13 @@ ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type, con
         }
     }
     return SSM2D_OK;
+}
+
+ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type, const void *params,
+                                ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = check_params(config, type, params, error);
+    float_mode_restore(before);
+    return status;
 }

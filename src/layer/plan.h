@@ -19,7 +19,7 @@ enum { NOWHERE = 0 };
 typedef struct regions {
     size_t coef;   /* [K][COEFS][W] */
     size_t c;      /* [C][2][W], with sqrt(1/N) and the averaging in it */
-    size_t centre; /* [C] the kernel at (0,0) */
+    size_t centre; /* [C] the kernel at (0,0), in double whatever the number type is */
     size_t d;      /* [H] a copy of D */
     size_t norm;   /* [2][H] a copy of gamma and beta */
     size_t states; /* per worker: kernel rows of states */
@@ -96,6 +96,8 @@ struct typed_functions {
     /* Decides for the i-th algorithm and reserves regions; allocates no more than a few structs. */
     ssm2d_status (*plan)(ssm2d_plan *plan, int i, ssm2d_error *error);
     double (*cost)(const ssm2d_plan *plan); /* estimated, in multiply-adds of a forward pass */
+    /* whether rounding errors are relative to the largest value of an array, not to each */
+    int (*error_of_largest)(const ssm2d_plan *plan);
     /* Computes the tables that executing needs, for the plan that is kept or measured. */
     ssm2d_status (*finish)(ssm2d_plan *plan, ssm2d_error *error);
     void (*release)(ssm2d_plan *plan); /* what plan and finish allocated */

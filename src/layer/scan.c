@@ -88,8 +88,8 @@ static walk walk_of(const ssm2d_plan *p, ssm2d_workspace *ws, int r, int h)
               .c_row = c_row_of(&p->config, r, h)};
     w.coef = REGION(real, ws, coef) + (size_t)w.system * COEFS * (size_t)p->wide;
     w.c = REGION(real, ws, c) + (size_t)w.c_row * 2 * (size_t)p->wide;
-    w.centre =
-        REGION(real, ws, centre)[w.c_row] + (r == 0 && p->config.skip ? REGION(real, ws, d)[h] : 0);
+    w.centre = (real)REGION(double, ws, centre)[w.c_row]
+               + (r == 0 && p->config.skip ? REGION(real, ws, d)[h] : 0);
     w.border = (real)system_border(p);
     return w;
 }

@@ -1,5 +1,6 @@
 #include "layer/stream.h"
 
+#include "core/float_mode.h"
 #include "core/status.h"
 
 #include <assert.h>
@@ -73,7 +74,9 @@ failed:
 void ssm2d_stream_push(ssm2d_stream *s, const void *u, void *y)
 {
     assert(s && u && y && "stream, u and y must not be NULL");
+    const float_mode before = float_mode_set();
     s->plan->functions->stream_push(s, u, y);
+    float_mode_restore(before);
 }
 
 void ssm2d_stream_reset(ssm2d_stream *s) { memset(s->states, 0, s->bytes); }

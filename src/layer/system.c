@@ -179,7 +179,7 @@ static void prepare_system(void *arg, size_t k, int worker)
     real *coef = REGION(real, t->ws, coef) + k * COEFS * W;
     for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
          c = next_c_row(&p->config, k, c))
-        REGION(real, t->ws, centre)[c] = 0;
+        REGION(double, t->ws, centre)[c] = 0;
     for (int n = 0; n < N; n++) {
         size_t i = k * (size_t)N + (size_t)n;
         const coordinate x = coordinate_at(p, t->params, i, KN);
@@ -198,7 +198,7 @@ static void prepare_system(void *arg, size_t k, int worker)
             number c1 = scale * c_at(p, t->params, ci), c2 = scale * c_at(p, t->params, CN + ci);
             put(p, REGION(real, t->ws, c) + 2 * c * W, n, c1);
             put(p, REGION(real, t->ws, c) + (2 * c + 1) * W, n, c2);
-            REGION(real, t->ws, centre)[c] += (real)(g.output * creal(c1 * b1 + c2 * b2));
+            REGION(double, t->ws, centre)[c] += g.output * creal(c1 * b1 + c2 * b2);
         }
     }
 }

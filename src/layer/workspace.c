@@ -1,5 +1,6 @@
 /* workspace - the memory of an execution, and the public functions that execute. What those ask of
  * the caller is asserted: with NDEBUG nothing is checked. */
+#include "core/float_mode.h"
 #include "core/status.h"
 #include "layer/plan.h"
 
@@ -48,7 +49,9 @@ void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *para
 {
     REQUIRE_OWN_WORKSPACE(plan, ws);
     assert(params && "params must not be NULL");
+    const float_mode before = float_mode_set();
     plan->functions->prepare(plan, ws, params);
+    float_mode_restore(before);
     ws->state = HOLDS_KERNELS;
 }
 
@@ -58,7 +61,9 @@ void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *u, voi
     assert(u && "u must not be NULL");
     assert(y && "y must not be NULL");
     assert(ws->state >= HOLDS_KERNELS && "ssm2d_prepare must come before ssm2d_apply");
+    const float_mode before = float_mode_set();
     plan->functions->apply(plan, ws, u, y);
+    float_mode_restore(before);
     ws->state = HOLDS_FORWARD;
 }
 
@@ -78,7 +83,9 @@ void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *par
     assert(u && "u must not be NULL");
     assert(dy && "dy must not be NULL");
     assert(ws->state == HOLDS_FORWARD && "ssm2d_forward must come before ssm2d_backward");
+    const float_mode before = float_mode_set();
     plan->functions->backward(plan, ws, params, u, dy, du, dparams);
+    float_mode_restore(before);
 }
 
 void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params, void *kernel)
@@ -87,7 +94,9 @@ void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *param
     assert(params && "params must not be NULL");
     assert(kernel && "kernel must not be NULL");
     ws->state = HOLDS_NOTHING;
+    const float_mode before = float_mode_set();
     plan->functions->kernel(plan, ws, params, kernel);
+    float_mode_restore(before);
 }
 
 void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const void *params,
@@ -99,5 +108,7 @@ void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, const vo
     assert(dkernel && "dkernel must not be NULL");
     assert(dparams && "dparams must not be NULL");
     ws->state = HOLDS_NOTHING;
+    const float_mode before = float_mode_set();
     plan->functions->kernel_backward(plan, ws, params, dkernel, dparams);
+    float_mode_restore(before);
 }

@@ -9,6 +9,7 @@ enum { PIECE = 16384, UNIT = 16 }; /* numbers in a task, about; and in whole cac
 
 typedef struct job {
     const node *node;
+    int whole_rows; /* tasks are rows of this width, else numbers of one row */
     size_t rows, width, tasks;
     elementwise_part *part;
     simd_part *simd_part;
@@ -43,7 +44,7 @@ static void run_piece(void *arg, size_t task, int worker)
 {
     (void)worker;
     const job *j = arg;
-    if (j->rows == 1) {
+    if (!j->whole_rows) {
         run_numbers(j, 0, task_begin(j->width, j->tasks, task, UNIT),
                     task_begin(j->width, j->tasks, task + 1, UNIT));
         return;
@@ -53,13 +54,16 @@ static void run_piece(void *arg, size_t task, int worker)
         run_numbers(j, r, 0, j->width);
 }
 
+/* Rows of views are not cut, however long they are: views of overlapping columns add their
+ * gradients to the same numbers, which two tasks would do at once. */
 static void run(const graph *g, job *j)
 {
     const tensor *out = j->node->out;
-    j->rows = has_views(j->node) ? rows_of(out) : 1;
+    j->whole_rows = has_views(j->node);
+    j->rows = j->whole_rows ? rows_of(out) : 1;
     j->width = out->count / j->rows;
-    j->tasks = j->rows == 1 ? task_count(j->width, PIECE)
-                            : task_count(j->rows, div_up_size(PIECE, j->width));
+    j->tasks = j->whole_rows ? task_count(j->rows, div_up_size(PIECE, j->width))
+                             : task_count(j->width, PIECE);
     pool_run(g->context->pool, j->tasks, run_piece, j);
 }
 

@@ -196,6 +196,7 @@ static gemm_tn_args weights_of(const back_job *j, size_t range, size_t first, si
 /* dW of a part by graph.sgemm; db here. */
 static int part_by_sgemm(const back_job *j, gemm_tn_args *a, const gemm_tn_part *part)
 {
+    if (!a->dw) return 0;
     const sgemm_args p = {.a_transposed = 1,
                           .m = part->end - part->first,
                           .n = part->right - part->left,
@@ -207,7 +208,7 @@ static int part_by_sgemm(const back_job *j, gemm_tn_args *a, const gemm_tn_part 
                           .b_row = a->x_row,
                           .c_row = a->k,
                           .adds = a->adds};
-    if (!a->dw || !j->g->sgemm(&p)) return 0;
+    if (!j->g->sgemm(&p)) return 0;
     a->dw = NULL;
     return 1;
 }

@@ -30,15 +30,15 @@ token_grid mix_baseline_grid(const node *n)
     return (token_grid){(int)a->first, (int)a->rows, (int)a->cols};
 }
 
-typedef struct mixer {
+typedef struct mix_state {
     ssm2d_baseline_plan *plan;
     ssm2d_baseline_workspace *workspace;
     uint64_t prepared; /* inference: step + 1 for which the kernels were made */
-} mixer;
+} mix_state;
 
 void mix_baseline_forward(const graph *g, const node *n)
 {
-    mixer *m = n->object;
+    mix_state *m = n->object;
     const size_t first = attributes_of(n)->first, at = first * last_axis(n->out);
     if (g->training || m->prepared != g->step + 1) {
         ssm2d_baseline_prepare(m->plan, m->workspace, n->in[PARAMS]->data);
@@ -50,7 +50,7 @@ void mix_baseline_forward(const graph *g, const node *n)
 
 void mix_baseline_backward(const graph *g, const node *n)
 {
-    mixer *m = n->object;
+    mix_state *m = n->object;
     const size_t first = attributes_of(n)->first, at = first * last_axis(n->out);
     real *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
     if (dx) pass_gradient(g, n, first);
@@ -63,7 +63,7 @@ ssm2d_status mix_baseline_prepare(graph *g, node *n, ssm2d_error *error)
 {
     const mix_attributes *a = attributes_of(n);
     const ssm2d_plan_options o = grid_plan_options(g, n, a->rows, a->cols);
-    mixer *m = n->object = mem_alloc(g->context, sizeof *m);
+    mix_state *m = n->object = mem_alloc(g->context, sizeof *m);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a mixer");
     ssm2d_status status =
         ssm2d_baseline_plan_create(g->context, &a->config.base, &o, &m->plan, error);
@@ -72,7 +72,7 @@ ssm2d_status mix_baseline_prepare(graph *g, node *n, ssm2d_error *error)
 
 void mix_baseline_destroy(graph *g, node *n)
 {
-    mixer *m = n->object;
+    mix_state *m = n->object;
     ssm2d_baseline_workspace_destroy(m->workspace);
     ssm2d_baseline_plan_destroy(m->plan);
     mem_free(g->context, m);

@@ -24,15 +24,15 @@ token_grid mix_ssm2d_grid(const node *n)
     return (token_grid){(int)a->first, (int)a->rows, (int)a->cols};
 }
 
-typedef struct mixer {
+typedef struct mix_state {
     ssm2d_plan *plan;
     ssm2d_workspace *workspace;
     uint64_t prepared; /* inference: step + 1 for which the kernels were made */
-} mixer;
+} mix_state;
 
 static void forward(const graph *g, const node *n)
 {
-    mixer *m = n->object;
+    mix_state *m = n->object;
     const size_t at = attributes_of(n)->first * last_axis(n->out);
     if (g->training || m->prepared != g->step + 1) {
         ssm2d_prepare(m->plan, m->workspace, n->in[PARAMS]->data);
@@ -44,7 +44,7 @@ static void forward(const graph *g, const node *n)
 
 static void backward(const graph *g, const node *n)
 {
-    mixer *m = n->object;
+    mix_state *m = n->object;
     const size_t at = attributes_of(n)->first * last_axis(n->out);
     real *dx = n->in[X]->needs_grad ? n->in[X]->grad : NULL;
     if (dx) pass_gradient(g, n, attributes_of(n)->first);
@@ -56,7 +56,7 @@ static void backward(const graph *g, const node *n)
 static ssm2d_status prepare(graph *g, node *n, ssm2d_error *error)
 {
     const mix_ssm2d_attributes *a = attributes_of(n);
-    mixer *m = n->object = mem_alloc(g->context, sizeof *m);
+    mix_state *m = n->object = mem_alloc(g->context, sizeof *m);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a mixer");
     const ssm2d_plan_options o = grid_plan_options(g, n, a->rows, a->cols);
     ssm2d_status status = ssm2d_plan_create(g->context, &a->config, &o, &m->plan, error);
@@ -65,7 +65,7 @@ static ssm2d_status prepare(graph *g, node *n, ssm2d_error *error)
 
 static void destroy(graph *g, node *n)
 {
-    mixer *m = n->object;
+    mix_state *m = n->object;
     ssm2d_workspace_destroy(m->workspace);
     ssm2d_plan_destroy(m->plan);
     mem_free(g->context, m);

@@ -3,10 +3,14 @@
 
 INLINE vec sigmoid_of(vec x) { return 1 / (1 + vec_exp(not_above(not_below(-x, -FAR), FAR))); }
 INLINE vec sigmoid_slope(vec y) { return y * (1 - y); }
-INLINE vec silu_of(vec x) { return x * sigmoid_of(x); }
 
-INLINE vec silu_slope(vec x)
+/* SiLU and its slope, from s = sigmoid_of(x). Beyond FAR the sigmoid stays what it is there, which
+ * times a number of any size would not be small: x stays there as well. */
+INLINE vec silu_from(vec x, vec s) { return not_below(x, -FAR) * s; }
+INLINE vec silu_slope_from(vec x, vec s)
 {
-    vec s = sigmoid_of(x);
-    return s * (1 + x * (1 - s));
+    return s * (1 + not_above(not_below(x, -FAR), FAR) * (1 - s));
 }
+
+INLINE vec silu_of(vec x) { return silu_from(x, sigmoid_of(x)); }
+INLINE vec silu_slope(vec x) { return silu_slope_from(x, sigmoid_of(x)); }

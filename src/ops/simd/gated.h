@@ -23,8 +23,8 @@ static void silu_gate(real *y, const real *a, const real *b, size_t n)
 INLINE void silu_gate_back_at(const silu_gate_args *g, size_t i, size_t count)
 {
     vec dy = LOAD_SOME(g->dy), b = LOAD_SOME(g->b), s = sigmoid_of(b);
-    vec db = dy * LOAD_SOME(g->a) * (s * (1 + b * (1 - s)));
-    ADD_SOME(g->da, dy * (b * s), g->adds[0]);
+    vec db = dy * LOAD_SOME(g->a) * silu_slope_from(b, s);
+    ADD_SOME(g->da, dy * silu_from(b, s), g->adds[0]);
     ADD_SOME(g->db, db, g->adds[1]);
 }
 
@@ -53,8 +53,8 @@ INLINE void gated_update_back_at(const gated_update_args *g, size_t i, size_t co
 {
     vec dy = LOAD_SOME(g->dy), gate = sigmoid_of(LOAD_SOME(g->u));
     vec sum = LOAD_SOME(g->h) + LOAD_SOME(g->p), s = sigmoid_of(sum);
-    vec through = dy * gate, dsum = through * (s * (1 + sum * (1 - s)));
-    vec du = through * (1 - gate) * (sum * s - LOAD_SOME(g->x));
+    vec through = dy * gate, dsum = through * silu_slope_from(sum, s);
+    vec du = through * (1 - gate) * (silu_from(sum, s) - LOAD_SOME(g->x));
     ADD_SOME(g->dx, dy - through, g->adds[0]);
     ADD_SOME(g->du, du, g->adds[1]);
     ADD_SOME(g->dh, dsum, g->adds[2]);

@@ -1,0 +1,236 @@
+/* The caller's floating-point mode: whatever it is, when a context is made and when functions are
+ * called, results have the same bits, nothing traps, and the mode is as before afterwards. */
+#if defined(__x86_64__) && defined(__linux__)
+#define _GNU_SOURCE /* feenableexcept */
+#endif
+#include "problem.h"
+#include "ssm2d_baselines.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+enum { CHANNELS = 5, SIDE = 12, BATCH = 3, CELLS = BATCH * SIDE * SIDE * CHANNELS };
+
+typedef struct mode {
+    const char *name;
+    int rounding;
+    int flush; /* subnormal numbers are zero: x86 alone */
+    int traps; /* of every exception: glibc on x86 alone */
+} mode;
+
+static const mode modes[] = {
+    {"nearest", FE_TONEAREST, 0, 0}, {"upward", FE_UPWARD, 0, 0},
+    {"downward", FE_DOWNWARD, 0, 0}, {"toward zero", FE_TOWARDZERO, 0, 0},
+    {"flush", FE_TONEAREST, 1, 0},   {"traps", FE_TONEAREST, 0, 1},
+    {"all", FE_UPWARD, 1, 1},
+};
+enum { MODES = sizeof modes / sizeof *modes };
+
+static void enter(const mode *m)
+{
+    fesetround(m->rounding);
+#if defined(__x86_64__)
+    if (m->flush) _mm_setcsr(_mm_getcsr() | 0x8040);
+#if defined(__GLIBC__)
+    feclearexcept(FE_ALL_EXCEPT);
+    if (m->traps) feenableexcept(FE_ALL_EXCEPT);
+#endif
+#endif
+}
+
+/* Back to the usual mode; says whether the library had left it as it was. */
+static int leave(const mode *m)
+{
+    int same = fegetround() == m->rounding;
+#if defined(__x86_64__)
+    same = same && (_mm_getcsr() & 0x8040) == (m->flush ? 0x8040 : 0);
+#if defined(__GLIBC__)
+    same = same && fegetexcept() == (m->traps ? FE_ALL_EXCEPT : 0);
+    fedisableexcept(FE_ALL_EXCEPT);
+    feclearexcept(FE_ALL_EXCEPT);
+#endif
+    _mm_setcsr(_mm_getcsr() & ~0x8040u);
+#endif
+    fesetround(FE_TONEAREST);
+    return same;
+}
+
+/* All that was computed, one array after the other. */
+typedef struct record {
+    float *numbers;
+    size_t used, size;
+} record;
+
+static float *record_more(record *r, size_t count, float first)
+{
+    if (r->used + count > r->size) abort();
+    float *p = r->numbers + r->used;
+    r->used += count;
+    for (size_t i = 0; i < count; i++) p[i] = first;
+    return p;
+}
+
+/* Among them numbers that are subnormal, or become so. */
+static float *numbers(uint64_t seed)
+{
+    rng r = rng_seed(seed);
+    float *p = malloc(CELLS * sizeof *p);
+    assert_non_null(p);
+    for (size_t i = 0; i < CELLS; i++) {
+        const double scale = i / CHANNELS % 3 ? 1 : i % 2 ? 1e-38 : 1e-41;
+        p[i] = (float)(scale * rng_uniform(&r, -1, 1));
+    }
+    return p;
+}
+
+static ssm2d_plan_options options_of(const char *algorithm)
+{
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.batch = BATCH;
+    o.rows = o.cols = SIDE;
+    o.algorithm = algorithm;
+    return o;
+}
+
+/* Inside a mode there is no arithmetic but the library's. TINY: gradients are added to subnormal
+ * numbers. */
+static const float TINY = 1e-40f;
+
+static void run_layer(ssm2d_context *context, const char *algorithm, const mode *m, const float *u,
+                      const float *dy, record *r)
+{
+    ssm2d_config c = ssm2d_config_default();
+    c.channels = CHANNELS;
+    c.average = c.layer_norm = 1;
+    c.pair = SSM2D_PAIR_COLUMNS;
+    const ssm2d_plan_options o = options_of(algorithm);
+    const size_t total = ssm2d_param_total(&c);
+    const size_t taps = (size_t)c.directions * CHANNELS * SIDE * SIDE;
+    float *params = record_more(r, total, 0), *y = record_more(r, CELLS, 0);
+    float *du = record_more(r, CELLS, TINY), *dparams = record_more(r, total, TINY);
+    float *kernel = record_more(r, taps, 0), *dkernel = record_more(r, total, TINY);
+    float *pushed = record_more(r, CELLS / SIDE, 0);
+    ssm2d_plan *plan = NULL;
+    ssm2d_workspace *ws = NULL;
+    ssm2d_stream *stream = NULL;
+    int failed = 0;
+    enter(m);
+    failed += ssm2d_params_init(&c, SSM2D_INIT_IDENTITY, 7, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
+    failed += leave(m) == 0;
+    params[0] = -800; /* exp(800) overflows */
+    enter(m);
+    failed += ssm2d_params_check(&c, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
+    failed += ssm2d_plan_create(context, &c, &o, &plan, NULL) != SSM2D_OK;
+    failed += ssm2d_workspace_create(plan, &ws, NULL) != SSM2D_OK;
+    failed += ssm2d_stream_create(context, &c, BATCH, SIDE, SSM2D_FLOAT, params, &stream, NULL)
+              != SSM2D_OK;
+    if (!failed) {
+        ssm2d_forward(plan, ws, params, u, y);
+        ssm2d_backward(plan, ws, params, u, dy, du, dparams);
+        ssm2d_kernel(plan, ws, params, kernel);
+        ssm2d_kernel_backward(plan, ws, params, kernel, dkernel);
+        ssm2d_stream_push(stream, u, pushed);
+        ssm2d_stream_push(stream, u, pushed);
+    }
+    failed += leave(m) == 0;
+    if (failed) fail_msg("%s, mode %s: failed or left another mode", algorithm, m->name);
+    ssm2d_stream_destroy(stream);
+    ssm2d_workspace_destroy(ws);
+    ssm2d_plan_destroy(plan);
+}
+
+static void run_baseline(ssm2d_context *context, const ssm2d_baseline_config *c,
+                         const char *algorithm, const mode *m, const float *u, const float *dy,
+                         record *r)
+{
+    const ssm2d_plan_options o = options_of(algorithm);
+    const size_t total = ssm2d_baseline_param_total(c);
+    float *params = record_more(r, total, 0), *y = record_more(r, CELLS, 0);
+    float *du = record_more(r, CELLS, TINY), *dparams = record_more(r, total, TINY);
+    ssm2d_baseline_plan *plan = NULL;
+    ssm2d_baseline_workspace *ws = NULL;
+    int failed = 0;
+    enter(m);
+    failed +=
+        ssm2d_baseline_params_init(c, SSM2D_INIT_AUTHORS, 7, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
+    failed += ssm2d_baseline_params_check(c, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
+    failed += ssm2d_baseline_plan_create(context, c, &o, &plan, NULL) != SSM2D_OK;
+    failed += ssm2d_baseline_workspace_create(plan, &ws, NULL) != SSM2D_OK;
+    if (!failed) {
+        ssm2d_baseline_forward(plan, ws, params, u, y);
+        ssm2d_baseline_backward(plan, ws, params, u, dy, du, dparams);
+    }
+    failed += leave(m) == 0;
+    if (failed) fail_msg("%s, mode %s: failed or left another mode", algorithm, m->name);
+    size_t shape[3] = {1, 1, 1};
+    ssm2d_baseline_kernel_shape(plan, shape);
+    float *kernel = record_more(r, shape[0] * shape[1] * shape[2], 0);
+    enter(m);
+    ssm2d_baseline_kernel(plan, ws, params, kernel);
+    failed += leave(m) == 0;
+    assert_int_equal(failed, 0);
+    ssm2d_baseline_workspace_destroy(ws);
+    ssm2d_baseline_plan_destroy(plan);
+}
+
+static void run_all(const mode *made, const mode *m, int threads, record *r)
+{
+    ssm2d_context_options o = ssm2d_context_options_default();
+    o.threads = threads;
+    ssm2d_context *context;
+    enter(made);
+    const ssm2d_status status = ssm2d_context_create(&o, &context, NULL);
+    leave(made);
+    assert_int_equal(status, SSM2D_OK);
+    ssm2d_ema_config ema = ssm2d_ema_config_default();
+    ssm2d_s4nd_config s4nd = ssm2d_s4nd_config_default();
+    ema.base.channels = s4nd.base.channels = CHANNELS;
+    float *u = numbers(1), *dy = numbers(2);
+    const char *name;
+    for (int i = 0; (name = ssm2d_algorithm_name(i)); i++) run_layer(context, name, m, u, dy, r);
+    for (int i = 0; (name = ssm2d_baseline_algorithm_name(SSM2D_EMA, i)); i++)
+        run_baseline(context, &ema.base, name, m, u, dy, r);
+    for (int i = 0; (name = ssm2d_baseline_algorithm_name(SSM2D_S4ND, i)); i++)
+        run_baseline(context, &s4nd.base, name, m, u, dy, r);
+    free(u), free(dy);
+    ssm2d_context_destroy(context);
+}
+
+static record record_of(size_t size)
+{
+    record r = {malloc(size * sizeof(float)), 0, size};
+    assert_non_null(r.numbers);
+    return r;
+}
+
+static void mode_changes_no_bit(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 17 };
+    record want = record_of(SIZE), got = record_of(SIZE);
+    run_all(&modes[0], &modes[0], 1, &want);
+    for (int threads = 1; threads <= 2; threads++)
+        for (int i = 0; i < 2 * MODES; i++) {
+            /* called in the mode, or the context made in it */
+            const mode *m = &modes[i / 2], *usual = &modes[0];
+            got.used = 0;
+            run_all(i % 2 ? m : usual, i % 2 ? usual : m, threads, &got);
+            assert_int_equal(got.used, want.used);
+            for (size_t k = 0; k < want.used; k++)
+                if (memcmp(&got.numbers[k], &want.numbers[k], sizeof(float)))
+                    fail_msg("%d threads, %s in mode %s: number %zu differs", threads,
+                             i % 2 ? "made" : "called", m->name, k);
+        }
+    free(want.numbers), free(got.numbers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mode_changes_no_bit)};
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

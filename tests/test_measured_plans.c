@@ -1,0 +1,208 @@
+/* Plans that are measured: which candidates are, and that every request that can be planned can be
+ * measured, of the layer and of the baselines. */
+#include "problem.h"
+#include "ssm2d_baselines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory that looks out for workspaces: those of `watched` bytes, or of up to `reach` more, are
+ * counted, and refused when `refuses`. */
+typedef struct watcher {
+    size_t watched, reach;
+    int seen, refuses;
+} watcher;
+
+enum { OVERHEAD = 128 }; /* what the library adds to a request at most */
+
+static void *watched_take(size_t bytes, void *user)
+{
+    watcher *w = user;
+    if (w->watched && bytes >= w->watched && bytes < w->watched + w->reach + OVERHEAD) {
+        w->seen++;
+        if (w->refuses) return NULL;
+    }
+    return malloc(bytes);
+}
+
+static void watched_give(void *memory, void *user)
+{
+    (void)user;
+    free(memory);
+}
+
+static ssm2d_context *watched_context(watcher *w)
+{
+    ssm2d_context_options o = ssm2d_context_options_default();
+    o.threads = 1;
+    o.allocate = watched_take;
+    o.release = watched_give;
+    o.user = w;
+    ssm2d_context *context;
+    assert_int_equal(ssm2d_context_create(&o, &context, NULL), SSM2D_OK);
+    return context;
+}
+
+/* The layer and the baselines, planned alike. */
+typedef enum kind { LAYER, EMA, S4ND, KINDS } kind;
+
+typedef struct subject {
+    kind kind;
+    ssm2d_config layer;
+    ssm2d_ema_config ema;
+    ssm2d_s4nd_config s4nd;
+} subject;
+
+static subject subject_of(kind k, int channels)
+{
+    subject s = {k, ssm2d_config_default(), ssm2d_ema_config_default(),
+                 ssm2d_s4nd_config_default()};
+    s.layer.channels = s.ema.base.channels = s.s4nd.base.channels = channels;
+    return s;
+}
+
+typedef struct planned {
+    ssm2d_status status;
+    ssm2d_error error;
+    const char *algorithm;
+    size_t bytes;
+} planned;
+
+static planned plan(ssm2d_context *context, const subject *s, const ssm2d_plan_options *o)
+{
+    planned r = {.algorithm = ""};
+    if (s->kind == LAYER) {
+        ssm2d_plan *p;
+        r.status = ssm2d_plan_create(context, &s->layer, o, &p, &r.error);
+        if (r.status) return r;
+        r.algorithm = ssm2d_plan_algorithm(p);
+        r.bytes = ssm2d_plan_bytes(p);
+        ssm2d_plan_destroy(p);
+        return r;
+    }
+    ssm2d_baseline_plan *p;
+    r.status = ssm2d_baseline_plan_create(context, s->kind == EMA ? &s->ema.base : &s->s4nd.base, o,
+                                          &p, &r.error);
+    if (r.status) return r;
+    r.algorithm = ssm2d_baseline_plan_algorithm(p);
+    r.bytes = ssm2d_baseline_plan_bytes(p);
+    ssm2d_baseline_plan_destroy(p);
+    return r;
+}
+
+static planned planned_by(ssm2d_context *context, const subject *s, ssm2d_plan_options o,
+                          const char *algorithm)
+{
+    o.algorithm = algorithm;
+    o.measure = 0;
+    const planned r = plan(context, s, &o);
+    if (r.status) fail_msg("%s", r.error.line);
+    return r;
+}
+
+static ssm2d_plan_options measured(size_t rows, size_t cols)
+{
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.rows = rows;
+    o.cols = cols;
+    o.measure = 1;
+    return o;
+}
+
+/* No workspace is made for `direct` where others cost a tenth of it, but for one that could win. */
+static void hopeless_candidates_are_not_measured(void **state)
+{
+    (void)state;
+    for (kind k = LAYER; k <= EMA; k++) {
+        watcher w = {0};
+        ssm2d_context *context = watched_context(&w);
+        const subject s = subject_of(k, 4);
+        const ssm2d_plan_options o = measured(96, 96);
+        w.watched = planned_by(context, &s, o, "direct").bytes;
+        const planned r = plan(context, &s, &o);
+        if (r.status) fail_msg("%s", r.error.line);
+        assert_string_not_equal(r.algorithm, "direct");
+        assert_int_equal(w.seen, 0);
+        w.watched = r.bytes;
+        plan(context, &s, &o);
+        assert_true(w.seen > 0);
+        ssm2d_context_destroy(context);
+    }
+}
+
+/* Where there is no memory for the workspace of the algorithm that would win, another one does. */
+static void candidates_without_memory_are_passed_over(void **state)
+{
+    (void)state;
+    for (kind k = LAYER; k < KINDS; k++) {
+        watcher w = {0};
+        ssm2d_context *context = watched_context(&w);
+        const subject s = subject_of(k, 8);
+        const ssm2d_plan_options o = measured(12, 12);
+        const planned all = plan(context, &s, &o);
+        if (all.status) fail_msg("%s", all.error.line);
+        w = (watcher){.watched = all.bytes, .refuses = 1};
+        const planned others = plan(context, &s, &o);
+        assert_true(w.seen > 0);
+        if (others.status) fail_msg("%s", others.error.line);
+        assert_string_not_equal(others.algorithm, all.algorithm);
+        w = (watcher){.watched = 4096, .reach = SIZE_MAX / 2, .refuses = 1};
+        const planned none = plan(context, &s, &o);
+        assert_int_equal(none.status, SSM2D_ERROR_MEMORY);
+        says(&none.error, "no memory", "");
+        ssm2d_context_destroy(context);
+    }
+}
+
+static void negative_strides_are_measured(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(2);
+    const ssm2d_strides mirrored[] = {{-320, 64, 16, 1},
+                                      {320, -64, 16, 1},
+                                      {320, 64, -16, 1},
+                                      {320, 64, 16, -1},
+                                      {-320, -4, -1, -20}};
+    for (kind k = LAYER; k < KINDS; k++)
+        for (size_t i = 0; i < sizeof mirrored / sizeof *mirrored; i++)
+            for (int side = 0; side < 2; side++) {
+                const subject s = subject_of(k, 16);
+                ssm2d_plan_options o = measured(5, 4);
+                o.batch = 2;
+                *(side ? &o.out : &o.in) = mirrored[i];
+                if (i == 4) o.out = o.in = mirrored[i];
+                const planned r = plan(context, &s, &o);
+                if (r.status) fail_msg("%s", r.error.line);
+            }
+    ssm2d_context_destroy(context);
+}
+
+/* Arrays whose bytes do not fit a size_t, though each of them does. */
+static void endless_strides_are_refused(void **state)
+{
+    (void)state;
+    ssm2d_context *context = context_of(1);
+    for (kind k = LAYER; k < KINDS; k++) {
+        const subject s = subject_of(k, 1);
+        ssm2d_plan_options o = measured(1, 1);
+        o.batch = 2;
+        o.type = SSM2D_DOUBLE;
+        o.in = o.out = (ssm2d_strides){(ptrdiff_t)1 << 59, 1, 1, 1};
+        const planned r = plan(context, &s, &o);
+        assert_int_equal(r.status, SSM2D_ERROR_UNSUPPORTED);
+        says(&r.error, "measure=1", "strides");
+        o.measure = 0;
+        assert_int_equal(plan(context, &s, &o).status, SSM2D_OK);
+    }
+    ssm2d_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hopeless_candidates_are_not_measured),
+                                       cmocka_unit_test(candidates_without_memory_are_passed_over),
+                                       cmocka_unit_test(negative_strides_are_measured),
+                                       cmocka_unit_test(endless_strides_are_refused)};
+    skip_without_cpu();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
