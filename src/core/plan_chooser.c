@@ -49,7 +49,8 @@ static ssm2d_status arrays_make(const plan_request *r, plan_arrays *a, void **me
     const ssm2d_plan_options *o = r->options;
     const size_t n_in = plan_options_extent(o, r->channels, o->in);
     const size_t n_out = plan_options_extent(o, r->channels, o->out);
-    const size_t counts[] = {r->params, r->params, n_in, n_in, n_out, n_out};
+    const size_t back = !o->inference; /* gradients are for backward alone */
+    const size_t counts[] = {r->params, back * r->params, n_in, back * n_in, n_out, back * n_out};
     size_t bytes = 0, at[6];
     for (int i = 0; i < 6; i++) at[i] = reserve_bytes(&bytes, counts[i], r->number_size);
     if (bytes == SIZE_MAX)
@@ -67,9 +68,9 @@ static ssm2d_status arrays_make(const plan_request *r, plan_arrays *a, void **me
     *a = (plan_arrays){.params = block + at[0],
                        .dparams = block + at[1],
                        .u = block + at[2] + in,
-                       .du = block + at[3] + in,
+                       .du = block + at[3] + back * in,
                        .y = block + at[4] + out,
-                       .dy = block + at[5] + out};
+                       .dy = block + at[5] + back * out};
     *memory = block;
     return SSM2D_OK;
 }
