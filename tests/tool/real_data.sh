@@ -55,10 +55,10 @@ fi
 if unpack tiny-imagenet-20; then
     expect "$work/tiny-imagenet-20" \
         "train: 10000 images, 20 classes; rows 64, columns 64, colour (138 are grey)" \
-        "     500  n02124075" \
+        "     500  Egyptian cat" \
         "  mean 0.4875 0.4425 0.3732, standard deviation 0.2729 0.2657 0.2759" \
         "test: 1000 images, 20 classes; rows 64, columns 64, colour (15 are grey)" \
-        "      50  n02124075"
+        "      50  Egyptian cat"
 fi
 if unpack imagenette; then
     expect "folder:$work/imagenette" \
