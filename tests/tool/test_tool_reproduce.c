@@ -37,7 +37,7 @@ static void assert_pictures(const char *name)
         char file[128];
         size_t size;
         snprintf(file, sizeof file, "%s.%s", name, endings[i]);
-        char *bytes = get_file(in_folder(file), &size);
+        char *bytes = get_file(in_folder("%s", file), &size);
         assert_true(size > 500 && !strncmp(bytes, beginnings[i], strlen(beginnings[i])));
         free(bytes);
     }
