@@ -116,9 +116,10 @@ static ssm2d_status write_names(dataset *d, const char *path, const char *const 
     size_t bytes = 2 * count * sizeof *words;
     for (size_t i = 0; i < count; i++)
         bytes += strlen(words[i]) + strlen(d->info.class_ids[i]) + sizeof " ()";
-    const char **names = mem_alloc(d->context, bytes), **sorted = names + count;
+    const char **names = mem_alloc(d->context, bytes);
     if (!names)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its words", text_path(path));
+    const char **sorted = names + count;
     char *text = (char *)(sorted + count);
     memcpy(sorted, words, count * sizeof *words);
     qsort(sorted, count, sizeof *sorted, compare_words);

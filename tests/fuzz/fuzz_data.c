@@ -42,7 +42,7 @@ static void fuzz_one(const uint8_t *data, size_t size)
     fuzz_put("data.json", text, strlen(text));
     REQUIRE(!run_data_read(fuzz_context(), fuzz_folder(), &two, &error));
     REQUIRE(!run_data_matches(&two, &info, &error));
-    REQUIRE(!one.ids == !two.ids);
+    REQUIRE(one.ids || !two.ids); /* those that are not UTF-8 are not written */
     REQUIRE(!memcmp(&one.norm, &two.norm, sizeof one.norm) && one.images == two.images);
     cJSON_free(text);
     run_data_free(fuzz_context(), &one);
