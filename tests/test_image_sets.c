@@ -69,10 +69,15 @@ static void names_tiny_imagenet(void **state)
     put_tiny();
     put_png("train/n00/images/n00_0.JPEG", 30);
     put_png("train/n03/images/n03_0.JPEG", 31);
+    put_text("words.txt", "n01\tcaf\xe9\n"); /* not UTF-8 */
+    dataset *d = open_data(folder, DATASET_TRAIN);
+    assert_string_equal(dataset_about(d)->class_names[1], "caf?");
+    assert_string_equal(dataset_about(d)->class_ids[1], "n01");
+    dataset_close(d);
     put_text("words.txt",
              "n99\tplant, flora\nn02\tcrane\r\nn00\tcrane, Grus\nn01\tbull frog\tmore\n"
              "\nn03\t\nn03");
-    dataset *d = open_data(folder, DATASET_TRAIN);
+    d = open_data(folder, DATASET_TRAIN);
     const dataset_info *info = dataset_about(d);
     static const char *const names[] = {"crane (n00)", "bull frog", "crane (n02)", "n03"};
     static const char *const ids[] = {"n00", "n01", "n02", "n03"};

@@ -285,7 +285,7 @@ ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *na
     for (int i = 0; i < classes; i++) replaced |= text_make_utf8((char *)d->names[i]);
     d->info.classes = classes;
     d->info.class_names = d->names;
-    return replaced ? dataset_identify_classes(d, names, error) : SSM2D_OK;
+    return replaced && !d->ids ? dataset_identify_classes(d, names, error) : SSM2D_OK;
 }
 
 ssm2d_status dataset_identify_classes(dataset *d, const char *const *ids, ssm2d_error *error)

@@ -52,8 +52,8 @@ ssm2d_status dataset_register(const dataset_impl *impl, ssm2d_error *error);
 void dataset_forget_registered(void);
 
 /* For the open of an implementation: sets classes and class_names to copies of names, or to "0",
- * "1", .. when names is NULL. Bytes that are not UTF-8 are replaced, and class_ids has the names as
- * they are then. */
+ * "1", .. when names is NULL. Bytes that are not UTF-8 are replaced; unless there are
+ * class_ids, these become the names as they are. */
 ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
                                   ssm2d_error *error);
 /* Sets class_ids to copies; after dataset_name_classes. */
