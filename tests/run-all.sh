@@ -62,14 +62,15 @@ needs() {
     done
 }
 
-# build STAGE CONFIGURE_ARGUMENT..
+# build STAGE CONFIGURE_ARGUMENT..: builds what the preset of that name builds, or else everything
 build() {
-    local stage=$1 log=build/$1.log
+    local stage=$1 log=build/$1.log what=(--preset "$1")
     shift
     mkdir -p build
     say "$stage: building"
+    if [ "$1" != --preset ]; then what=("build/$stage"); fi
     if cmake "$@" > "$log" 2>&1 \
-        && cmake --build "build/$stage" --parallel "$(nproc)" >> "$log" 2>&1; then
+        && cmake --build "${what[@]}" --parallel "$(nproc)" >> "$log" 2>&1; then
         return 0
     fi
     grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Creating)' "$log" | tail -n 60

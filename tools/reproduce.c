@@ -45,7 +45,8 @@ static const option options[] = {
      "epochs of every run, instead of the scale's; 0: the scale's again", .low = 0,
      .high = 1000000},
     {"rows", OPTION_STRING, offsetof(values, rows),
-     "run only rows whose label has this in it, or matches it as a pattern of the shell",
+     "run only the row of this label, or else the rows whose label has this in it or matches it as "
+     "a pattern of the shell",
      .value = "PATTERN"},
     {"dry-run", OPTION_FLAG, offsetof(values, dry_run),
      .help = "print the command of every run, and do nothing"},

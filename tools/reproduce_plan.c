@@ -213,24 +213,31 @@ static void lower(const char *text, char out[128])
     out[i] = 0;
 }
 
-/* A pattern of the shell, or any part of the label; case does not count. */
-static int matches(const char *pattern, const char *label)
+/* How well a label fits what was asked for: 2, it is that; 1, it has that in it, or matches it as a
+ * pattern of the shell; 0, not at all. Case does not count. */
+static int fit(const char *pattern, const char *label)
 {
     char wanted[128], is[128];
     if (!pattern) return 1;
     lower(pattern, wanted);
     lower(label, is);
+    if (!strcmp(wanted, is)) return 2;
     return strpbrk(wanted, "*?[") ? !fnmatch(wanted, is, 0) : strstr(is, wanted) != NULL;
 }
 
+/* The rows that fit best: with "ViT" that of this label, and not "ViT w/ EMA" as well. */
 static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
 {
-    int any = 0;
+    int best = 0;
     char shown[64];
     while (p->form->columns[p->columns].label) p->columns++;
-    for (; p->form->rows[p->rows].label; p->rows++)
-        any |= p->chosen[p->rows] = !!matches(p->options.rows, p->form->rows[p->rows].label);
-    if (any || !p->rows) return SSM2D_OK;
+    for (; p->form->rows[p->rows].label; p->rows++) {
+        const int fits = fit(p->options.rows, p->form->rows[p->rows].label);
+        if (fits > best) best = fits;
+    }
+    for (int r = 0; r < p->rows && best; r++)
+        p->chosen[r] = fit(p->options.rows, p->form->rows[r].label) == best;
+    if (best || !p->rows) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "--rows %s: no row of %s is called so; the first is %s",
                 text_show(p->options.rows, strlen(p->options.rows), shown, sizeof shown),

@@ -1,25 +1,24 @@
 /* ssm2d curves - draws how a run went: losses and accuracies over its epochs; or any quantities of
- * several runs, each in a panel with a line for every run. */
+ * several runs, each in a panel with a line for every run, or for the mean of those that differ by
+ * their seed alone. */
 #include "command.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "draw/canvas.h"
 #include "draw/curves.h"
-#include "io/short_names.h"
 #include "io/text.h"
-#include "train/metrics.h"
-#include "train/run_folder.h"
+#include "report/report_groups.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_PANELS = 8, MAX_RUNS = 64 };
+enum { MAX_PANELS = 8 };
 
 typedef struct values {
     word_list runs;
     const char *output, *show;
-    int no_title;
+    int mean, no_title;
 } values;
 
 /* ---- quantities ------------------------------------------------------------------------------ */
@@ -88,6 +87,9 @@ static const option options[] = {
      "lr, norm (of the gradient), mixer-norm and gain (of the first mixer), with commas between "
      "them; loss,test-accuracy for several runs when not given",
      .value = "NAMES"},
+    {"mean", OPTION_FLAG, offsetof(values, mean),
+     "one line for all runs that differ by their seed alone: their mean, in a band of one standard "
+     "deviation (n - 1) to either side"},
     {"no-title", OPTION_FLAG, offsetof(values, no_title),
      "leave out the title, for a figure with a caption of its own"},
     {0}};
@@ -99,131 +101,174 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     int count;
     ssm2d_status status = canvas_check(o->output, error);
     if (!status && o->show) status = choose(o->show, chosen, &count, error);
-    if (!status && o->runs.count > MAX_RUNS)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%d runs: a picture has at most %d",
-                      o->runs.count, MAX_RUNS);
     return status;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
-typedef struct drawn_run {
-    const char *name;
-    metrics *metrics;
-    long epochs;
-    char title[256];
-} drawn_run;
+/* The points of a line: [count] each. */
+typedef struct points {
+    double *x, *y, *spread;
+    int count;
+} points;
 
-static ssm2d_status open_run(const ssm2d_context *context, const char *folder, drawn_run *r,
-                             ssm2d_error *error)
+static size_t lines_of(const report_run *run)
 {
-    char settings_path[RUN_PATH], path[RUN_PATH];
-    train_settings s;
-    ssm2d_status status = run_path(folder, RUN_TRAIN, settings_path, error);
-    if (!status) status = run_path(folder, RUN_METRICS, path, error);
-    if (!status) status = train_settings_default(&s, error);
-    if (!status) status = train_settings_read(context, settings_path, &s, error);
-    if (!status) status = metrics_read(context, path, &r->metrics, error);
-    if (status) return status;
-    const char *slash = strrchr(s.options.data, '/');
-    r->epochs = train_epochs(&s.options);
-    snprintf(r->title, sizeof r->title, "%s with mixer %s on %.120s", s.model.model->name,
-             s.model.mixer.kind->name, slash && slash[1] ? slash + 1 : s.options.data);
-    return SSM2D_OK;
-}
-
-/* Writes x and y of a quantity to a table of 2 x `lines` numbers; returns how many there are. */
-static int take(const metrics *m, const quantity *q, double *x, double *y)
-{
-    int count = 0;
-    const metric *l;
-    for (size_t i = 0; (l = metrics_line(m, i)); i++) {
-        if (l->is_epoch != q->epochs) continue;
-        x[count] = l->epoch;
-        y[count++] = q->of(l);
-    }
+    size_t count = 0;
+    while (metrics_line(run->metrics, count)) count++;
     return count;
 }
 
-static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
-                                  const drawn_run *runs, ssm2d_error *error)
+static void take_run(const report_run *run, const quantity *q, points *out)
+{
+    const metric *l;
+    for (size_t i = 0; (l = metrics_line(run->metrics, i)); i++) {
+        if (l->is_epoch != q->epochs) continue;
+        out->x[out->count] = l->epoch;
+        out->y[out->count] = q->of(l);
+        out->spread[out->count++] = NAN;
+    }
+}
+
+/* Mean and deviation over the runs of a group that have got as far as `line`, which is one of
+ * theirs. Returns 0 when they do not all have a line there. at[run] is where to look for it. */
+static int mean_at(const report *r, int group, const quantity *q, const metric *line, size_t *at,
+                   points *out)
+{
+    double mean = 0, squares = 0;
+    int n = 0;
+    for (int i = 0; i < r->run_count; i++) {
+        const report_run *run = &r->runs[i];
+        const metric *l;
+        if (run->group != group) continue;
+        while ((l = metrics_line(run->metrics, at[i]))
+               && (l->is_epoch != q->epochs || l->step < line->step))
+            at[i]++;
+        if (!l) continue;
+        if (l->step > line->step) return 0;
+        const double from_mean = q->of(l) - mean;
+        mean += from_mean / ++n;
+        squares += from_mean * (q->of(l) - mean);
+    }
+    out->x[out->count] = line->epoch;
+    out->y[out->count] = mean;
+    out->spread[out->count++] = n > 1 ? sqrt(squares / (n - 1)) : NAN;
+    return 1;
+}
+
+static ssm2d_status take_mean(const report *r, int group, const quantity *q, points *out,
+                              ssm2d_error *error)
+{
+    const report_run *first = &r->runs[r->groups[group].first]; /* the one with most epochs */
+    const metric *l;
+    int missed = 0;
+    size_t *at = mem_alloc(r->context, (size_t)r->run_count * sizeof *at);
+    if (!at) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", r->run_count);
+    for (size_t i = 0; (l = metrics_line(first->metrics, i)); i++)
+        if (l->is_epoch == q->epochs) missed |= !mean_at(r, group, q, l, at, out);
+    mem_free(r->context, at);
+    if (out->count || !missed) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "--mean: the runs of %s have no lines of %s at the same steps, since their "
+                "log_every differ: leave out --mean, or %s",
+                r->groups[group].label, q->name, q->name);
+}
+
+static const char *title_of(const values *o, const report_run *run, char title[256])
+{
+    const char *data = run->settings.options.data, *slash = strrchr(data, '/');
+    snprintf(title, 256, "%s with mixer %s on %.120s", run->settings.model.model->name,
+             run->settings.model.mixer.kind->name, slash && slash[1] ? slash + 1 : data);
+    return o->no_title ? NULL : title;
+}
+
+static ssm2d_status draw_together(const ssm2d_context *context, const values *o, const report *r,
+                                  ssm2d_error *error)
 {
     const quantity *chosen[MAX_PANELS];
     curve_panel panels[MAX_PANELS];
-    int count, panel_count;
-    size_t lines = 0;
+    char title[256];
+    int panel_count;
+    size_t most = 0;
     long epochs = 1;
     ssm2d_status status =
         choose(o->show ? o->show : "loss,test-accuracy", chosen, &panel_count, error);
     if (status) return status;
-    for (int r = 0; r < o->runs.count; r++) {
-        size_t own = 0;
-        while (metrics_line(runs[r].metrics, own)) own++;
-        lines += own;
-        if (runs[r].epochs > epochs) epochs = runs[r].epochs;
+    for (int i = 0; i < r->run_count; i++) {
+        const size_t own = lines_of(&r->runs[i]);
+        if (own > most) most = own;
+        if (r->runs[i].epochs > epochs) epochs = r->runs[i].epochs;
     }
-    const size_t all = (size_t)panel_count * (size_t)o->runs.count;
-    double *table = mem_alloc(context, (size_t)panel_count * 2 * (lines + 1) * sizeof *table),
-           *at = table;
+    const int lines = o->mean ? r->group_count : r->run_count;
+    const size_t all = (size_t)panel_count * (size_t)lines;
+    double *table = mem_alloc(context, 3 * all * (most + 1) * sizeof *table), *at = table;
     curve *curves = mem_alloc(context, all * sizeof *curves), *c = curves;
     if (!table || !curves) {
         mem_free(context, table);
         mem_free(context, curves);
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines", all);
     }
-    for (int p = 0; p < panel_count; p++) {
+    for (int p = 0; p < panel_count && !status; p++) {
         const quantity *q = chosen[p];
-        panels[p] = (curve_panel){.y_label = q->label, .curves = c, .is_log = q->is_log};
-        for (int r = 0; r < o->runs.count; r++) {
-            size_t own = 0;
-            while (metrics_line(runs[r].metrics, own)) own++;
-            count = take(runs[r].metrics, q, at, at + own);
-            *c++ = (curve){.name = runs[r].name,
-                           .x = at,
-                           .y = at + own,
-                           .count = count,
-                           .colour = colour_of_line(r),
+        panels[p] =
+            (curve_panel){.y_label = q->label, .curves = c, .count = lines, .is_log = q->is_log};
+        for (int k = 0; k < lines && !status; k++) {
+            points own = {.x = at, .y = at + most, .spread = at + 2 * most};
+            if (o->mean)
+                status = take_mean(r, k, q, &own, error);
+            else
+                take_run(&r->runs[k], q, &own);
+            *c++ = (curve){.name = o->mean ? r->groups[k].label : r->runs[k].name,
+                           .x = own.x,
+                           .y = own.y,
+                           .count = own.count,
+                           .colour = colour_of_line(k),
                            .dots = q->epochs,
-                           .dash = r / COLOUR_LINES};
-            at += 2 * own;
-            panels[p].count++;
+                           .dash = k / COLOUR_LINES,
+                           .spread = own.spread,
+                           .band = 1};
+            at += 3 * most;
         }
     }
-    const curve_figure figure = {.title = o->runs.count == 1 && !o->no_title ? runs[0].title : NULL,
+    const curve_figure figure = {.title =
+                                     r->run_count == 1 ? title_of(o, &r->runs[0], title) : NULL,
                                  .x_label = "epoch",
                                  .panels = panels,
                                  .count = panel_count,
                                  .x_high = (double)epochs,
                                  .columns = panel_count > 1 ? 2 : 1,
-                                 .shared_legend = o->runs.count > 1};
-    status = curves_draw(context, o->output, &figure, error);
+                                 .shared_legend = r->run_count > 1};
+    if (!status) status = curves_draw(context, o->output, &figure, error);
     mem_free(context, table);
     mem_free(context, curves);
     return status;
 }
 
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* A picture needs what a report can do without. */
+static ssm2d_status check_run(const report_run *run, ssm2d_error *error)
+{
+    if (run->known && run->metrics) return SSM2D_OK;
+    if (*run->why.line) return fail(error, SSM2D_ERROR_ARGUMENT, "%s", run->why.line);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no metrics.jsonl yet: the run has not begun",
+                text_path(run->folder));
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    drawn_run runs[MAX_RUNS] = {0};
-    const char *folders[MAX_RUNS];
-    ssm2d_status status = SSM2D_OK;
-    for (int i = 0; i < o->runs.count && !status; i++) {
-        char *folder = o->runs.words[i];
-        for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/';) folder[--n] = 0;
-        folders[i] = folder;
-        status = open_run(context, folder, &runs[i], error);
-    }
-    char **names = status ? NULL : short_names_make(context, folders, o->runs.count);
-    if (!status && !names) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for names");
-    for (int i = 0; i < o->runs.count && !status; i++) runs[i].name = names[i];
-    if (!status && o->runs.count == 1 && !o->show)
-        status = metrics_draw(runs[0].metrics, o->output, o->no_title ? NULL : runs[0].title,
-                              runs[0].epochs, error);
+    char title[256];
+    report r;
+    ssm2d_status status =
+        report_open(context, (const char *const *)o->runs.words, o->runs.count, &r, error);
+    for (int i = 0; i < r.run_count && !status; i++) status = check_run(&r.runs[i], error);
+    if (!status && r.run_count == 1 && !o->show)
+        status = metrics_draw(r.runs[0].metrics, o->output, title_of(o, &r.runs[0], title),
+                              r.runs[0].epochs, error); /* as the run itself draws it */
     else if (!status)
-        status = draw_together(context, o, runs, error);
-    for (int i = 0; i < o->runs.count; i++) metrics_close(runs[i].metrics);
-    mem_free(context, names);
+        status = draw_together(context, o, &r, error);
+    report_close(&r);
     return status;
 }
 
@@ -233,8 +278,10 @@ const command command_curves = {
     "Draws the loss and the accuracy of a run over its epochs, in training and on the test images, "
     "from its metrics.jsonl. The run may still be training; it draws the same picture itself, as "
     "curves.svg, after each epoch.\n"
-    "Of several runs, or with --show, each panel has one quantity, and a line for every run. Test "
-    "images are the validation images of a run that has some.",
+    "Of several runs, or with --show, each panel has one quantity, and a line for every run, or "
+    "with "
+    "--mean for every setup. Test images are the validation images of a run that has some.\n"
+    "  ssm2d curves runs/* --mean --show test-accuracy -o curves.pdf",
     options,
     check_values,
     run,

@@ -123,13 +123,34 @@ static void set_line(cairo_t *cr, const curve *one)
     cairo_set_dash(cr, dashes[one->dash % 4], one->dash % 4 ? 4 : 0, 0);
 }
 
+/* Whether a point can be drawn, and has a deviation. */
+static int has_spread(const field *f, const curve *one, int i)
+{
+    return i < one->count && isfinite(height_of(f->is_log, one->y[i])) && isfinite(one->spread[i]);
+}
+
+/* An area of one deviation to each side, between points that follow one another. */
+static void draw_band(cairo_t *cr, const field *f, const curve *one)
+{
+    cairo_set_source_rgba(cr, one->colour.red, one->colour.green, one->colour.blue, 0.18);
+    for (int first = 0, end; first < one->count; first = end + 1) {
+        cairo_new_path(cr);
+        for (end = first; has_spread(f, one, end); end++)
+            cairo_line_to(cr, across(f, one->x[end]), down(f, bar_end(one, end, 1, f->is_log)));
+        for (int i = end - 1; i >= first; i--)
+            cairo_line_to(cr, across(f, one->x[i]), down(f, bar_end(one, i, -1, f->is_log)));
+        cairo_close_path(cr);
+        cairo_fill(cr);
+    }
+}
+
 /* Bars of one deviation to each side, with a cap at each end. */
-static void draw_spread(cairo_t *cr, const field *f, const curve *one)
+static void draw_bars(cairo_t *cr, const field *f, const curve *one)
 {
     static const double cap = 3;
     cairo_set_line_width(cr, 1);
-    for (int i = 0; one->spread && i < one->count; i++) {
-        if (!isfinite(height_of(f->is_log, one->y[i])) || !isfinite(one->spread[i])) continue;
+    for (int i = 0; i < one->count; i++) {
+        if (!has_spread(f, one, i)) continue;
         const double x = across(f, one->x[i]), low = down(f, bar_end(one, i, -1, f->is_log)),
                      high = down(f, bar_end(one, i, 1, f->is_log));
         cairo_move_to(cr, x, low);
@@ -160,7 +181,7 @@ static void draw_curve(cairo_t *cr, const field *f, const curve *one)
     }
     cairo_stroke(cr);
     cairo_set_dash(cr, NULL, 0, 0);
-    draw_spread(cr, f, one);
+    if (one->spread && !one->band) draw_bars(cr, f, one);
     for (int i = 0; one->dots && i < one->count; i++)
         if (isfinite(height_of(f->is_log, one->y[i])))
             dot(cr, across(f, one->x[i]), down(f, one->y[i]));
@@ -247,6 +268,9 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
                    .x_high = figure->x_high};
         set_limits(&f, p);
         axes(c, &f, figure->x_label, p->y_label);
+        for (int k = 0; k < p->count; k++) /* below every line */
+            if (p->curves[k].spread && p->curves[k].band)
+                draw_band(canvas_cairo(c), &f, &p->curves[k]);
         for (int k = 0; k < p->count; k++) draw_curve(canvas_cairo(c), &f, &p->curves[k]);
         if (!figure->shared_legend) legend(c, &f, p);
     }

@@ -13,9 +13,10 @@ typedef struct curve {
     colour colour;
     int dots; /* mark the points, for curves that have few */
     int dash; /* 0: a whole line, 1 .. 3: dashes, for lines whose colour is another one's as well */
-    /* [count], borrowed: standard deviations, drawn as bars about the points; NULL, or NaN for a
-     * point: none */
+    /* [count], borrowed: standard deviations, drawn as bars about the points, or as a band about
+     * the line; NULL, or NaN for a point: none */
     const double *spread;
+    int band;
 } curve;
 
 typedef struct curve_panel {

@@ -1,9 +1,7 @@
 /* The page: reads the runs, evaluates them, and writes section after section. */
 #include "report/report.h"
 
-#include "core/context.h"
 #include "core/status.h"
-#include "io/short_names.h"
 #include "io/text.h"
 #include "report/assets.h"
 #include "report/report_eval.h"
@@ -11,46 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/* ---- runs ------------------------------------------------------------------------------------ */
-
-/* Names the runs by what tells their folders apart. */
-static ssm2d_status name_runs(report *r, ssm2d_error *error)
-{
-    const char **folders = mem_alloc(r->context, (size_t)r->run_count * sizeof *folders);
-    for (int i = 0; i < r->run_count && folders; i++) folders[i] = r->runs[i].folder;
-    if (folders) r->names = short_names_make(r->context, folders, r->run_count);
-    mem_free(r->context, folders);
-    if (!r->names) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the names of runs");
-    for (int i = 0; i < r->run_count; i++) r->runs[i].name = r->names[i];
-    return SSM2D_OK;
-}
-
-/* Whether the run was read before, as of a folder and its NAME.failed. */
-static int is_known(const report *r, const char *folder)
-{
-    size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/') length--;
-    for (int i = 0; i < r->run_count; i++)
-        if (strlen(r->runs[i].folder) == length && !strncmp(r->runs[i].folder, folder, length))
-            return 1;
-    return 0;
-}
-
-static ssm2d_status read_runs(report *r, const char *const *folders, int count, ssm2d_error *error)
-{
-    char failed[RUN_PATH];
-    ssm2d_status status = SSM2D_OK;
-    r->runs = mem_alloc(r->context, (size_t)count * sizeof *r->runs);
-    if (!r->runs) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", count);
-    for (int i = 0; i < count && !status; i++) {
-        const char *folder = report_is_failure(folders[i], failed) ? failed : folders[i];
-        if (is_known(r, folder)) continue;
-        status = report_run_read(r->context, folder, &r->runs[r->run_count++], error);
-    }
-    if (!status) status = name_runs(r, error);
-    return status;
-}
 
 /* ---- page ------------------------------------------------------------------------------------ */
 
@@ -121,11 +79,10 @@ static ssm2d_status put_page(html *h, const report *r, ssm2d_error *error)
 ssm2d_status report_write(ssm2d_context *context, const char *const *folders, int count,
                           const char *output, const report_options *options, ssm2d_error *error)
 {
-    report r = {.context = context, .options = options};
+    report r;
     html h;
-    if (count < 1) return fail(error, SSM2D_ERROR_ARGUMENT, "there is no run to report on");
-    ssm2d_status status = read_runs(&r, folders, count, error);
-    if (!status) status = report_groups_make(&r, error);
+    ssm2d_status status = report_open(context, folders, count, &r, error);
+    r.options = options;
     if (!status) {
         /* before the work: a folder that is not there is said at once */
         status = html_open(context, output, &h, error);
@@ -141,10 +98,6 @@ ssm2d_status report_write(ssm2d_context *context, const char *const *folders, in
                 status = html_finish(&h, error);
         }
     }
-    for (int i = 0; i < r.run_count; i++) report_run_destroy(context, &r.runs[i]);
-    mem_free(context, r.runs);
-    mem_free(context, r.names);
-    mem_free(context, r.groups);
-    mem_free(context, r.keys);
+    report_close(&r);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "io/short_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,7 +185,8 @@ static int shows_more(const report_run *run, const report_run *other)
     return run->done > other->done;
 }
 
-ssm2d_status report_groups_make(report *r, ssm2d_error *error)
+/* Sorts the runs into groups, and names them. */
+static ssm2d_status make_groups(report *r, ssm2d_error *error)
 {
     ssm2d_status status = list_keys(r, error);
     if (status) return status;
@@ -204,6 +206,65 @@ ssm2d_status report_groups_make(report *r, ssm2d_error *error)
     for (int g = 0; g < r->group_count; g++) make_label(r, g);
     tell_apart(r);
     return SSM2D_OK;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* Names the runs by what tells their folders apart. */
+static ssm2d_status name_runs(report *r, ssm2d_error *error)
+{
+    const char **folders = mem_alloc(r->context, (size_t)r->run_count * sizeof *folders);
+    for (int i = 0; i < r->run_count && folders; i++) folders[i] = r->runs[i].folder;
+    if (folders) r->names = short_names_make(r->context, folders, r->run_count);
+    mem_free(r->context, folders);
+    if (!r->names) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the names of runs");
+    for (int i = 0; i < r->run_count; i++) r->runs[i].name = r->names[i];
+    return SSM2D_OK;
+}
+
+/* Whether the run was read before, as of a folder and its NAME.failed. */
+static int is_known(const report *r, const char *folder)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
+    for (int i = 0; i < r->run_count; i++)
+        if (strlen(r->runs[i].folder) == length && !strncmp(r->runs[i].folder, folder, length))
+            return 1;
+    return 0;
+}
+
+static ssm2d_status read_runs(report *r, const char *const *folders, int count, ssm2d_error *error)
+{
+    char failed[RUN_PATH];
+    ssm2d_status status = SSM2D_OK;
+    r->runs = mem_alloc(r->context, (size_t)count * sizeof *r->runs);
+    if (!r->runs) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", count);
+    for (int i = 0; i < count && !status; i++) {
+        const char *folder = report_is_failure(folders[i], failed) ? failed : folders[i];
+        if (is_known(r, folder)) continue;
+        status = report_run_read(r->context, folder, &r->runs[r->run_count++], error);
+    }
+    if (!status) status = name_runs(r, error);
+    return status;
+}
+
+ssm2d_status report_open(ssm2d_context *context, const char *const *folders, int count, report *r,
+                         ssm2d_error *error)
+{
+    *r = (report){.context = context};
+    if (count < 1) return fail(error, SSM2D_ERROR_ARGUMENT, "there is no run to report on");
+    ssm2d_status status = read_runs(r, folders, count, error);
+    if (!status) status = make_groups(r, error);
+    return status;
+}
+
+void report_close(report *r)
+{
+    for (int i = 0; i < r->run_count; i++) report_run_destroy(r->context, &r->runs[i]);
+    mem_free(r->context, r->runs);
+    mem_free(r->context, r->names);
+    mem_free(r->context, r->groups);
+    mem_free(r->context, r->keys);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* report_groups - runs that differ by their seed alone, and in what the groups differ. */
+/* report_groups - several runs, sorted into groups of those that differ by their seed alone, and in
+ * what the groups differ. */
 #ifndef SSM2D_REPORT_REPORT_GROUPS_H
 #define SSM2D_REPORT_REPORT_GROUPS_H
 
@@ -29,8 +30,12 @@ typedef struct report {
     const struct report_options *options;
 } report;
 
-/* Sorts the runs into groups, and names them. */
-ssm2d_status report_groups_make(report *r, ssm2d_error *error);
+/* Reads the runs in these folders, each once, names them, and sorts them into groups. A file
+ * NAME.failed stands for the run NAME. Only a folder that is not a run's, and a want of memory, are
+ * failures. The caller closes it, after a failure as well. */
+ssm2d_status report_open(ssm2d_context *context, const char *const *folders, int count, report *r,
+                         ssm2d_error *error);
+void report_close(report *r);
 
 /* Whether a key of the settings tells groups apart: not the seed, nor what cannot change a
  * result, such as the number of workers. */

@@ -131,8 +131,8 @@ static ssm2d_status read_metrics(const ssm2d_context *context, report_run *run, 
     const metric *line;
     size_t lines = 0;
     ssm2d_status status = run_path(run->folder, RUN_METRICS, path, &why);
-    if (status || access(path, F_OK)) return SSM2D_OK;
-    status = metrics_read(context, path, &run->metrics, &why);
+    if (!status && access(path, F_OK)) return SSM2D_OK;
+    if (!status) status = metrics_read(context, path, &run->metrics, &why);
     if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", why.line);
     if (status) {
         run->why = why;

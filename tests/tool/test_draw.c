@@ -153,14 +153,13 @@ static double rows_spanned(const uint8_t *pixels, const image_info *info, colour
     return last < first ? 0 : (double)(last - first + 1);
 }
 
-/* A bar of two to each side of a point, beside a line that rises by ten. */
-static void check_bar(const double *spread, double expected)
+/* Draws a line that rises by ten, and another one; how high is what has a colour, if the first line
+ * is ten high? */
+static double height_beside_ten(const curve *other, colour c)
 {
-    static const double x[] = {0, 1}, y[] = {0, 10}, middle[] = {0.5}, five[] = {5};
-    static const colour red = {1, 0, 0}, blue = {0, 0, 1};
-    const curve curves[] = {
-        {.name = "a", .x = x, .y = y, .count = 2, .colour = red},
-        {.name = "b", .x = middle, .y = five, .count = 1, .colour = blue, .spread = spread}};
+    static const double x[] = {0, 1}, y[] = {0, 10};
+    static const colour red = {1, 0, 0};
+    const curve curves[] = {{.name = "a", .x = x, .y = y, .count = 2, .colour = red}, *other};
     const curve_panel panel = {.y_label = "y", .curves = curves, .count = 2};
     const curve_figure figure = {
         .x_label = "x", .panels = &panel, .count = 1, .x_low = 0, .x_high = 1, .shared_legend = 1};
@@ -169,10 +168,41 @@ static void check_bar(const double *spread, double expected)
     image_info info;
     if (curves_draw(context, in_folder("c.png"), &figure, &error)) fail_msg("%s", error.line);
     uint8_t *pixels = read_picture(context, "c.png", &info);
-    const double share = rows_spanned(pixels, &info, blue) / rows_spanned(pixels, &info, red) * 10;
-    if (!(fabs(share - expected) < 0.2)) fail_msg("a bar of %g, expected %g", share, expected);
+    const double height = rows_spanned(pixels, &info, c) / rows_spanned(pixels, &info, red) * 10;
     free(pixels);
     ssm2d_context_destroy(context);
+    return height;
+}
+
+/* A bar of `spread` to each side of a point. */
+static void check_bar(const double *spread, double expected)
+{
+    static const double middle[] = {0.5}, five[] = {5};
+    static const colour blue = {0, 0, 1};
+    const curve point = {
+        .name = "b", .x = middle, .y = five, .count = 1, .colour = blue, .spread = spread};
+    const double height = height_beside_ten(&point, blue);
+    if (!(fabs(height - expected) < 0.2)) fail_msg("a bar of %g, expected %g", height, expected);
+}
+
+/* A band about a level line, of which a part may have no deviation. */
+static void check_band(const double spread[5], double expected)
+{
+    static const double x[] = {0.2, 0.35, 0.5, 0.65, 0.8}, fives[] = {5, 5, 5, 5, 5};
+    static const colour blue = {0, 0, 1}, light = {0.82, 0.82, 1};
+    const curve line = {
+        .name = "b", .x = x, .y = fives, .count = 5, .colour = blue, .spread = spread, .band = 1};
+    const double height = height_beside_ten(&line, light);
+    if (!(fabs(height - expected) < 0.2)) fail_msg("a band of %g, expected %g", height, expected);
+}
+
+static void test_bands(void **state)
+{
+    (void)state;
+    check_band((double[]){2, 2, 2, 2, 2}, 4);
+    check_band((double[]){1, 1, NAN, 3, 3}, 6);
+    check_band((double[]){3, NAN, 1, 1, NAN}, 2); /* an area has two points at least */
+    check_band((double[]){NAN, NAN, NAN, NAN, NAN}, 0);
 }
 
 static void test_bars(void **state)
@@ -191,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_diverging_is_lightest_in_the_middle),
         cmocka_unit_test(test_beyond_the_ends),
         cmocka_unit_test_setup_teardown(test_corners, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_bars, folder_setup, folder_teardown)};
+        cmocka_unit_test_setup_teardown(test_bars, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_bands, folder_setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,23 @@ static void test_full_commands(void **state)
                           "mixer.place=attn --epochs 7 --seed 1");
 }
 
+/* A label chooses its own row; a part of labels, or a pattern, all that it fits. */
+static void test_rows(void **state)
+{
+    (void)state;
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--seeds", "1", "--rows", "vit");
+    assert_done();
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 2);
+    assert_int_equal(count_of(tool.out, "--mixer none"), 2);
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--seeds", "1", "--rows", "ViT*");
+    assert_done();
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 2 * 4);
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--seeds", "1", "--rows", "S4ND");
+    assert_done();
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 2 * 3);
+    assert_int_equal(count_of(tool.out, "--mixer s4nd"), 2 * 3);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -301,6 +318,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dry_run, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_dry_run_threads, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_full_commands, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_rows, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_table, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_common_options, setup, folder_teardown),

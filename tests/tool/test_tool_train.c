@@ -457,30 +457,6 @@ static void test_kernels(void **state)
 {
     (void)state;
     train(in_folder("run"));
-    TOOL("curves", in_folder("run"), "-o", in_folder("c.svg"));
-    assert_done();
-    TOOL("curves", in_folder("run"), "-o", in_folder("c.pdf"), "--no-title");
-    assert_done();
-    TOOL("curves", in_folder("none"), "-o", in_folder("d.png"));
-    assert_refused(1, "curves", "none/train.json");
-    TOOL("curves", in_folder("run"), "-o", in_folder("d.gif"));
-    assert_refused(2, "curves", "must end in .png, .svg or .pdf");
-    /* several runs, by the ends of their names; and quantities of one */
-    shell_run("cp -r $FOLDER/run $FOLDER/other");
-    assert_done();
-    TOOL("curves", in_folder("run/"), in_folder("other"), "-o", in_folder("two.svg"));
-    assert_done();
-    TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show",
-         "loss,accuracy,test-loss,test-accuracy,lr,norm,mixer-norm,gain");
-    assert_done();
-    shell_run("test $(stat -c %s $FOLDER/q.svg) -gt $(stat -c %s $FOLDER/c.svg)");
-    assert_done();
-    TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,lose");
-    assert_refused(2, "curves", "--show lose: use some of loss");
-    TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,");
-    assert_refused(2, "curves", "--show");
-    TOOL("curves", in_folder("run"), in_folder("none"), "-o", in_folder("q.svg"));
-    assert_refused(1, "curves", "none/train.json");
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.svg"));
     assert_done();
     size_t size;

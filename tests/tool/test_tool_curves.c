@@ -1,0 +1,131 @@
+/* ssm2d curves: of one run, of several, and means over those that differ by their seed alone. */
+#include "tool_run.h"
+
+#include "../train/small_data.h"
+
+#include <sys/stat.h>
+
+static int setup(void **state)
+{
+    if (folder_setup(state)) return -1;
+    if (mkdir(in_folder("data"), 0777) || !small_data(in_folder("data"), 80, 20)) return -1;
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--batch", "8",
+         "--epochs", "2", "--set", "dim=16", "--set", "depth=1", "--set", "heads=2", "--set",
+         "mixer.d_state=3", "--log-every", "5", "--threads", "1");
+    return tool.code;
+}
+
+static void test_curves(void **state)
+{
+    (void)state;
+    TOOL("curves", in_folder("run"), "-o", in_folder("c.svg"));
+    assert_done();
+    TOOL("curves", in_folder("run"), "-o", in_folder("c.pdf"), "--no-title");
+    assert_done();
+    TOOL("curves", in_folder("none"), "-o", in_folder("d.png"));
+    assert_refused(1, "curves", "none: is not the folder of a run: it has no train.json");
+    TOOL("curves", in_folder("run"), "-o", in_folder("d.gif"));
+    assert_refused(2, "curves", "must end in .png, .svg or .pdf");
+    /* several runs, by the ends of their names; and quantities of one */
+    copy_folder(in_folder("run"), in_folder("other"));
+    TOOL("curves", in_folder("run/"), in_folder("other"), "-o", in_folder("two.svg"));
+    assert_done();
+    TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show",
+         "loss,accuracy,test-loss,test-accuracy,lr,norm,mixer-norm,gain");
+    assert_done();
+    shell_run("test $(stat -c %s $FOLDER/q.svg) -gt $(stat -c %s $FOLDER/c.svg)");
+    assert_done();
+    TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,lose");
+    assert_refused(2, "curves", "--show lose: use some of loss");
+    TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,");
+    assert_refused(2, "curves", "--show");
+    TOOL("curves", in_folder("run"), in_folder("none"), "-o", in_folder("q.svg"));
+    assert_refused(1, "curves", "none: is not the folder of a run");
+    /* what a report would name in its page, and leave out */
+    shell_run("rm $FOLDER/other/metrics.jsonl && mkfifo $FOLDER/other/metrics.jsonl");
+    TOOL("curves", in_folder("run"), in_folder("other"), "-o", in_folder("q.svg"));
+    assert_refused(1, "curves", "other/metrics.jsonl");
+    shell_run("rm $FOLDER/other/metrics.jsonl");
+    TOOL("curves", in_folder("run"), in_folder("other"), "-o", in_folder("q.svg"));
+    assert_refused(1, "curves", "other: has no metrics.jsonl yet");
+    put_text(in_folder("other/train.json"), "{\"lr\": true}");
+    TOOL("curves", in_folder("run"), in_folder("other"), "-o", in_folder("q.svg"));
+    assert_refused(1, "curves", "other/train.json");
+}
+
+/* ---- means ----------------------------------------------------------------------------------- */
+
+/* A run as the first but for its seed, with these accuracies after its two epochs; of one epoch
+ * when the second is below 0. */
+static void make_run(const char *name, const char *seed, double first, double second)
+{
+    char text[512], line[32];
+    int length = snprintf(text, sizeof text,
+                          "{\"kind\": \"step\", \"step\": %s, \"epoch\": 0.5, \"loss\": 1, \"lr\": "
+                          "0.1, \"norm\": 1, \"images_per_s\": 1, \"wait\": 0}\n",
+                          seed);
+    for (int e = 0; e < 2 && (!e || second >= 0); e++)
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "{\"kind\": \"epoch\", \"step\": %d, \"epoch\": %d, \"loss\": 1, "
+                           "\"accuracy\": 0.5, \"test_loss\": 1, \"test_accuracy\": %.17g, \"lr\": "
+                           "0.1, \"images_per_s\": 1, \"wait\": 0, \"seconds\": 1}\n",
+                           10 * (e + 1), e + 1, e ? second : first);
+    copy_folder(in_folder("run"), in_folder("%s", name));
+    snprintf(line, sizeof line, "\"seed\":\t%s,", seed);
+    edit_file(in_folder("%s/train.json", name), "\"seed\":\t0,", line);
+    put_text(in_folder("%s/metrics.jsonl", name), text);
+}
+
+#define MEAN(out, ...)                                                                             \
+    TOOL("curves", "--mean", "--show", "test-accuracy", "-o", in_folder(out), __VA_ARGS__);        \
+    assert_done()
+
+static int same_picture(const char *one, const char *two)
+{
+    size_t a_size, b_size;
+    char *a = get_file(in_folder("%s", one), &a_size), *b = get_file(in_folder("%s", two), &b_size);
+    const int same = a_size == b_size && !memcmp(a, b, a_size);
+    free(a);
+    free(b);
+    return same;
+}
+
+/* 0.2 and 0.4 have the mean and the standard deviation of 0.3 - e, 0.3 and 0.3 + e, where e is the
+ * root of 0.02. Were the deviation that over n, it would be 0.1 and not e. */
+static void test_means(void **state)
+{
+    (void)state;
+    const double e = 0.1414213562373095;
+    make_run("a", "1", 0.2, 0.4);
+    make_run("b", "2", 0.4, 0.2);
+    make_run("c", "1", 0.3, 0.3 + e);
+    make_run("d", "2", 0.3 - e, 0.3 - e);
+    make_run("e", "3", 0.3 + e, 0.3);
+    make_run("f", "3", 0.3 + e, 0.31);
+    MEAN("two.svg", in_folder("a"), in_folder("b"));
+    MEAN("three.svg", in_folder("e"), in_folder("c"), in_folder("d"));
+    assert_true(same_picture("two.svg", "three.svg"));
+    MEAN("three.svg", in_folder("f"), in_folder("c"), in_folder("d"));
+    assert_false(same_picture("two.svg", "three.svg"));
+    /* one that has not got so far counts where it has been */
+    make_run("g", "1", 0.3, -1);
+    make_run("h", "3", 0.3 + e, 0.4);
+    make_run("i", "2", 0.3 - e, 0.2);
+    MEAN("two.svg", in_folder("a"), in_folder("b"));
+    MEAN("three.svg", in_folder("g"), in_folder("h"), in_folder("i"));
+    assert_true(same_picture("two.svg", "three.svg"));
+    /* lines of steps that no two runs share */
+    TOOL("curves", "--mean", "--show", "loss", "-o", in_folder("n.svg"), in_folder("a"),
+         in_folder("b"));
+    assert_refused(1, "curves", "have no lines of loss at the same steps");
+    shell_run("test ! -e $FOLDER/n.svg");
+    assert_done();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_curves, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_means, setup, folder_teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
