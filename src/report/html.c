@@ -90,6 +90,18 @@ static const char *html_special(const char *at, int length)
 
 void html_text(html *h, const char *text) { put_text(h, text, html_special); }
 
+static const char *name_special(const char *at, int length)
+{
+    switch (*at) {
+    case '+': return "+<wbr>";
+    case '/': return "/<wbr>";
+    case '_': return "_<wbr>";
+    default: return html_special(at, length);
+    }
+}
+
+void html_name(html *h, const char *name) { put_text(h, name, name_special); }
+
 /* Nothing that a parser of HTML looks at stands in the script, and no line ends but ours. */
 static const char *json_special(const char *at, int length)
 {

@@ -27,6 +27,8 @@ void html_printf(html *h, const char *format, ...) __attribute__((format(printf,
 /* Writes text of any origin, within an element or a quoted attribute. What is not UTF-8, and
  * control characters, become U+FFFD. */
 void html_text(html *h, const char *text);
+/* The same of a run's name or a path, within an element alone: lines may end after its parts. */
+void html_name(html *h, const char *name);
 
 /* Write a value within a script element of JSON: text in its quotes, so that nothing in it ends the
  * element; a number with so many digits, null when it is not finite. */

@@ -163,7 +163,7 @@ static void put_table(html *h, const report *r)
         if (!has_lines(w.run)) continue;
         while ((m = next_line(&w))) {
             html_put(h, "<tr><th scope=\"row\">");
-            html_text(h, r->runs[i].name);
+            html_name(h, r->runs[i].name);
             html_printf(h,
                         "</th><td>%.0f</td><td>%.4f</td><td>%.2f</td><td>%.4f</td><td>%.2f</td>"
                         "<td>%.3g</td></tr>\n",

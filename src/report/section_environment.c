@@ -61,7 +61,7 @@ static void put_machine(html *h, const report *r, int run, const cJSON *machine)
 {
     html_put(h, "<tr><th scope=\"row\">");
     put_run_swatch(h, r, run);
-    html_text(h, r->runs[run].name);
+    html_name(h, r->runs[run].name);
     html_printf(h, "</th><td>%.0f</td><td>%.0f</td>", number_of(machine, "step"),
                 number_of(machine, "starts"));
     put_cell(h, machine, "started");

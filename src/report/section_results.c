@@ -208,7 +208,7 @@ static void put_run(html *h, const report *r, int i, int tested)
     const report_evaluation *e = &run->evaluation;
     html_printf(h, "<tr data-run=\"%d\"><th scope=\"row\">", i);
     put_run_swatch(h, r, i);
-    html_text(h, run->name);
+    html_name(h, run->name);
     html_printf(h, "</th><td><span class=\"state %s\">%s</span></td><td>", classes[run->state],
                 report_state_name(run->state));
     const char *seed = report_run_value(run, "seed");
@@ -263,7 +263,7 @@ static void put_troubles(html *h, const report *r)
         if (!*run->why.line) continue;
         html_printf(h, "<p class=\"missing\"><strong>%s</strong> ",
                     run->state == REPORT_FAILED ? "Failed" : "Cannot be read");
-        html_text(h, run->name);
+        html_name(h, run->name);
         html_put(h, ": ");
         html_text(h, run->why.line);
         html_put(h, "</p>\n");

@@ -37,7 +37,7 @@ static void put_names(html *h, const report *r, int group)
     for (int i = 0; i < r->run_count; i++) {
         if (r->runs[i].group != group) continue;
         if (count++) html_put(h, "<br>");
-        html_text(h, r->runs[i].name);
+        html_name(h, r->runs[i].name);
     }
     html_put(h, "</td>");
 }

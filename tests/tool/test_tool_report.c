@@ -383,6 +383,7 @@ static void test_escapes(void **state)
     assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
     assert_int_equal(html_open(context, in_folder("x.html"), &h, &error), SSM2D_OK);
     html_text(&h, "<a b=\"c\">'&\x01\xc3\x28\xe2\x80\xa8ü</a>");
+    html_name(&h, "a+b=<i>/c_d");
     html_put(&h, "\n");
     html_json_text(&h, "\"\\</script>&\n\xe2\x80\xa8\xe2\x80\xa9ü\xed\xa0\x80");
     html_put(&h, "\n");
@@ -397,7 +398,7 @@ static void test_escapes(void **state)
     ssm2d_context_destroy(context);
     char *text = page("x.html");
     assert_string_equal(text, "&lt;a b=&quot;c&quot;&gt;&#39;&amp;\xef\xbf\xbd\xef\xbf\xbd("
-                              "\xe2\x80\xa8ü&lt;/a&gt;\n"
+                              "\xe2\x80\xa8ü&lt;/a&gt;a+<wbr>b=&lt;i&gt;/<wbr>c_<wbr>d\n"
                               "\"\\\"\\\\\\u003c/script\\u003e\\u0026\xef\xbf\xbd\\u2028\\u2029ü"
                               "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n"
                               "null 0.125 1\u202f234\u202f567 1:02:05");
