@@ -13,9 +13,9 @@
  *     ssm2d_model_probabilities(model, logits, 1, probabilities);
  *
  * Threads: a model may be shared by any number of threads; each runs with a plan of its own.
- * Neither the number of threads of a plan nor that of plans changes a bit of the results. The
- * library never prints or exits; it aborts only where asserts are on and a caller breaks a
- * contract.
+ * Neither the number of threads of a plan nor that of plans changes a bit of the results, nor does
+ * the caller's floating-point mode, which is restored. The library never prints or exits; it
+ * aborts only where asserts are on and a caller breaks a contract.
  *
  * libssm2d_model (pkg-config ssm2d-model) contains all that it needs of libssm2d, under names that
  * nobody else sees: a program links either library, or both in any order, shared or static. No

@@ -1,5 +1,5 @@
 # The tests of src/inference: libssm2d_model as a program outside of this tree links it.
-foreach(name model_api model_threads model_errors layer_params)
+foreach(name model_api model_threads model_errors model_float_mode layer_params)
   add_executable(test_${name} inference/test_${name}.c)
   target_include_directories(test_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(test_${name} PRIVATE

@@ -1,5 +1,6 @@
 /* graph_run - makes the planned visits; before each, the node is told where its memory is. */
 #include "core/clock.h"
+#include "core/float_mode.h"
 #include "graph/row_chains.h"
 
 #include <math.h>
@@ -83,10 +84,12 @@ static int make_visits(graph *g, int i)
 static void run(graph *g, int first, int end)
 {
     const memory_plan *p = g->plan;
+    const float_mode before = float_mode_set();
     for (int i = first; i < end;) {
         i = make_visits(g, i);
         if (g->after_visit && g->after_visit(g->after_visit_user, i - 1)) break;
     }
+    float_mode_restore(before);
     if (p->watch) p->watch(p->watch_arg, NULL, 0);
 }
 

@@ -1,5 +1,6 @@
 /* model_open - a trained model from the files of a run, or from a configuration and weights. */
 #include "core/context.h"
+#include "core/float_mode.h"
 #include "core/sized.h"
 #include "core/status.h"
 #include "inference/trained_model.h"
@@ -276,8 +277,8 @@ static ssm2d_status hand_over(ssm2d_status status, ssm2d_context *context, ssm2d
     return status;
 }
 
-ssm2d_status ssm2d_model_open(const char *folder, const ssm2d_model_options *options,
-                              ssm2d_model **out, ssm2d_error *error)
+static ssm2d_status open_folder(const char *folder, const ssm2d_model_options *options,
+                                ssm2d_model **out, ssm2d_error *error)
 {
     ssm2d_model_options o;
     ssm2d_context *context;
@@ -288,9 +289,9 @@ ssm2d_status ssm2d_model_open(const char *folder, const ssm2d_model_options *opt
     return hand_over(status, context, *out);
 }
 
-ssm2d_status ssm2d_model_open_files(const char *config, const char *path,
-                                    const ssm2d_model_options *options, ssm2d_model **out,
-                                    ssm2d_error *error)
+static ssm2d_status open_files(const char *config, const char *path,
+                               const ssm2d_model_options *options, ssm2d_model **out,
+                               ssm2d_error *error)
 {
     ssm2d_model_options o;
     ssm2d_context *context;
@@ -300,6 +301,25 @@ ssm2d_status ssm2d_model_open_files(const char *config, const char *path,
     status = read_config(context, config, &c, error);
     if (!status) status = model_open_weights(context, config, &c, path, NULL, NULL, out, error);
     return hand_over(status, context, *out);
+}
+
+ssm2d_status ssm2d_model_open(const char *folder, const ssm2d_model_options *options,
+                              ssm2d_model **out, ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = open_folder(folder, options, out, error);
+    float_mode_restore(before);
+    return status;
+}
+
+ssm2d_status ssm2d_model_open_files(const char *config, const char *path,
+                                    const ssm2d_model_options *options, ssm2d_model **out,
+                                    ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = open_files(config, path, options, out, error);
+    float_mode_restore(before);
+    return status;
 }
 
 void ssm2d_model_close(ssm2d_model *m)

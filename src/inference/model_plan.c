@@ -1,5 +1,6 @@
 /* model_plan - a model for (batch, rows, columns, threads), and running it. */
 #include "core/context.h"
+#include "core/float_mode.h"
 #include "core/sized.h"
 #include "core/status.h"
 #include "inference/memory_budget.h"
@@ -128,8 +129,8 @@ ssm2d_status model_plan_create(ssm2d_context *context, const ssm2d_model *m,
 }
 
 /* A plan has a context of its own, with its threads, in the memory of the model's. */
-ssm2d_status ssm2d_model_plan_create(const ssm2d_model *m, const ssm2d_model_plan_options *options,
-                                     ssm2d_model_plan **plan, ssm2d_error *error)
+static ssm2d_status create_in_context(const ssm2d_model *m, const ssm2d_model_plan_options *options,
+                                      ssm2d_model_plan **plan, ssm2d_error *error)
 {
     ssm2d_model_plan_options o;
     ssm2d_context *context = NULL;
@@ -158,6 +159,15 @@ ssm2d_status ssm2d_model_plan_create(const ssm2d_model *m, const ssm2d_model_pla
         fail(error, status, "%s", why.line);
     ssm2d_context_destroy(context);
     mem_free(m->context, budget);
+    return status;
+}
+
+ssm2d_status ssm2d_model_plan_create(const ssm2d_model *m, const ssm2d_model_plan_options *options,
+                                     ssm2d_model_plan **plan, ssm2d_error *error)
+{
+    const float_mode before = float_mode_set();
+    const ssm2d_status status = create_in_context(m, options, plan, error);
+    float_mode_restore(before);
     return status;
 }
 
@@ -215,7 +225,9 @@ void ssm2d_model_probabilities(const ssm2d_model *m, const float *logits, size_t
                                double *probabilities)
 {
     const size_t classes = (size_t)m->config.classes;
+    const float_mode before = float_mode_set();
     for (size_t i = 0; i < count; i++)
         class_probabilities(m->loss, logits + i * classes, m->config.classes,
                             probabilities + i * classes);
+    float_mode_restore(before);
 }

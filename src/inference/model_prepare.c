@@ -1,4 +1,5 @@
 /* model_prepare - pixels of any size to what a model reads, with the code that evaluation uses. */
+#include "core/float_mode.h"
 #include "core/status.h"
 #include "inference/trained_model.h"
 #include "io/blend.h"
@@ -80,6 +81,7 @@ ssm2d_status ssm2d_model_prepare(ssm2d_model_plan *p, size_t first, size_t count
                     first, count, p->evaluator->batch);
     if (count && !images)
         return fail(error, SSM2D_ERROR_ARGUMENT, "images=NULL: there are no images");
+    const float_mode before = float_mode_set();
     for (size_t i = 0; i < count && !status; i++) {
         char name[32];
         snprintf(name, sizeof name, "images[%zu]", i);
@@ -87,5 +89,6 @@ ssm2d_status ssm2d_model_prepare(ssm2d_model_plan *p, size_t first, size_t count
         if (!status) status = prepare(p, &images[i], name, error);
         if (!status) model_plan_prepared(p, first + i);
     }
+    float_mode_restore(before);
     return status;
 }
