@@ -5,7 +5,7 @@
  * cache holds. Every number of y is summed in the same order, however many rows there are.
  *
  * Libraries pack anew in every call, which counts where k is as short as a transformer's:
- * `ssm2d bench linear` compares with oneDNN's, docs/RESULTS.md has what it said. */
+ * `ssm2d bench linear` compares with oneDNN's, docs/speed.md has what it said. */
 
 enum { PANELS_BYTES = 256 * 1024 }; /* of W, in the second cache at once */
 
