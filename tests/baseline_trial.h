@@ -1,5 +1,5 @@
-/* baseline_trial - for the tests of S4ND and EMA: a configuration on a grid with numbers, and its run
- * in any algorithm, type and layout. */
+/* baseline_trial - for the tests of S4ND and EMA: a configuration on a grid with numbers, and its
+ * run in any algorithm, type and layout. */
 #ifndef SSM2D_TESTS_BASELINE_TRIAL_H
 #define SSM2D_TESTS_BASELINE_TRIAL_H
 

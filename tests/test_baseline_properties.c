@@ -1,5 +1,5 @@
-/* S4ND and EMA: what gradients are added to, what is known of their kernels, systems at the limits of
- * numbers, and refusals. */
+/* S4ND and EMA: what gradients are added to, what is known of their kernels, systems at the limits
+ * of numbers, and refusals. */
 #include "baseline_trial.h"
 
 #include <math.h>
