@@ -146,7 +146,7 @@ static void chooses_what_there_is(void **state)
     assert_int_equal(
         split_open_training(context, folder, &little, &train, &choose, &p.choice, &error),
         SSM2D_ERROR_ARGUMENT);
-    assert_line("val-fraction=0.01 of 10 images is not one image");
+    assert_line("val-fraction=0.01 of 10 images holds out none");
     assert_int_equal(
         split_open_training(context, folder, &tenth, &train, &choose, &p.choice, &error), SSM2D_OK);
     assert_int_equal(dataset_about(train)->count, 8);

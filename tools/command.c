@@ -71,15 +71,23 @@ static ssm2d_status parse_number(const option *o, const char *name, const char *
 static ssm2d_status parse_choice(const option *o, const char *name, const char *text,
                                  const char **value, ssm2d_error *error)
 {
-    char list[160] = "", said[SAID];
-    for (int i = 0; o->choice(i); i++) {
-        if (!strcmp(o->choice(i), text)) {
-            *value = o->choice(i);
+    char list[320] = "", said[SAID];
+    const char *names[MAX_NAMES + 1];
+    int count = 0;
+    for (; o->choice(count) && count < MAX_NAMES; count++) {
+        names[count] = o->choice(count);
+        if (!strcmp(names[count], text)) {
+            *value = names[count];
             return SSM2D_OK;
         }
         size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", o->choice(i));
+        snprintf(list + used, sizeof list - used, "%s%s", count ? ", " : "", names[count]);
     }
+    names[count] = NULL;
+    const char *near = closest_name(text, names);
+    if (near && count > 8)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: did you mean %s? Use one of %s", name,
+                    say(text, said), near, list);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use one of %s", name, say(text, said), list);
 }
 

@@ -87,7 +87,11 @@ static ssm2d_status read_request(const values *o, request *r, ssm2d_error *error
 
 static ssm2d_status check(const void *v, ssm2d_error *error)
 {
+    const values *o = v;
     request r;
+    if (!text_has_extension(o->output, ".png"))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .png",
+                    text_path(o->output));
     return read_request(v, &r, error);
 }
 

@@ -158,7 +158,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         if (splits & 1 << split)
             status = check_split(context, o, (dataset_split)split, root, &bad, error);
     char *text = !status && root ? cJSON_Print(root) : NULL;
-    if (text) puts(text);
+    if (text)
+        puts(text);
+    else if (!status && root)
+        status = fail(error, SSM2D_ERROR_MEMORY, "no memory to print the result");
     cJSON_free(text);
     cJSON_Delete(root);
     if (!status && bad) return fail(error, SSM2D_ERROR_ARGUMENT, "%zu images cannot be read", bad);

@@ -84,6 +84,11 @@ static ssm2d_status read_settings(const values *o, train_settings *s, ssm2d_erro
         const char *value;
         status = option_pair("--set", o->set.words[i], key, &value, error);
         if (!status) status = train_settings_set(s, "--set", key, value, error);
+        if (!status && !augment_options_has(key))
+            status = fail(error, SSM2D_ERROR_ARGUMENT,
+                          "--set %s: is no augmentation, and would change nothing here; --seed and "
+                          "--image-size are options of their own",
+                          key);
     }
     /* images keep their aspect ratio unless they are told otherwise */
     if (!status && s->crop_is_open)

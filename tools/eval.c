@@ -100,9 +100,10 @@ static ssm2d_status open_images(ssm2d_context *context, const values *o, const r
     ssm2d_status status = run_names_data(o->run, where, error);
     if (!status) status = dataset_splits(where, &splits, error);
     if (!status && split == DATASET_TEST && splits == DATASET_HAS(TRAIN))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has no test images: --split val evaluates those held out from training",
-                    text_path(where));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no test images: --split %s",
+                    text_path(where),
+                    o->data ? "train evaluates all of its images"
+                            : "val evaluates those held out from training");
     if (!status) status = split_open(context, where, o->data ? &whole : &of_run, split, out, error);
     if (!status) status = run_data_matches(&m->data, dataset_about(*out), error);
     return status;

@@ -1,6 +1,6 @@
 /* Ablations - the layer with one setting changed at a time, in ViT, and what it is compared with in
  * other places and with other initial values; not in the paper. Rows without a change are runs of
- * Table 5. */
+ * Table 5, but at scale full, where the layer is ours here and the published one there. */
 #include "experiment.h"
 
 #include <stddef.h>

@@ -5,17 +5,17 @@
 
 #define POLAR "mixer.values=polar"
 
-#define ROWS(of, own, space)                                                                       \
+#define ROWS(of, own, polar)                                                                       \
     {.label = "ViT", .model = of, .mixer = "none", .settings = own, .plain = 1},                   \
         {.label = "ViT w/ S4ND", .model = of, .mixer = "s4nd", .settings = own},                   \
         {.label = "ViT w/ SSM-r", .model = of, .mixer = "ssm2d", .settings = own},                 \
     {                                                                                              \
-        .label = "ViT w/ SSM-c", .model = of, .mixer = "ssm2d", .settings = own space POLAR        \
+        .label = "ViT w/ SSM-c", .model = of, .mixer = "ssm2d", .settings = polar                  \
     }
 
-static const experiment_row full_rows[] = {ROWS("vit", PAPER_POS, " "), {0}};
-static const experiment_row small_rows[] = {ROWS("vit-mini", "", ""), {0}};
-static const experiment_row tiny_rows[] = {ROWS("vit-mini", TINY_VIT, " "), {0}};
+static const experiment_row full_rows[] = {ROWS("vit", PAPER_POS, POLAR " " PAPER_POS), {0}};
+static const experiment_row small_rows[] = {ROWS("vit-mini", "", POLAR), {0}};
+static const experiment_row tiny_rows[] = {ROWS("vit-mini", TINY_VIT, TINY_VIT " " POLAR), {0}};
 
 static const experiment_column full_columns[] = {{.label = "C100", .data = "cifar100"}, {0}};
 static const experiment_column small_columns[] = {{.label = "C10", .data = "cifar10"}, {0}};

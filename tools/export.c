@@ -80,6 +80,9 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (o->run && o->weights && !is_name_of_weights(o->weights))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--weights=%s: of a run, use last or best",
                     text_show(o->weights, strlen(o->weights), said, sizeof said));
+    if (!text_has_extension(o->output, ".onnx"))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .onnx",
+                    text_path(o->output));
     const ssm2d_status status = batch_of(o->batch, &batch, error);
     return status ? status : image_size_of(o->image_size, size, error);
 }

@@ -68,18 +68,12 @@ static const option options[] = {
 
 static int is_stream(const char *path) { return !strcmp(path, "-"); }
 
-static int has_extension(const char *path, const char *extension)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && !strcasecmp(dot, extension);
-}
-
 static int is_jpeg(const char *path)
 {
-    return has_extension(path, ".jpg") || has_extension(path, ".jpeg");
+    return text_has_extension(path, ".jpg") || text_has_extension(path, ".jpeg");
 }
 
-static int is_pdf(const char *path) { return has_extension(path, ".pdf"); }
+static int is_pdf(const char *path) { return text_has_extension(path, ".pdf"); }
 
 /* Refuses an option of one kind of layer that is given for another; its names may be NULL. */
 static ssm2d_status refuse_others(const values *o, ssm2d_error *error)
@@ -109,7 +103,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
     if (!is_stream(o->output) && !is_jpeg(o->output) && !is_pdf(o->output)
-        && !has_extension(o->output, ".png"))
+        && !text_has_extension(o->output, ".png"))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--output=%s: the name must end in .png, .jpg, .jpeg or .pdf",
                     text_path(o->output));

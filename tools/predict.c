@@ -99,8 +99,10 @@ static ssm2d_status print_json(const job *j, const char *path, ssm2d_error *erro
     const int all = is_binary(j) && j->options->top == OPTION_UNSET;
     const int top = all ? j->m.data.classes : shown(j);
     cJSON *root = cJSON_CreateObject(), *list = NULL;
-    int good = root && cJSON_AddStringToObject(root, "file", path)
-               && (list = cJSON_AddArrayToObject(root, is_binary(j) ? "attributes" : "classes"));
+    const cJSON *file = cJSON_AddStringToObject(root, "file", path);
+    if (file) text_make_utf8(file->valuestring); /* JSON has no other bytes */
+    int good =
+        file && (list = cJSON_AddArrayToObject(root, is_binary(j) ? "attributes" : "classes"));
     for (int i = 0; good && i < top; i++) {
         int c = next_class(j);
         cJSON *one = cJSON_CreateObject();

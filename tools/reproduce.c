@@ -118,7 +118,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                     : o->plan_only ? "plan"
                                    : "tables-only");
     if (o->results && (o->dry_run || o->plan_only))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--results changes DIR, and --%s does not",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--results takes over results, and --%s only shows what would be run",
                     o->dry_run ? "dry-run" : "plan");
     if (o->results && experiment_find(o->name)->picture == PICTURE_RECEPTIVE_FIELDS)
         return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -155,12 +156,12 @@ static ssm2d_status write_tables(const writing *w, int at_end, ssm2d_error *erro
     char path[RUN_PATH];
     table t;
     ssm2d_status status = table_create(w->plan, &t, error);
+    if (!status && (at_end || e->picture == PICTURE_CURVES))
+        status = reproduce_draw(w->context, &t, error); /* the tables say whether it is there */
     for (size_t i = 0; i < sizeof files / sizeof *files && !status; i++) {
         snprintf(path, sizeof path, "%s/%s.%s", w->plan->options.out, e->name, files[i].ending);
         status = files[i].write(&t, path, error);
     }
-    if (!status && (at_end || e->picture == PICTURE_CURVES))
-        status = reproduce_draw(w->context, &t, error);
     table_destroy(&t);
     return status;
 }
@@ -181,7 +182,7 @@ static ssm2d_status show_table(const ssm2d_context *context, const plan *p, ssm2
     printf("\n%s\nwritten: ", text);
     text_print(stdout, p->options.out);
     printf("/%s.md, .csv, .json%s\n", p->options.experiment->name,
-           p->options.experiment->picture ? ", and the picture as .png, .svg and .pdf" : "");
+           reproduce_is_drawn(p) ? ", and the picture as .png, .svg and .pdf" : "");
     mem_free(context, text);
     return SSM2D_OK;
 }
@@ -197,9 +198,11 @@ static void print_commands(const ssm2d_context *context, const plan *p)
             printf("# data %s are not given; to get them: %s\n", p->choices[i].wanted,
                    p->choices[i].help);
     if (p->options.experiment->picture == PICTURE_KERNELS) {
+        char path[RUN_PATH];
+        snprintf(path, sizeof path, "%s/%s.png", p->options.out, p->options.experiment->name);
         printf("ssm2d kernels --figure2 -o ");
-        text_print(stdout, p->options.out);
-        printf("/%s.png\n", p->options.experiment->name);
+        plan_print_word(stdout, path);
+        printf("\n");
     }
     for (int i = 0; i < p->count; i++) {
         const run_state state = reproduce_state(context, &p->runs[i], NULL, NULL);

@@ -36,14 +36,30 @@ static const planned_run *find_run(const plan *p, const char *name)
     return NULL;
 }
 
+/* Whether an earlier cell of the table has the run as well, such as that of another measure. */
+static int is_repeated(const cJSON *rows, const cJSON *run, const char *name)
+{
+    const cJSON *row, *cell, *o;
+    cJSON_ArrayForEach(row, rows)
+        cJSON_ArrayForEach(cell, cJSON_GetObjectItemCaseSensitive(row, "cells"))
+            cJSON_ArrayForEach(o, cJSON_GetObjectItemCaseSensitive(cell, "runs"))
+    {
+        const cJSON *other = cJSON_GetObjectItemCaseSensitive(o, "name");
+        if (o == run) return 0;
+        if (cJSON_IsString(other) && !strcmp(other->valuestring, name)) return 1;
+    }
+    return 0;
+}
+
 /* The run of the plan that a result is to be taken over for, or NULL. */
-static const planned_run *wanted(const ssm2d_context *context, const plan *p, const cJSON *o,
-                                 import_counts *counts)
+static const planned_run *wanted(const ssm2d_context *context, const plan *p, const cJSON *rows,
+                                 const cJSON *o, import_counts *counts)
 {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(o, "name"),
                 *state = cJSON_GetObjectItemCaseSensitive(o, "state");
     if (!cJSON_IsString(name) || !cJSON_IsString(state)) return NULL;
     if (strcmp(state->valuestring, run_state_name(RUN_DONE))) return NULL;
+    if (is_repeated(rows, o, name->valuestring)) return NULL;
     const planned_run *run = find_run(p, name->valuestring);
     counts->others += !run;
     if (!run) return NULL;
@@ -56,13 +72,13 @@ static const planned_run *wanted(const ssm2d_context *context, const plan *p, co
 /* Checks the results of a cell, and with `is_checked`, when all of the file have been, takes them
  * over. */
 static ssm2d_status import_cell(const ssm2d_context *context, const plan *p, const char *path,
-                                const cJSON *cell, int is_checked, import_counts *counts,
-                                ssm2d_error *error)
+                                const cJSON *rows, const cJSON *cell, int is_checked,
+                                import_counts *counts, ssm2d_error *error)
 {
     const cJSON *o, *runs = cJSON_GetObjectItemCaseSensitive(cell, "runs");
     cJSON_ArrayForEach(o, runs)
     {
-        const planned_run *run = wanted(context, p, o, counts);
+        const planned_run *run = wanted(context, p, rows, o, counts);
         run_result r;
         if (!run) continue;
         ssm2d_status status = reproduce_settings_check(path, cell, run, error);
@@ -98,7 +114,7 @@ ssm2d_status reproduce_import(const ssm2d_context *context, const plan *p, const
             cJSON_ArrayForEach(cell, cJSON_GetObjectItemCaseSensitive(row, "cells"))
             {
                 if (!status)
-                    status = import_cell(context, p, path, cell, is_checked, counts, error);
+                    status = import_cell(context, p, path, rows, cell, is_checked, counts, error);
             }
         }
     }

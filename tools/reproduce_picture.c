@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef char picture_path[RUN_PATH];
 
@@ -17,6 +18,13 @@ static void picture_paths(const plan *p, picture_path paths[PICTURE_FILES])
     for (int i = 0; i < PICTURE_FILES; i++)
         snprintf(paths[i], sizeof paths[i], "%s/%s.%s", p->options.out, p->options.experiment->name,
                  endings[i]);
+}
+
+int reproduce_is_drawn(const plan *p)
+{
+    picture_path paths[PICTURE_FILES];
+    picture_paths(p, paths);
+    return p->options.experiment->picture != PICTURE_NONE && !access(paths[0], F_OK);
 }
 
 /* As `ssm2d kernels --figure2 -o PATH`. */

@@ -129,7 +129,8 @@ static ssm2d_status write_run(const plan *p, const experiment_row *r, const expe
     add(&w, "%s/runs/%s", p->options.out, run->name);
     const int length =
         snprintf(run->folder, sizeof run->folder, "%s/runs/%s", p->options.out, run->name);
-    snprintf(run->taken, sizeof run->taken, "%s/taken/%s.json", p->options.out, run->name);
+    if (p->options.experiment->picture != PICTURE_RECEPTIVE_FIELDS)
+        snprintf(run->taken, sizeof run->taken, "%s/taken/%s.json", p->options.out, run->name);
     if (w.full || length < 0 || length >= (int)sizeof run->folder)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
                     text_path(p->options.out));
@@ -150,7 +151,7 @@ ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm
     return status;
 }
 
-static void print_word(FILE *out, const char *word)
+void plan_print_word(FILE *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "-_=+.,:/@%";
@@ -172,11 +173,11 @@ void plan_print_command(FILE *out, const planned_run *run, int resume, int threa
     fputs("ssm2d", out);
     if (resume) {
         fputs(" train --resume ", out);
-        print_word(out, run->folder);
+        plan_print_word(out, run->folder);
     }
     for (int i = 0; i < run->count && !resume; i++) {
         fputc(' ', out);
-        print_word(out, run->words[i]);
+        plan_print_word(out, run->words[i]);
     }
     if (threads) fprintf(out, " --threads %d", threads);
     fputc('\n', out);

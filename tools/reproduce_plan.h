@@ -15,7 +15,9 @@ typedef struct planned_run {
     char name[PLAN_NAME];
     char setup[PLAN_SETUP]; /* the name without the seed */
     char folder[PLAN_PATH]; /* OUT/runs/NAME */
-    char taken[PLAN_PATH];  /* OUT/taken/NAME.json: a result that was made elsewhere */
+    /* OUT/taken/NAME.json: a result that was made elsewhere; empty when the experiment needs the
+     * weights as well */
+    char taken[PLAN_PATH];
     const data_choice *data;
     int top5; /* is needed of it */
     int seed;
@@ -65,5 +67,7 @@ ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm
 /* Prints `ssm2d train ..`, or `ssm2d train --resume ..`, as a line for a shell; threads 0: as many
  * as there are processors. */
 void plan_print_command(FILE *out, const planned_run *run, int resume, int threads);
+/* Prints a word as the shell has to be given it. */
+void plan_print_word(FILE *out, const char *word);
 
 #endif

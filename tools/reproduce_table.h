@@ -43,5 +43,7 @@ void table_print_notes(FILE *out, const plan *p);
 
 /* Draws the experiment's picture of the results that are there: OUT/NAME.png, .svg and .pdf. */
 ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error *error);
+/* Whether the picture is there: not before there are results that it shows. */
+int reproduce_is_drawn(const plan *p);
 
 #endif

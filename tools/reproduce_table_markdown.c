@@ -218,6 +218,6 @@ ssm2d_status table_write_markdown(const table *t, const char *path, ssm2d_error 
         if (t->failed) fprintf(file.stream, "\n");
         print_failures(file.stream, t);
     }
-    if (e->picture) fprintf(file.stream, "\n![%s](%s.png)\n", e->title, e->name);
+    if (reproduce_is_drawn(p)) fprintf(file.stream, "\n![%s](%s.png)\n", e->title, e->name);
     return atomic_commit(&file, error);
 }

@@ -39,18 +39,31 @@ typedef struct quantity {
     double (*of)(const metric *line);
     int epochs; /* it is in the lines of epochs, not in those of steps */
     int is_log;
+    /* of images that were not trained on: what it is called when these are validation images, in
+     * all runs or in some; NULL: the label */
+    const char *validation_label, *mixed_label;
 } quantity;
 
 static const quantity quantities[] = {
-    {"loss", "training loss", loss, 0, 0},
-    {"accuracy", "training accuracy, %", accuracy, 1, 0},
-    {"test-loss", "test loss", test_loss, 1, 0},
-    {"test-accuracy", "test accuracy, %", test_accuracy, 1, 0},
-    {"lr", "learning rate", learning_rate, 0, 0},
-    {"norm", "norm of the gradient", norm, 0, 1},
-    {"mixer-norm", "norm of the first mixer's gradient", mixer_norm, 0, 1},
-    {"gain", "gain of the first mixer's kernels", gain, 0, 1},
+    {"loss", "training loss", loss, 0, 0, NULL, NULL},
+    {"accuracy", "training accuracy, %", accuracy, 1, 0, NULL, NULL},
+    {"test-loss", "test loss", test_loss, 1, 0, "validation loss", "test or validation loss"},
+    {"test-accuracy", "test accuracy, %", test_accuracy, 1, 0, "validation accuracy, %",
+     "test or validation accuracy, %"},
+    {"lr", "learning rate", learning_rate, 0, 0, NULL, NULL},
+    {"norm", "norm of the gradient", norm, 0, 1, NULL, NULL},
+    {"mixer-norm", "norm of the first mixer's gradient", mixer_norm, 0, 1, NULL, NULL},
+    {"gain", "gain of the first mixer's kernels", gain, 0, 1, NULL, NULL},
     {0}};
+
+static const char *label_of(const quantity *q, const report *r)
+{
+    int validation = 0, test = 0;
+    for (int i = 0; i < r->run_count; i++)
+        if (r->runs[i].last) *(r->runs[i].last->validation ? &validation : &test) = 1;
+    if (!validation || !q->validation_label) return q->label;
+    return test ? q->mixed_label : q->validation_label;
+}
 
 /* Reads a list of names, separated by commas. */
 static ssm2d_status choose(const char *names, const quantity *chosen[MAX_PANELS], int *count,
@@ -210,8 +223,8 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
     }
     for (int p = 0; p < panel_count && !status; p++) {
         const quantity *q = chosen[p];
-        panels[p] =
-            (curve_panel){.y_label = q->label, .curves = c, .count = lines, .is_log = q->is_log};
+        panels[p] = (curve_panel){
+            .y_label = label_of(q, r), .curves = c, .count = lines, .is_log = q->is_log};
         for (int k = 0; k < lines && !status; k++) {
             points own = {.x = at, .y = at + most, .spread = at + 2 * most};
             if (o->mean)

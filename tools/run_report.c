@@ -32,8 +32,8 @@ static const option options[] = {
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    const char *dot = strrchr(o->output, '.');
-    if (dot && (!strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm"))) return SSM2D_OK;
+    if (text_has_extension(o->output, ".html") || text_has_extension(o->output, ".htm"))
+        return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .html or .htm",
                 text_path(o->output));
 }

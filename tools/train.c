@@ -30,7 +30,7 @@ static const option options[] = {
      "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN", .letter = 'o'},
     {"resume", OPTION_STRING, offsetof(values, resume),
      "resume this run, with its own settings; --data may say where its images are now, --epochs "
-     "may make it longer",
+     "may make it longer, --workers and --memory may differ",
      .value = "RUN"},
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
      .help = "replace the run in --out, if there is one"},
@@ -98,6 +98,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     train_settings s;
     train_changes changes;
+    char name[OPTION_KEY], written[OPTION_KEY + 2];
     const char *other = o->out              ? "--out"
                         : o->config         ? "--config"
                         : o->recipe         ? "--recipe"
@@ -108,7 +109,10 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                         : o->print_settings ? "--print-settings"
                                             : NULL;
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
-    if (o->text_##field && !other && !may_change(#field)) other = "--" #field;
+    if (o->text_##field && !other && !may_change(#field)) {                                        \
+        snprintf(written, sizeof written, "--%s", option_name(&(option){.name = #field}, name));   \
+        other = written;                                                                           \
+    }
 #include "train/options.def"
 #undef OPTION
     if (o->resume)

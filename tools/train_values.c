@@ -139,7 +139,8 @@ static int on_command_line(const train_values *o, const char *key)
     const char *value;
     if ((o->model && !strcmp(key, "model")) || (o->mixer && !strcmp(key, "mixer"))) return 1;
     for (int i = 0; i < o->set.count; i++)
-        if (!option_pair("--set", o->set.words[i], name, &value, NULL) && is_key(name, key))
+        if (!option_pair("--set", o->set.words[i], name, &value, NULL)
+            && is_key(name, strcmp(key, "mixer") ? key : "mixer.kind"))
             return 1;
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
     if (o->text_##field && !strcmp(key, #field)) return 1;

@@ -56,7 +56,8 @@ void train_view_start(void *user, const train_start *start)
     if (!*v->of) /* a run of an experiment, whose tables say it */
         printf("the best epoch is chosen by the %s images%s\n", split_choice_name(start->choice),
                start->choice == CHOICE_TEST ? "; --val-fraction 0.1 would hold out training images"
-                                            : "; ssm2d eval measures on the test images");
+               : start->has_test            ? "; ssm2d eval measures on the test images"
+                                            : "; ssm2d eval --split val measures on them");
     if (start->read) {
         printf("initial weights from ");
         text_print(stdout, s->options.start);

@@ -63,6 +63,15 @@ augment_options augment_options_default(void)
     return options;
 }
 
+int augment_options_has(const char *name)
+{
+    field_group groups[MAX_AUGMENTATIONS + 1] = {{0}};
+    augment_options options;
+    void *config = &options;
+    augment_options_groups(0, groups);
+    return field_find_in(groups, name, &config) != NULL;
+}
+
 ssm2d_status augment_options_set(augment_options *options, const char *name, const char *text,
                                  ssm2d_error *error)
 {

@@ -19,6 +19,8 @@ augment_options augment_options_default(void);
 /* The groups of fields of all augmentations, for a struct in which augment_options stands `offset`
  * bytes from the start. Returns how many; groups has space for MAX_AUGMENTATIONS. */
 size_t augment_options_groups(size_t offset, field_group *groups);
+/* Whether an augmentation has an option of this name. */
+int augment_options_has(const char *name);
 /* One option from text, by its name. */
 ssm2d_status augment_options_set(augment_options *options, const char *name, const char *text,
                                  ssm2d_error *error);

@@ -93,7 +93,8 @@ static ssm2d_status make_part(dataset *d, const chooser *c, int part, dataset **
         if (c->part[i] == part) c->members[count++] = (uint32_t)i;
     if (!count)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "val-fraction=%g of %zu images is not one image: use a larger fraction",
+                    "val-fraction=%g of %zu images holds out none, as each class keeps an image to "
+                    "train on: use a larger fraction, or more images of a class",
                     c->options->val_fraction, c->info->count);
     return dataset_subset(d, c->members, count, out, error);
 }

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <math.h>
 
-/* Of one channel. Squares of bytes: 2^48 pixels fit. */
+/* Of each channel. Squares of bytes: 2^48 pixels fit. */
 typedef struct sums {
     uint64_t pixels, sum[3], squares[3];
 } sums;

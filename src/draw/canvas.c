@@ -27,12 +27,6 @@ struct canvas {
     ssm2d_status status;
 };
 
-static const char *extension_of(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && !strchr(dot, '/') ? dot : "";
-}
-
 typedef enum page_format { FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMATS } page_format;
 
 /* By the name's extension; FORMATS: none of them. */
@@ -40,7 +34,7 @@ static page_format format_of(const char *path)
 {
     static const char *const extensions[FORMATS] = {".png", ".svg", ".pdf"};
     int i = 0;
-    while (i < FORMATS && strcasecmp(extension_of(path), extensions[i])) i++;
+    while (i < FORMATS && !text_has_extension(path, extensions[i])) i++;
     return (page_format)i;
 }
 
@@ -69,7 +63,8 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
     double scale = format == FORMAT_PNG ? PIXELS_PER_POINT : 1;
     if (width * scale > MAX_PIXELS || height * scale > MAX_PIXELS)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "%s: a picture of %.0f x %.0f is too large; draw fewer panels", text_path(path),
+                    "%s: a picture of %.0f x %.0f is too large: draw fewer panels, or more of "
+                    "them in a row", text_path(path),
                     width * scale, height * scale);
     canvas *c = mem_alloc(context, sizeof *c);
     if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));

@@ -78,6 +78,11 @@ static void set_limits(field *f, const curve_panel *p)
 
 static void tick_text(double value, double step, char *text, size_t size)
 {
+    const double largest = fmax(fabs(value), step);
+    if (largest < 1e-4 || largest >= 1e6) { /* as 1e-9: the zeros would not fit */
+        snprintf(text, size, "%.3g", fabs(value) < step * 1e-6 ? 0 : value);
+        return;
+    }
     int digits = (int)fmax(0, ceil(-log10(step) - 1e-9));
     if (fabs(value) < step * 1e-6) value = 0;
     snprintf(text, size, "%.*f", digits > 9 ? 9 : digits, value);

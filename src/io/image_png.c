@@ -11,6 +11,7 @@
 
 #include <spng.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #ifdef SSM2D_FUZZING /* changed bytes are to reach the decoder: check sums are not compared */
 enum { CONTEXT_FLAGS = SPNG_CTX_IGNORE_ADLER32, CRC_ACTION = SPNG_CRC_USE };
@@ -21,6 +22,7 @@ enum { CONTEXT_FLAGS = 0, CRC_ACTION = SPNG_CRC_ERROR };
 /* Limits in bytes for chunks other than pixels, such as colour profiles: of one, of all
  * together. */
 enum { MAX_CHUNK = 16 << 20, MAX_CHUNKS = 64 << 20 };
+enum { MAX_DEFLATE = 1032 }; /* deflate makes nothing smaller by more than this factor */
 
 typedef struct decoder {
     spng_ctx *png;
@@ -59,6 +61,20 @@ static ssm2d_status read_whole(image_reader *reader, decoder *d, ssm2d_error *er
     return fail_png(reader, code, error);
 }
 
+/* Whether a file is too short for its image, whose rows deflate cannot have made so small. */
+static int is_too_short(const image_reader *reader, const struct spng_ihdr *header)
+{
+    static const int samples[] = {[SPNG_COLOR_TYPE_GRAYSCALE] = 1,
+                                  [SPNG_COLOR_TYPE_TRUECOLOR] = 3,
+                                  [SPNG_COLOR_TYPE_INDEXED] = 1,
+                                  [SPNG_COLOR_TYPE_GRAYSCALE_ALPHA] = 2,
+                                  [SPNG_COLOR_TYPE_TRUECOLOR_ALPHA] = 4};
+    struct stat file;
+    if (fstat(fileno(reader->stream), &file) || !S_ISREG(file.st_mode)) return 0;
+    const double bits = (double)header->width * header->bit_depth * samples[header->color_type];
+    return bits / 8 * header->height > (double)file.st_size * MAX_DEFLATE;
+}
+
 static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
 {
     decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
@@ -80,6 +96,9 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
     if (d->interlaced && d->row_bytes > IMAGE_MAX_WHOLE / header.height)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: has %u x %u pixels and is interlaced: save it without interlacing",
+                    text_path(reader->path), header.height, header.width);
+    if (d->interlaced && is_too_short(reader, &header))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is too short for its %u x %u pixels",
                     text_path(reader->path), header.height, header.width);
     d->pixels = mem_alloc(reader->context, d->row_bytes * (d->interlaced ? header.height : 1));
     if (!d->pixels)

@@ -3,6 +3,7 @@
 #include "core/printable.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { PATH_SHOWN = 120 };
 
@@ -71,4 +72,10 @@ void text_print(FILE *out, const char *text)
         if (!control) putc(*text, out);
         text += control ? control : 1;
     }
+}
+
+int text_has_extension(const char *path, const char *extension)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && !strcasecmp(dot, extension);
 }

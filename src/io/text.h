@@ -16,6 +16,9 @@ const char *text_show(const char *text, size_t length, char *out, size_t size);
 /* As text_show of the whole text; bytes that are not UTF-8 become '?', too, as drawing needs. */
 const char *text_valid(const char *text, char *out, size_t size);
 
+/* Whether a file's name ends in an extension, such as ".png", in capitals or not. */
+int text_has_extension(const char *path, const char *extension);
+
 /* Returns the number of bytes of the character in UTF-8 at text; 0: it is none. */
 int text_utf8(const char *text);
 

@@ -60,8 +60,7 @@ void html_printf(html *h, const char *format, ...)
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* Calls `put` for each character of text: with what stands for it where `special` has something,
- * else with its bytes. */
+/* Writes each character of text, or what `special` has in its place. */
 static void put_text(html *h, const char *text, const char *(*special)(const char *at, int length))
 {
     while (*text && !h->status) {

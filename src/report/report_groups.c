@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "io/file.h"
 #include "io/short_names.h"
 
 #include <math.h>
@@ -227,9 +228,11 @@ static int is_known(const report *r, const char *folder)
 {
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/') length--;
-    for (int i = 0; i < r->run_count; i++)
-        if (strlen(r->runs[i].folder) == length && !strncmp(r->runs[i].folder, folder, length))
-            return 1;
+    for (int i = 0; i < r->run_count; i++) {
+        const char *other = r->runs[i].folder;
+        if (strlen(other) == length && !strncmp(other, folder, length)) return 1;
+        if (file_is_same(other, folder)) return 1;
+    }
     return 0;
 }
 

@@ -23,7 +23,7 @@ typedef struct wrong_image {
     double loss;
     size_t number;        /* in the data set; see known_index of report_evaluation */
     int truth, predicted; /* classes; with binary labels: how many attributes are wrong, and -1 */
-    double probability;   /* of the predicted class, or the mean error of attributes */
+    double probability;   /* of the predicted class */
     double of_truth;      /* probability of the true class */
     int rows, cols;       /* of pixels, which may be reduced */
     uint8_t *pixels;      /* [rows][cols][channels] */

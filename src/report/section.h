@@ -49,6 +49,8 @@ void pick_panel(html *h, const char *id, int index, const char *title);
 
 /* Whether any run of a group (-1: any run at all) was evaluated, and has labels of this kind. */
 int group_evaluated(const report *r, int group, label_kind labels);
+/* What the evaluated images of all runs are: "test", "validation", or "test or validation". */
+const char *evaluated_images(const report *r);
 /* Writes one line for each run that could not be evaluated, with the reason. */
 void put_not_evaluated(html *h, const report *r);
 

@@ -70,17 +70,17 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
     if (r->options->no_data) {
-        put_missing(h, NULL, "receptive fields need test images, and were left out by --no-data");
+        put_missing(h, NULL, "receptive fields need images, and were left out by --no-data");
         return SSM2D_OK;
     }
     html_put(h, "<div class=\"fields\">\n");
     for (int g = 0; g < r->group_count && !status; g++) status = put_group(r, h, g, error);
     html_printf(h,
                 "</div>\n<p class=\"note\">Root mean square of the derivatives of the centre "
-                "token’s output by each pixel, over at most %d test images of one run of each "
+                "token’s output by each pixel, over at most %d %s images of one run of each "
                 "setup; logarithmic, %d decades below the largest. The radii are those of the "
                 "square about the centre that holds this part of the squares.</p>\n",
-                IMAGES, DECADES);
+                IMAGES, evaluated_images(r), DECADES);
     return status;
 }
 

@@ -105,6 +105,15 @@ int group_evaluated(const report *r, int group, label_kind labels)
     return 0;
 }
 
+const char *evaluated_images(const report *r)
+{
+    int test = 0, other = 0;
+    for (int i = 0; i < r->run_count; i++)
+        if (r->runs[i].evaluation.done)
+            *(r->runs[i].evaluation.split == DATASET_TEST ? &test : &other) = 1;
+    return !other ? "test" : test ? "test or validation" : "validation";
+}
+
 void put_not_evaluated(html *h, const report *r)
 {
     if (r->options->no_data) {

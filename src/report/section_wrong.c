@@ -34,7 +34,8 @@ static void put_words(html *h, const report_run *run, const wrong_image *w)
 
 static void put_image(html *h, const report_run *run, const wrong_image *w)
 {
-    html_put(h, "<figure class=\"wrong\"><img alt=\"Test image");
+    const int is_test = run->evaluation.split == DATASET_TEST;
+    html_printf(h, "<figure class=\"wrong\"><img alt=\"%s image", is_test ? "Test" : "Validation");
     if (w->predicted >= 0) {
         html_put(h, " of ");
         html_text(h, run->data.names[w->truth]);
@@ -67,9 +68,11 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
             put_image(h, run, &run->evaluation.wrong[i]);
         html_put(h, "</div></div>\n");
     }
-    html_put(h, "<p class=\"note\">Of each setup one run: the wrong test images with the highest "
+    html_printf(h,
+                "<p class=\"note\">Of each setup one run: the wrong %s images with the highest "
                 "loss, as the model saw them, with the probabilities of the predicted and of the "
-                "true class. Numbers count the images of the test from 0.</p>\n");
+                "true class. Numbers count these images from 0.</p>\n",
+                evaluated_images(r));
     return SSM2D_OK;
 }
 

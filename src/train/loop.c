@@ -344,11 +344,14 @@ static void report_start(const training *s, const start_info *how)
                        *choose = dataset_about(t->choose_data);
     /* what is held out is of the same folder, whose files are counted once */
     const size_t ignored = train->ignored + (t->choice == CHOICE_HELD_OUT ? 0 : choose->ignored);
+    int splits = 0;
+    if (dataset_splits(t->settings.options.data, &splits, NULL)) splits = 0;
     train_start start = {.settings = &t->settings,
                          .parameters = t->weights->learned,
                          .train_images = train->count,
                          .choose_images = choose->count,
                          .choice = t->choice,
+                         .has_test = (splits & DATASET_HAS(TEST)) != 0,
                          .step = t->state.step,
                          .steps = train_epochs(&t->settings.options) * t->epoch_steps,
                          .epoch_steps = t->epoch_steps,

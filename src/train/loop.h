@@ -15,6 +15,7 @@ typedef struct train_start { /* reported once, before the first step */
     const train_settings *settings;
     size_t parameters, train_images, choose_images;
     split_choice choice;           /* what the best epoch is chosen by: the choose_images */
+    int has_test;                  /* there are test images, which ssm2d eval measures on */
     long step, steps, epoch_steps; /* steps done already, of the whole run, of one epoch */
     size_t bytes;                  /* memory of a step */
     const weights_report *read;    /* of the file with initial weights, or NULL */

@@ -67,31 +67,30 @@ static void test_missing(void **state)
 static void test_bad_models(void **state)
 {
     (void)state;
-    const char *out = in_folder("a.onnx");
-    EXPORT(in_folder("nothing"), "-o", out);
+    EXPORT(in_folder("nothing"), "-o", in_folder("a.onnx"));
     assert_refused(1, "export", "is not the folder of a run");
     copy_folder(GOLDEN_RUN, in_folder("run"));
-    EXPORT(in_folder("run"), "-o", out, "--features", "99");
+    EXPORT(in_folder("run"), "-o", in_folder("a.onnx"), "--features", "99");
     assert_refused(1, "export", "there is no block 99: the model has blocks 1 to");
-    EXPORT(in_folder("run"), "-o", out, "--image-size", "9x8");
+    EXPORT(in_folder("run"), "-o", in_folder("a.onnx"), "--image-size", "9x8");
     assert_refused(1, "export", "9 x 8 cannot be cut");
     assert_int_equal(unlink(in_folder("run/model.safetensors")), 0);
-    EXPORT(in_folder("run"), "-o", out);
+    EXPORT(in_folder("run"), "-o", in_folder("a.onnx"));
     assert_refused(1, "export", "model.safetensors: does not exist yet");
-    EXPORT("--config", config, "--weights", in_folder("nothing"), "-o", out);
+    EXPORT("--config", config, "--weights", in_folder("nothing"), "-o", in_folder("a.onnx"));
     assert_refused(1, "export", "nothing");
-    EXPORT("--config", in_folder("nothing"), "--weights", weights, "-o", out);
+    EXPORT("--config", in_folder("nothing"), "--weights", weights, "-o", in_folder("a.onnx"));
     assert_refused(1, "export", "nothing");
-    EXPORT("--config", config, "--weights", config, "-o", out);
+    EXPORT("--config", config, "--weights", config, "-o", in_folder("a.onnx"));
     assert_refused(1, "export", "config.json");
     /* weights of the same model without its mixers */
-    EXPORT("--config", config, "--weights", GOLDEN_MODELS "/01_vit/weights.safetensors", "-o", out);
+    EXPORT("--config", config, "--weights", GOLDEN_MODELS "/01_vit/weights.safetensors", "-o", in_folder("a.onnx"));
     assert_refused(1, "export", "has no arrays of the mixer ssm2d");
     /* a bias for so many pairs of tokens fits no file */
     EXPORT("--config", GOLDEN_MODELS "/14_mega/config.json", "--weights",
-           GOLDEN_MODELS "/14_mega/weights.safetensors", "-o", out, "--image-size", "1024x1024");
+           GOLDEN_MODELS "/14_mega/weights.safetensors", "-o", in_folder("a.onnx"), "--image-size", "1024x1024");
     assert_refused(1, "export", "more than 2 GB");
-    assert_false(exists(out));
+    assert_false(exists(in_folder("a.onnx")));
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -119,18 +118,18 @@ static void test_output(void **state)
     assert_refused(1, "export", "exists already");
     assert_true(exists(in_folder("link.onnx")));
 
-    assert_int_equal(mkdir(in_folder("folder"), 0777), 0);
-    EXPORT_FILES("-o", in_folder("folder"));
+    assert_int_equal(mkdir(in_folder("folder.onnx"), 0777), 0);
+    EXPORT_FILES("-o", in_folder("folder.onnx"));
     assert_refused(1, "export", "is a folder");
-    EXPORT_FILES("-o", in_folder("folder"), "--force");
+    EXPORT_FILES("-o", in_folder("folder.onnx"), "--force");
     assert_refused(1, "export", "is a folder");
-    assert_int_equal(mkfifo(in_folder("pipe"), 0666), 0);
-    EXPORT_FILES("-o", in_folder("pipe"), "--force");
+    assert_int_equal(mkfifo(in_folder("pipe.onnx"), 0666), 0);
+    EXPORT_FILES("-o", in_folder("pipe.onnx"), "--force");
     assert_refused(1, "export", "is not a regular file");
     EXPORT_FILES("-o", in_folder("nowhere/a.onnx"));
     assert_refused(1, "export", "cannot be written");
-    EXPORT_FILES("-o", in_folder("folder/"));
-    assert_refused(1, "export", "is not the name of a file");
+    EXPORT_FILES("-o", in_folder("a.pt"));
+    assert_refused(2, "export", "a.pt: the name must end in .onnx");
 }
 
 /* The same model gives the same bytes, whatever the number of threads. */

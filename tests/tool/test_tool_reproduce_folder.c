@@ -191,7 +191,7 @@ static void test_bad_results(void **state)
     shell_run("cd $FOLDER && mkfifo pipe && $SSM2D " TABLE5 "--seeds 1 --out o --results pipe");
     assert_int_equal(tool.code, 1);
     TOOL("reproduce", "table5", "--out", in_folder("o"), "--plan", "--results", "t.json");
-    assert_refused(2, "reproduce", "--results changes DIR, and --plan does not");
+    assert_refused(2, "reproduce", "--results takes over results, and --plan only shows");
     TOOL("reproduce", "receptive-field", "--out", in_folder("o"), "--results", "t.json");
     assert_refused(2, "reproduce", "--results: receptive-field draws what the weights");
 }
