@@ -175,6 +175,9 @@ static void refuses_lying_headers(void **state)
     assert_int_equal(read_all(lie("a.png", 0x7fffffff, 1 << 20, 1), &info, &pixels),
                      SSM2D_ERROR_UNSUPPORTED);
     assert_line("has 2147483647 x 1048576 pixels and is interlaced");
+    /* a gigabyte, for which so few bytes do not suffice */
+    assert_int_equal(read_all(lie("a.png", 16384, 16384, 1), &info, &pixels), SSM2D_ERROR_ARGUMENT);
+    assert_line("a.png: is too short for its 16384 x 16384 pixels");
     assert_int_equal(read_all(lie("a.png", 0x80000000, 10, 0), &info, &pixels),
                      SSM2D_ERROR_ARGUMENT);
     assert_int_equal(read_all(lie("a.png", 0, 10, 0), &info, &pixels), SSM2D_ERROR_ARGUMENT);

@@ -205,6 +205,9 @@ static void shows(void **state)
     assert_done();
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--set", "flip=true");
     assert_refused(2, "data show", "--recipe and --set need --augment");
+    TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--augment", "--set",
+         "seed=3");
+    assert_refused(1, "data show", "--set seed: is no augmentation, and would change nothing here");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.gif"));
     assert_refused(2, "data show", "must end in .png, .svg or .pdf");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--split", "val");

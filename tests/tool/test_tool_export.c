@@ -84,11 +84,13 @@ static void test_bad_models(void **state)
     EXPORT("--config", config, "--weights", config, "-o", in_folder("a.onnx"));
     assert_refused(1, "export", "config.json");
     /* weights of the same model without its mixers */
-    EXPORT("--config", config, "--weights", GOLDEN_MODELS "/01_vit/weights.safetensors", "-o", in_folder("a.onnx"));
+    EXPORT("--config", config, "--weights", GOLDEN_MODELS "/01_vit/weights.safetensors", "-o",
+           in_folder("a.onnx"));
     assert_refused(1, "export", "has no arrays of the mixer ssm2d");
     /* a bias for so many pairs of tokens fits no file */
     EXPORT("--config", GOLDEN_MODELS "/14_mega/config.json", "--weights",
-           GOLDEN_MODELS "/14_mega/weights.safetensors", "-o", in_folder("a.onnx"), "--image-size", "1024x1024");
+           GOLDEN_MODELS "/14_mega/weights.safetensors", "-o", in_folder("a.onnx"), "--image-size",
+           "1024x1024");
     assert_refused(1, "export", "more than 2 GB");
     assert_false(exists(in_folder("a.onnx")));
 }

@@ -113,6 +113,18 @@ static void test_full_commands(void **state)
                           "mixer.place=attn --epochs 7 --seed 1");
 }
 
+/* A run that several tables have goes by one name, so that it is trained once. */
+static void test_shared_runs(void **state)
+{
+    (void)state;
+    shell("for s in full small tiny; do for t in table1 table2 table3 table4 table5 figure3 "
+          "receptive-field ablations; do $SSM2D reproduce $t --scale $s --seeds 1 --out D "
+          "--dry-run; done | grep '^ssm2d train' | while read -r line; do "
+          "printf '%s ' $(printf '%s\n' ${line%% --out *} | sort); echo \"${line##* --out }\"; "
+          "done | sort -u | sed 's/ [^ ]*$//' | uniq -d; done");
+    if (*tool.out) fail_msg("these settings have two names: %s", tool.out);
+}
+
 /* A label chooses its own row; a part of labels, or a pattern, all that it fits. */
 static void test_rows(void **state)
 {
@@ -318,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dry_run, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_dry_run_threads, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_full_commands, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_shared_runs, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_rows, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_table, setup, folder_teardown),

@@ -213,6 +213,8 @@ static void test_wrong(void **state)
     assert_refused(2, "train", "--out is missing");
     TOOL("train", "--resume", "x", "--lr", "1");
     assert_refused(2, "train", "--lr cannot be combined with --resume");
+    TOOL("train", "--resume", in_folder("run"), "--val-fraction", "0.1");
+    assert_refused(2, "train", "--val-fraction cannot be combined with --resume");
     TOOL("train", "--resume", "x", "--out", "y");
     assert_refused(2, "train", "--out cannot be combined with --resume");
     TOOL("train", "--out", "x", "--lr", "fast");
@@ -419,6 +421,10 @@ static void test_predict(void **state)
         assert_int_equal(atoi(name), i);
         assert_true(percent > 50 && percent <= 100);
     }
+    shell_run("cp \"$(ls $FOLDER/*.png | head -n 1)\" $FOLDER/$(printf 'a\\377b.png') && "
+              "$SSM2D predict $FOLDER/run --json $FOLDER/$(printf 'a\\377b.png')");
+    assert_done();
+    assert_non_null(strstr(tool.out, "a?b.png")); /* JSON is UTF-8 */
     TOOL("predict", in_folder("run"), "--json", "--top", "9", files[2]);
     assert_done();
     cJSON *root = cJSON_Parse(tool.out), *item;
