@@ -57,7 +57,10 @@ ssm2d_status bench_step_run(bench_step *b, ssm2d_error *error)
     if (!status) status = cluster_sum(b->setup.cluster, &loss, &scratch, 1, error);
     if (!status && !isfinite(loss))
         status = fail(error, SSM2D_ERROR_ARGUMENT, "the model gives numbers that are not finite");
-    if (!status) update(b);
+    if (!status) {
+        batch_gradient_move_state(b->gradient);
+        update(b);
+    }
     return status;
 }
 

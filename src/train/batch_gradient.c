@@ -91,15 +91,6 @@ static void add_state(const batch_gradient *b, float *gradients)
         gradients[i] = b->setup.params[i] / (float)b->setup.slices;
 }
 
-static void take_state(const batch_gradient *b)
-{
-    EACH_STATE(b, a)
-    for (size_t i = a->offset; i < a->offset + a->count; i++) {
-        b->setup.params[i] = b->setup.gradients[i];
-        b->setup.gradients[i] = 0;
-    }
-}
-
 /* ---- sending --------------------------------------------------------------------------------- */
 
 /* Completes the sum of this process over a range, and hands it on. */
@@ -203,11 +194,17 @@ ssm2d_status batch_gradient_run(batch_gradient *b, const slice_hooks *hooks, dou
     }
     const ssm2d_status status = finish(b, error);
     *abandoned = b->abandoned;
-    if (b->abandoned)
-        restore_state(b);
-    else
-        take_state(b);
+    restore_state(b);
     return status;
+}
+
+void batch_gradient_move_state(batch_gradient *b)
+{
+    EACH_STATE(b, a)
+    for (size_t i = a->offset; i < a->offset + a->count; i++) {
+        b->setup.params[i] = b->setup.gradients[i];
+        b->setup.gradients[i] = 0;
+    }
 }
 
 int batch_gradient_own(const batch_gradient *b) { return b->own; }

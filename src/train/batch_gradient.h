@@ -48,13 +48,17 @@ void batch_gradient_destroy(batch_gradient *b);
 
 int batch_gradient_own(const batch_gradient *b); /* slices of this process */
 
-/* Computes the gradient of the mean loss over the batch, in all processes, and moves state. *loss
- * is the part of this process: the sum of its slices' losses in the order of the tree, which
- * slice_tree_sum goes on with. *abandoned: a hook asked to stop; the gradient means nothing, and
- * state is as before. hooks NULL: this process has nothing to compute and takes part for the
- * others' sake. Fails when another process is lost. */
+/* Computes the gradient of the mean loss over the batch, in all processes; in the places of state,
+ * which has no gradient, stands what it becomes. *loss is the part of this process: the sum of its
+ * slices' losses in the order of the tree, which slice_tree_sum goes on with. *abandoned: a hook
+ * asked to stop, and the gradient means nothing, here and in the other processes, which do not know
+ * it yet. hooks NULL: this process has nothing to compute and takes part for the others' sake. Fails
+ * when another process is lost. */
 ssm2d_status batch_gradient_run(batch_gradient *b, const slice_hooks *hooks, double *loss,
                                 int *abandoned, ssm2d_error *error);
+/* Moves state to where the step has brought it, and leaves zeros in its place among the gradients:
+ * to be called when it is known that no process has abandoned the step. */
+void batch_gradient_move_state(batch_gradient *b);
 /* Returns the sum of values[count], of as many slices or subtrees, in the order of the tree. */
 double slice_tree_sum(const double *values, int count);
 

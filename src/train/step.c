@@ -158,6 +158,7 @@ ssm2d_status trainer_step(trainer *t, const step_hooks *hooks, step_result *resu
     if (status) return fail(error, status, "%s", lost.line);
     if (failed) return cluster_agree(t->cluster, data, error);
     if (result->abandoned) return SSM2D_OK;
+    batch_gradient_move_state(t->batch_gradient);
     if (!isfinite(result->loss)) return not_finite(&s, "loss", error);
     result->norm = gradient_norm(t->context, t->state.count, t->gradients, t->partial);
     if (!isfinite(result->norm)) return not_finite(&s, "gradient", error);

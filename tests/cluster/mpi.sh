@@ -218,6 +218,28 @@ resume() {
     same alone resumed
 }
 
+# One that alone is told to stop abandons its part of a step, of which the others have done theirs:
+# nothing of that step is left, neither in weights nor in the moments of norms.
+told_alone() {
+    local norms=(--data data --model mega-lra --batch 16 --epochs 60 --log-every 1 --set depth=2
+        --set dim=16 --set v=16 --set z=8 --set ffn=16 --threads 1) try victim
+    alone train "${norms[@]}" --slices 8 --out alone
+    for try in 1 2; do
+        rm -rf told
+        begin 2 train "${norms[@]}" --out told
+        wait_step told 10
+        victim=$(process_of 1 'out told')
+        kill -STOP "$victim" # until the other waits for it
+        sleep 0.5
+        kill -TERM "$victim"
+        kill -CONT "$victim"
+        end_of_job
+        grep -q 'stopped by a signal' err || give_up "does not stop when one is told to"
+        must_work 2 train --resume told --threads 1
+        same alone told
+    done
+}
+
 # A process that is killed ends the job and is named, whichever it is; the checkpoint is whole, and
 # the run goes on from it to the same bits.
 killed() {
@@ -394,7 +416,7 @@ benches() {
 
 mkdir data
 "$make_data" data 64 20
-[ $# != 0 ] || set -- bits other_slices one_slice resume killed silent one_process full_disk \
+[ $# != 0 ] || set -- bits other_slices one_slice resume told_alone killed silent one_process full_disk \
     vanishing evaluation unordered refused benches
 for case; do # each in a folder of its own
     start=$(date +%s)
