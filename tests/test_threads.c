@@ -84,6 +84,42 @@ static void thread_count_changes_nothing(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Algorithms differ in the last bits, so that `auto` must not choose by the number of threads. */
+static void thread_count_chooses_nothing(void **state)
+{
+    (void)state;
+    static const int threads[] = {2, 8, 64, 256}, sides[] = {8, 24, 56, 64, 96, 160, 256};
+    static const int channels[] = {16, 48, 192}, batches[] = {1, 8, 64};
+    enum { SHAPES = 7 * 3 * 3 * 3 * 2 };
+    ssm2d_context *one = context_of(1), *many = context_of(1);
+    for (int i = 0; i < SHAPES; i++) {
+        ssm2d_config c = ssm2d_config_default();
+        ssm2d_plan_options o = ssm2d_plan_options_default();
+        ssm2d_plan *plan;
+        ssm2d_error error;
+        o.rows = o.cols = (size_t)sides[i % 7];
+        c.channels = channels[i / 7 % 3];
+        o.batch = (size_t)batches[i / 21 % 3];
+        c.directions = 1 << i / 63 % 3;
+        o.inference = i / 189;
+        if (ssm2d_plan_create(one, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+        char expected[32];
+        snprintf(expected, sizeof expected, "%s", ssm2d_plan_algorithm(plan));
+        ssm2d_plan_destroy(plan);
+        for (int t = 0; t < 4; t++) {
+            pool_pretend(many->pool, threads[t]);
+            if (ssm2d_plan_create(many, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+            if (strcmp(ssm2d_plan_algorithm(plan), expected))
+                fail_msg("%d channels, %zu x %zu, batch %zu: %s for %d threads, %s for one",
+                         c.channels, o.rows, o.cols, o.batch, ssm2d_plan_algorithm(plan),
+                         threads[t], expected);
+            ssm2d_plan_destroy(plan);
+        }
+    }
+    ssm2d_context_destroy(one);
+    ssm2d_context_destroy(many);
+}
+
 typedef struct job {
     const problem *p;
     const ssm2d_plan *plan;
@@ -350,6 +386,7 @@ static void caller_mode_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_nothing),
+                                       cmocka_unit_test(thread_count_chooses_nothing),
                                        cmocka_unit_test(one_plan_many_threads),
                                        cmocka_unit_test(child_goes_on),
                                        cmocka_unit_test(workers_take_no_signals),

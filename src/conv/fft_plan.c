@@ -86,7 +86,8 @@ void fft_plan_release(conv_plan *p)
 }
 
 /* Kernels are transformed once, images there and back. Memory beyond LARGE_BYTES, the kernels and
- * their gradients included, is a cost of its own. */
+ * their gradients included, is a cost of its own; not that of the workers, since the number of
+ * threads must not decide which algorithm computes the results. */
 double fft_cost(const conv_plan *p)
 {
     const fft_plan *f = p->own;
@@ -94,7 +95,9 @@ double fft_cost(const conv_plan *p)
     const double row = f->row.length.cost, column = f->column.length.cost;
     const double kernels = (q->inference ? 1.0 : 2.0) * (double)two_sided_size(&p->layout)
                            * p->vectors * (double)sizeof(real);
-    const double bytes = (double)p->bytes + kernels;
+    const double workers =
+        (double)(f->scratch_size * (size_t)pool_threads(q->context->pool) * sizeof(real));
+    const double bytes = (double)p->bytes - workers + kernels;
     const double kernel = f->n1 / 2.0 * row + f->half * column;
     const double image =
         (q->rows + q->rows % 2) * row
