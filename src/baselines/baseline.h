@@ -40,7 +40,7 @@ extern const baseline_kind baseline_s4nd, baseline_ema;
 /* full <- the caller's configuration, if it is valid. */
 ssm2d_status baseline_config_read(baseline_config *full, const ssm2d_baseline_config *config,
                                   const baseline_kind **kind, ssm2d_error *error);
-/* Sets sizes and offsets of a list of arrays; returns how many numbers they have. */
+/* Returns how many numbers all parameters of a configuration have. */
 size_t baseline_params_total(const baseline_kind *kind, const baseline_config *c);
 /* For tables of arrays: one with so many axes. */
 ssm2d_baseline_param baseline_array(const char *name, int rank, const size_t *shape, int system);

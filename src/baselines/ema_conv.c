@@ -80,13 +80,13 @@ ssm2d_status ema_conv_make(ssm2d_baseline_plan *p, ssm2d_error *error)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The offset of tap t of a direction, and whether the grid has it. */
+/* The offset of tap t of a direction. */
 static int offset_of(const ssm2d_baseline_plan *p, int direction, int t)
 {
     return !direction ? t : p->config.ema.shift ? -(t + 1) : -t;
 }
 
-/* What a worker has: an impulse where the walk of a direction begins, and where tap t then is. */
+/* u <- an impulse where the walk of a direction begins. */
 static void impulse(const ssm2d_baseline_plan *p, int direction, real *u)
 {
     const size_t lanes = (size_t)p->lanes, at = direction ? p->ema.cells - 1 : 0;

@@ -12,9 +12,6 @@
 
 #include <stddef.h>
 
-/* Raised with every change of the struct below, so that a module of another version is refused. */
-enum { TRANSPORT_VERSION = 2 };
-
 /* Holds an MPI_Request, which is a pointer or a number. `active` is 0 when it is complete. */
 typedef struct transport_request {
     union {
@@ -26,7 +23,6 @@ typedef struct transport_request {
 } transport_request;
 
 typedef struct transport {
-    int version;
     char name[96]; /* of the library and its version */
     int rank, size;
     int on_node; /* processes on this machine */
@@ -42,9 +38,11 @@ typedef struct transport {
     void (*leave)(void);               /* called by all */
 } transport;
 
-/* The one name of a module. `why` gets a line when the result is not 0. */
+/* The one name of a module, which changes with every change of the structs above: a module of
+ * another version does not have it, and is refused before it writes into them. `why` gets a line
+ * when the result is not 0. */
 typedef int (*transport_open)(transport *t, char *why, size_t size);
-#define TRANSPORT_OPEN "ssm2d_transport_open"
+#define TRANSPORT_OPEN "ssm2d_transport_open_3"
 
 /* Loads the module that goes with the launcher. Returns 0, or writes why there is none. */
 int transport_load(int prefers_mpich, transport *t, char *why, size_t size);

@@ -5,10 +5,6 @@ static void leave(void) {}
 
 transport transport_alone(void)
 {
-    return (transport){.version = TRANSPORT_VERSION,
-                       .name = "one process",
-                       .size = 1,
-                       .on_node = 1,
-                       .sharing = 1,
-                       .leave = leave};
+    return (transport){
+        .name = "one process", .size = 1, .on_node = 1, .sharing = 1, .leave = leave};
 }

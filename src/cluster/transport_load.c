@@ -55,15 +55,19 @@ int transport_load(int prefers_mpich, transport *t, char *why, size_t size)
     }
     /* its names are for all, as the modules of older MPIs look for them there */
     void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    void *symbol = module ? dlsym(module, TRANSPORT_OPEN) : NULL;
-    if (!symbol) {
+    if (!module) {
         const char *what = dlerror();
         snprintf(why, size, "MPI cannot be used: %s", what ? what : path);
         return 1;
     }
+    void *symbol = dlsym(module, TRANSPORT_OPEN);
+    if (!symbol) {
+        snprintf(why, size,
+                 "MPI cannot be used: %s: is of another version of ssm2d, or no module of it: "
+                 "install both from one build",
+                 path);
+        return 1;
+    }
     memcpy(&open, &symbol, sizeof open);
-    if (open(t, why, size)) return 1;
-    if (t->version == TRANSPORT_VERSION) return 0;
-    snprintf(why, size, "%s: is of another version of ssm2d: install both from one build", path);
-    return 1;
+    return open(t, why, size);
 }

@@ -91,15 +91,14 @@ static int look_around(transport *t)
     return bad;
 }
 
-__attribute__((visibility("default"))) int ssm2d_transport_open(transport *t, char *why,
-                                                                size_t size);
+__attribute__((visibility("default"))) int ssm2d_transport_open_3(transport *t, char *why,
+                                                                  size_t size);
 
-int ssm2d_transport_open(transport *t, char *why, size_t size)
+int ssm2d_transport_open_3(transport *t, char *why, size_t size)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length, level, bad;
-    *t = (transport){.version = TRANSPORT_VERSION,
-                     .send = send_bytes,
+    *t = (transport){.send = send_bytes,
                      .receive = receive_bytes,
                      .sum = sum_floats,
                      .test = test_request,

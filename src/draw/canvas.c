@@ -64,8 +64,8 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
     if (width * scale > MAX_PIXELS || height * scale > MAX_PIXELS)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: a picture of %.0f x %.0f is too large: draw fewer panels, or more of "
-                    "them in a row", text_path(path),
-                    width * scale, height * scale);
+                    "them in a row",
+                    text_path(path), width * scale, height * scale);
     canvas *c = mem_alloc(context, sizeof *c);
     if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
     c->context = context;

@@ -13,8 +13,11 @@ ssm2d_status model_export_onnx(ssm2d_context *context, const model_export *what,
     const model_config *c = what->config;
     const model_family *family = c->model->family;
     graph *g = NULL;
-    const int depth = family->depth(c);
+    const int depth = family->depth ? family->depth(c) : 0;
     onnx_output outputs[2] = {{"logits", NULL}, {"features", NULL}};
+    if (what->features && !family->tokens)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s do not give tokens",
+                    family->name);
     if (what->features < 0 || what->features > depth)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "there is no block %d: the model has blocks 1 to %d", what->features, depth);

@@ -5,7 +5,8 @@
  *     data.json           a description of the data: classes, normalisation, sizes
  *     last.safetensors    the latest checkpoint: all that --resume needs
  *     model.safetensors   the weights after the latest epoch, timm's names (with EMA: the average)
- *     best.safetensors    the weights of the epoch with the highest test accuracy
+ *     best.safetensors    the weights of the epoch with the highest accuracy on the images that it
+ *                         is chosen by: validation images where there are some, else test images
  *     metrics.jsonl       losses and accuracies, one JSON object per line
  *     curves.svg          a picture of them
  *     machines.json       where it was trained, and with which version */

@@ -100,7 +100,7 @@ static coordinate coordinate_at(const ssm2d_plan *p, const real *params, size_t 
                         b_at(p, params, i),          b_at(p, params, KN + i)};
 }
 
-/* d <- gradient g of z = f(angle) * exp(2*pi*i*sigmoid(angle)), for the angle and the length */
+/* dangle += gradient of the angle, where g is that of z = radius * exp(2*pi*i*sigmoid(angle)) */
 static void add_polar(real *dangle, double angle, number z, number g)
 {
     *dangle += (real)re_adjoint(g, z * CMPLX(0, TWO_PI * sigmoid_slope(sigmoid(angle))));

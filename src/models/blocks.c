@@ -96,9 +96,16 @@ tensor *mix_at(builder *b, tensor *x, mixer_place place)
     return (mixer_place)b->c->mixer.place == place ? mix(b->g, x, &b->c->mixer, b->block) : x;
 }
 
+int patch_side(int given, int small, int rows, int cols)
+{
+    return given ? given : rows >= 64 && cols >= 64 ? 2 * small : small;
+}
+
+int patches_fit(int patch, int rows, int cols) { return rows % patch == 0 && cols % patch == 0; }
+
 ssm2d_status check_patch(const model_config *c, int patch, ssm2d_error *error)
 {
-    if (c->image[0] % patch == 0 && c->image[1] % patch == 0) return SSM2D_OK;
+    if (patches_fit(patch, c->image[0], c->image[1])) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "\"patch\" is %d: images of %d x %d cannot be cut into such patches", patch,
                 c->image[0], c->image[1]);

@@ -45,6 +45,10 @@ tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, 
 /* The model's mixer, if this is its place; else x. */
 tensor *mix_at(builder *b, tensor *x, mixer_place place);
 
+/* The side of a patch: `given`, or where that is 0 `small`, twice as much from 64 pixels on, so
+ * that the paper's models have as many patches at 64 pixels as at 32. */
+int patch_side(int given, int small, int rows, int cols);
+int patches_fit(int patch, int rows, int cols);
 /* Refuses images that cannot be cut into patches of this side. */
 ssm2d_status check_patch(const model_config *c, int patch, ssm2d_error *error);
 

@@ -70,17 +70,17 @@ static long long tokens_of(const model_config *c)
     return (long long)g.rows * g.cols;
 }
 
+enum { SMALL_PATCH = 4 }; /* 8 x 8 patches at 32 and at 64 pixels */
+
 static int fits(const model_config *c, int rows, int cols)
 {
-    const int patch = own_of(c)->patch ? own_of(c)->patch : 4;
-    return rows % patch == 0 && cols % patch == 0;
+    return patches_fit(patch_side(own_of(c)->patch, SMALL_PATCH, rows, cols), rows, cols);
 }
 
-/* The paper's Mega has 8 x 8 patches at 32 and at 64 pixels. */
 static void fill(model_config *c)
 {
     mega_config *m = mega_of(c);
-    if (!m->patch) m->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 8 : 4;
+    m->patch = patch_side(m->patch, SMALL_PATCH, c->image[0], c->image[1]);
 }
 
 /* More tokens than the bias was for: it has to grow. */

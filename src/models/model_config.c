@@ -15,7 +15,7 @@ enum { MAX_NAMES = 128, SHOWN = 64 };
 
 #define PLACE(name) offsetof(model_config, name)
 
-/* Bounds are such that products of three fit an int. */
+/* Bounds are such that products of two fit an int, and of any number a size_t. */
 static const ssm2d_field common_fields[] = {
     {"image", "rows and columns of an image in pixels: [32, 48], or one number for a square",
      SSM2D_KIND_PAIR, PLACE(image), 1, 16384, NULL, NULL, NULL},

@@ -68,17 +68,11 @@ static const ssm2d_field fields[] = {
 static const swin_config *own_of(const model_config *c) { return (const void *)c->own; }
 static int hidden_of(const swin_config *v, int dim) { return (int)(dim * v->mlp_ratio); }
 
-/* The paper's Swin has 16 x 16 patches at 32 and at 64 pixels. */
-static int patch_for(const swin_config *v, int rows, int cols)
-{
-    if (v->patch) return v->patch;
-    return rows >= 64 && cols >= 64 ? 4 : 2;
-}
+enum { SMALL_PATCH = 2 }; /* 16 x 16 patches at 32 and at 64 pixels */
 
 static int fits(const model_config *c, int rows, int cols)
 {
-    const int patch = patch_for(own_of(c), rows, cols);
-    return rows % patch == 0 && cols % patch == 0;
+    return patches_fit(patch_side(own_of(c)->patch, SMALL_PATCH, rows, cols), rows, cols);
 }
 
 /* One number stands for as many stages as there are, doubled from each to the next. */
@@ -92,7 +86,7 @@ static void double_up(ssm2d_list *list, int stages, int max)
 static void fill(model_config *c)
 {
     swin_config *v = swin_of(c);
-    v->patch = patch_for(v, c->image[0], c->image[1]);
+    v->patch = patch_side(v->patch, SMALL_PATCH, c->image[0], c->image[1]);
     double_up(&v->dim, v->depth.count, 16384);
     double_up(&v->heads, v->depth.count, 1024);
 }

@@ -58,17 +58,17 @@ static const ssm2d_field fields[] = {
 static const vit_config *own_of(const model_config *c) { return (const void *)c->own; }
 static int hidden_of(const vit_config *v) { return (int)(v->dim * v->mlp_ratio); }
 
+enum { SMALL_PATCH = 4 }; /* 8 x 8 patches at 32 and at 64 pixels */
+
 static int fits(const model_config *c, int rows, int cols)
 {
-    const int patch = own_of(c)->patch ? own_of(c)->patch : 4;
-    return rows % patch == 0 && cols % patch == 0;
+    return patches_fit(patch_side(own_of(c)->patch, SMALL_PATCH, rows, cols), rows, cols);
 }
 
-/* The paper's ViT has 8 x 8 patches at 32 and at 64 pixels. */
 static void fill(model_config *c)
 {
     vit_config *v = vit_of(c);
-    if (!v->patch) v->patch = c->image[0] >= 64 && c->image[1] >= 64 ? 8 : 4;
+    v->patch = patch_side(v->patch, SMALL_PATCH, c->image[0], c->image[1]);
 }
 
 static ssm2d_status check(const model_config *c, ssm2d_error *error)

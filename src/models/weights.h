@@ -75,13 +75,11 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
 
 /* ---- resize_params.c ------------------------------------------------------------------------- */
 
-/* Tables of relative positions are interpolated in the same way, as the authors of Swin do it and
- * timm's resize_rel_pos_bias_table_simple; its resize_rel_pos_bias_table spaces the old offsets
- * geometrically instead. */
-
-/* Bicubic interpolation of rows of numbers that belong to the cells of a grid (a = -0.75,
- * half-pixel centres, edges repeated, no antialiasing: torch's). The first `prefix` rows are
- * copied. from: [prefix + old rows*cols][dim], to: [prefix + rows*cols][dim] */
+/* Position embeddings, and tables of relative positions, as the authors of Swin do it and timm's
+ * resize_rel_pos_bias_table_simple (its resize_rel_pos_bias_table spaces the old offsets
+ * geometrically instead): bicubic interpolation of rows of numbers that belong to the cells of a
+ * grid (a = -0.75, half-pixel centres, edges repeated, no antialiasing: torch's). The first
+ * `prefix` rows are copied. from: [prefix + old rows*cols][dim], to: [prefix + rows*cols][dim] */
 void grid_resize(const float *from, const int old_grid[2], float *to, const int grid[2], int prefix,
                  size_t dim);
 

@@ -52,8 +52,8 @@ int batch_gradient_own(const batch_gradient *b); /* slices of this process */
  * which has no gradient, stands what it becomes. *loss is the part of this process: the sum of its
  * slices' losses in the order of the tree, which slice_tree_sum goes on with. *abandoned: a hook
  * asked to stop, and the gradient means nothing, here and in the other processes, which do not know
- * it yet. hooks NULL: this process has nothing to compute and takes part for the others' sake. Fails
- * when another process is lost. */
+ * it yet. hooks NULL: this process has nothing to compute and takes part for the others' sake.
+ * Fails when another process is lost. */
 ssm2d_status batch_gradient_run(batch_gradient *b, const slice_hooks *hooks, double *loss,
                                 int *abandoned, ssm2d_error *error);
 /* Moves state to where the step has brought it, and leaves zeros in its place among the gradients:

@@ -21,7 +21,7 @@ typedef struct train_state {
     long correct;    /* correct predictions for them: of classes, or of attributes */
     double log_sum;  /* sum of the losses since the last line of metrics */
     long log_steps;  /* steps since then */
-    double best;     /* test accuracy of the best epoch, from 0 to 1 */
+    double best;     /* accuracy of the best epoch on what it is chosen by, from 0 to 1 */
     long best_epoch; /* from 1; 0: none yet */
     double seconds;  /* spent on training steps and evaluation */
 } train_state;

@@ -238,7 +238,7 @@ static const char *short_name(const char *path, char out[SSM2D_TEXT])
 }
 
 /* Writes what an epoch leaves: metrics, curves and weights. */
-static ssm2d_status write_epoch(training *s, const metric *line, int best, ssm2d_error *error)
+static ssm2d_status write_epoch(training *s, const metric *line, ssm2d_error *error)
 {
     trainer *t = s->t;
     const train_options *o = &t->settings.options;
@@ -250,9 +250,14 @@ static ssm2d_status write_epoch(training *s, const metric *line, int best, ssm2d
     if (!status) status = metrics_draw(s->metrics, s->curves, title, train_epochs(o), error);
     if (!status) status = check_folder(s, error);
     if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
-    if (!status && best) status = check_folder(s, error);
-    if (!status && best) status = weights_save(t->weights, s->best, trainer_weights(t), error);
     return status;
+}
+
+static ssm2d_status write_best(training *s, ssm2d_error *error)
+{
+    trainer *t = s->t;
+    const ssm2d_status status = check_folder(s, error);
+    return status ? status : weights_save(t->weights, s->best, trainer_weights(t), error);
 }
 
 /* Processes that have the same weights keep them the same. That they do is looked at now and then:
@@ -266,8 +271,9 @@ static ssm2d_status compare_weights(trainer *t, ssm2d_error *error)
                         t->state.count * sizeof *t->state.weights, error);
 }
 
-/* Ends an epoch after its evaluation: metrics, curves, weights, and last the checkpoint that counts
- * the epoch as done. */
+/* Ends an epoch after its evaluation: metrics, curves, weights, and then the checkpoint that counts
+ * the epoch as done. The weights of the best epoch follow it, as they replace those of another: if
+ * that is interrupted, they are in the checkpoint that the run is resumed from. */
 static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
@@ -297,9 +303,11 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .seconds = state->seconds};
     ssm2d_status status = compare_weights(t, error);
     if (!status)
-        status = cluster_agree(t->cluster,
-                               writes(s) ? write_epoch(s, &line, best, error) : SSM2D_OK, error);
+        status =
+            cluster_agree(t->cluster, writes(s) ? write_epoch(s, &line, error) : SSM2D_OK, error);
     if (!status) status = save(s, error);
+    if (!status && best)
+        status = cluster_agree(t->cluster, writes(s) ? write_best(s, error) : SSM2D_OK, error);
     if (status) return status;
     s->result->test_loss = e->loss;
     s->result->test_accuracy = e->accuracy;
@@ -422,6 +430,11 @@ static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *
     if ((how->is_new || how->changed) && !status) status = write_checkpoint(s, error);
     if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);
+    /* what end_epoch may not have come to */
+    const train_state *state = &t->state;
+    if (!how->is_new && state->epochs && state->best_epoch == state->epochs
+        && state->step == state->epochs * t->epoch_steps && !status)
+        status = write_best(s, error);
     if (!status) status = mixer_log_create(t->context, t->weights, &s->mixers, error);
     return status;
 }

@@ -20,7 +20,7 @@ typedef struct schedule {
     long unit; /* 0 is taken as 1 */
 } schedule;
 
-/* Returns the learning rate of a step; from `steps` on it is the final one. */
+/* Returns the learning rate of a step; from `steps` on it is the final one, or the constant one. */
 double schedule_at(const schedule *s, long step);
 
 #endif

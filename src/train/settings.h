@@ -35,7 +35,7 @@ int train_settings_is_common(const char *key);
 /* Keys given in the object replace those in *s; on failure *s is left as it is. */
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
                                       ssm2d_error *error);
-/* Reads settings from a JSON file. keep_model: ignore the file's key `model`. */
+/* Reads settings from a JSON file. */
 ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, train_settings *s,
                                  ssm2d_error *error);
 /* Returns an object that the caller frees with cJSON_Delete; NULL without memory. */

@@ -416,8 +416,8 @@ benches() {
 
 mkdir data
 "$make_data" data 64 20
-[ $# != 0 ] || set -- bits other_slices one_slice resume told_alone killed silent one_process full_disk \
-    vanishing evaluation unordered refused benches
+[ $# != 0 ] || set -- bits other_slices one_slice resume told_alone killed silent one_process \
+    full_disk vanishing evaluation unordered refused benches
 for case; do # each in a folder of its own
     start=$(date +%s)
     mkdir "$work/$case"
