@@ -91,8 +91,8 @@ static void print_text(const values *o, const char *split, const dataset_info *i
         printf("  mean %.4f %.4f %.4f, standard deviation %.4f %.4f %.4f", s->mean[0], s->mean[1],
                s->mean[2], s->std[0], s->std[1], s->std[2]);
     printf(" of all pixels, scaled to 0..1\n");
-    if (s->bad) printf("  %zu images cannot be read\n", s->bad);
-    if (info->ignored) printf("  %zu other files\n", info->ignored);
+    if (s->bad) printf("  %zu image%s cannot be read\n", s->bad, s->bad == 1 ? "" : "s");
+    if (info->ignored) printf("  %zu other file%s\n", info->ignored, info->ignored == 1 ? "" : "s");
 }
 
 static int add_json(cJSON *root, const char *split, const dataset_info *info, const survey *s)
@@ -164,7 +164,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory to print the result");
     cJSON_free(text);
     cJSON_Delete(root);
-    if (!status && bad) return fail(error, SSM2D_ERROR_ARGUMENT, "%zu images cannot be read", bad);
+    if (!status && bad)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%zu image%s cannot be read", bad,
+                    bad == 1 ? "" : "s");
     return status;
 }
 

@@ -85,7 +85,23 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     return status || !o->confusion ? status : canvas_check(o->confusion, error);
 }
 
-/* The images to evaluate. Parts that were held out are those of the run's own data. */
+/* Refuses images that the run was not trained on: of others it is not known which were held out. */
+static ssm2d_status check_trained_on(ssm2d_context *context, const run_model *m, const char *where,
+                                     const split_options *of_run, ssm2d_error *error)
+{
+    dataset *train = NULL;
+    ssm2d_status status = split_open(context, where, of_run, DATASET_TRAIN, &train, error);
+    if (!status && dataset_about(train)->count != (size_t)m->data.images)
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: has no validation images, and is not what the run was trained on, of "
+                      "which some were held out: it would train on %zu images, and the run had %ld",
+                      text_path(where), dataset_about(train)->count, m->data.images);
+    dataset_close(train);
+    return status;
+}
+
+/* The images to evaluate. Parts that were held out are those of the run's own data, wherever these
+ * are now. */
 static ssm2d_status open_images(ssm2d_context *context, const values *o, const run_model *m,
                                 dataset **out, ssm2d_error *error)
 {
@@ -98,13 +114,23 @@ static ssm2d_status open_images(ssm2d_context *context, const values *o, const r
     run_find_data(o->run, m->settings.options.data, found);
     const char *where = o->data ? o->data : found;
     ssm2d_status status = run_names_data(o->run, where, error);
+    if (!status && !o->data && !dataset_present(where))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: the data of this run are not there: --data says where they are now",
+                      text_path(where));
     if (!status) status = dataset_splits(where, &splits, error);
     if (!status && split == DATASET_TEST && splits == DATASET_HAS(TRAIN))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no test images: --split %s",
                     text_path(where),
                     o->data ? "train evaluates all of its images"
                             : "val evaluates those held out from training");
-    if (!status) status = split_open(context, where, o->data ? &whole : &of_run, split, out, error);
+    const int held_out =
+        split == DATASET_VAL && of_run.val_fraction > 0 && !(splits & DATASET_HAS(VAL));
+    if (!status && o->data && held_out)
+        status = check_trained_on(context, m, where, &of_run, error);
+    if (!status)
+        status =
+            split_open(context, where, o->data && !held_out ? &whole : &of_run, split, out, error);
     if (!status) status = run_data_matches(&m->data, dataset_about(*out), error);
     return status;
 }

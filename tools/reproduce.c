@@ -208,8 +208,9 @@ static void print_commands(const ssm2d_context *context, const plan *p)
         const run_state state = reproduce_state(context, &p->runs[i], NULL, NULL);
         if (state == RUN_DONE)
             printf("# done: %s\n", p->runs[i].name);
-        else
-            plan_print_command(stdout, &p->runs[i], state == RUN_PARTLY, given);
+        else if (p->runs[i].data->is_placeholder)
+            printf("# "); /* not to be run as it is */
+        if (state != RUN_DONE) plan_print_command(stdout, &p->runs[i], state == RUN_PARTLY, given);
     }
 }
 
@@ -304,6 +305,11 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
         import_counts counts;
         status = reproduce_import(context, p, o->results, &counts, error);
         if (status) return status;
+        if (!counts.taken && !counts.here && counts.others)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "--results %s: none of its %d results is of a run that is planned here, as "
+                        "with other data, another scale or other epochs: leave it out",
+                        text_path(o->results), counts.others);
         printf("%d result%s taken over from ", counts.taken, counts.taken == 1 ? "" : "s");
         text_print(stdout, o->results);
         if (counts.here)

@@ -239,10 +239,15 @@ static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
     for (int r = 0; r < p->rows && best; r++)
         p->chosen[r] = fit(p->options.rows, p->form->rows[r].label) == best;
     if (best || !p->rows) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT,
-                "--rows %s: no row of %s is called so; the first is %s",
+    char labels[256] = "";
+    for (int r = 0; r < p->rows; r++) {
+        const size_t used = strlen(labels);
+        snprintf(labels + used, sizeof labels - used, "%s%s", r ? ", " : "",
+                 p->form->rows[r].label);
+    }
+    return fail(error, SSM2D_ERROR_ARGUMENT, "--rows %s: no row of %s is called so; they are %s",
                 text_show(p->options.rows, strlen(p->options.rows), shown, sizeof shown),
-                p->options.experiment->name, p->form->rows[0].label);
+                p->options.experiment->name, labels);
 }
 
 /* Finds data by an experiment's name, unless that was done. */

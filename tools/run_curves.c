@@ -42,18 +42,19 @@ typedef struct quantity {
     /* of images that were not trained on: what it is called when these are validation images, in
      * all runs or in some; NULL: the label */
     const char *validation_label, *mixed_label;
+    const char *needs; /* what a run without it lacks; NULL: time */
 } quantity;
 
 static const quantity quantities[] = {
-    {"loss", "training loss", loss, 0, 0, NULL, NULL},
-    {"accuracy", "training accuracy, %", accuracy, 1, 0, NULL, NULL},
+    {"loss", "training loss", loss, 0, 0},
+    {"accuracy", "training accuracy, %", accuracy, 1, 0},
     {"test-loss", "test loss", test_loss, 1, 0, "validation loss", "test or validation loss"},
     {"test-accuracy", "test accuracy, %", test_accuracy, 1, 0, "validation accuracy, %",
      "test or validation accuracy, %"},
-    {"lr", "learning rate", learning_rate, 0, 0, NULL, NULL},
-    {"norm", "norm of the gradient", norm, 0, 1, NULL, NULL},
-    {"mixer-norm", "norm of the first mixer's gradient", mixer_norm, 0, 1, NULL, NULL},
-    {"gain", "gain of the first mixer's kernels", gain, 0, 1, NULL, NULL},
+    {"lr", "learning rate", learning_rate, 0, 0},
+    {"norm", "norm of the gradient", norm, 0, 1},
+    {"mixer-norm", "norm of the first mixer's gradient", mixer_norm, 0, 1, .needs = "a mixer"},
+    {"gain", "gain of the first mixer's kernels", gain, 0, 1, .needs = "a mixer"},
     {0}};
 
 static const char *label_of(const quantity *q, const report *r)
@@ -195,6 +196,14 @@ static const char *title_of(const values *o, const report_run *run, char title[2
     return o->no_title ? NULL : title;
 }
 
+static int has_points(const curve_panel *p)
+{
+    for (int c = 0; c < p->count; c++)
+        for (int i = 0; i < p->curves[c].count; i++)
+            if (isfinite(p->curves[c].y[i])) return 1;
+    return 0;
+}
+
 static ssm2d_status draw_together(const ssm2d_context *context, const values *o, const report *r,
                                   ssm2d_error *error)
 {
@@ -243,6 +252,10 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
             at += 3 * most;
         }
     }
+    for (int p = 0; p < panel_count && !status; p++)
+        if (!has_points(&panels[p]))
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "--show %s: none of the runs has %s",
+                          chosen[p]->name, chosen[p]->needs ? chosen[p]->needs : "such lines yet");
     const curve_figure figure = {.title =
                                      r->run_count == 1 ? title_of(o, &r->runs[0], title) : NULL,
                                  .x_label = "epoch",

@@ -30,7 +30,7 @@ static const option options[] = {
      "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN", .letter = 'o'},
     {"resume", OPTION_STRING, offsetof(values, resume),
      "resume this run, with its own settings; --data may say where its images are now, --epochs "
-     "may make it longer, --workers and --memory may differ",
+     "may make it longer, --workers, --memory and --bad-images may differ",
      .value = "RUN"},
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
      .help = "replace the run in --out, if there is one"},
@@ -71,14 +71,15 @@ static const option options[] = {
 static int may_change(const char *field)
 {
     return !strcmp(field, "data") || !strcmp(field, "epochs") || !strcmp(field, "workers")
-           || !strcmp(field, "memory");
+           || !strcmp(field, "memory") || !strcmp(field, "bad_images");
 }
 
 static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *error)
 {
     train_options some;
     train_options_default(&some);
-    *c = (train_changes){.data = o->text_data, .memory = o->text_memory};
+    *c = (train_changes){
+        .data = o->text_data, .memory = o->text_memory, .bad_images = o->text_bad_images};
     ssm2d_status status = SSM2D_OK;
     if (o->text_epochs) {
         status = train_options_set(&some, "epochs", o->text_epochs, error);
@@ -90,6 +91,8 @@ static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *e
     }
     if (o->text_memory && !status)
         status = train_options_set(&some, "memory", o->text_memory, error);
+    if (o->text_bad_images && !status)
+        status = train_options_set(&some, "bad_images", o->text_bad_images, error);
     return status;
 }
 
@@ -118,7 +121,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (o->resume)
         return other ? fail(error, SSM2D_ERROR_ARGUMENT,
                             "%s cannot be combined with --resume: a run keeps its settings, except "
-                            "--data, --epochs, --workers and --memory",
+                            "--data, --epochs, --workers, --memory and --bad-images",
                             other)
                      : changes_of(o, &changes, error);
     if (!o->out && !o->print_settings)
@@ -177,7 +180,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (status) return status;
     if (result.stopped)
         return fail(error, SSM2D_ERROR_SYSTEM,
-                    "stopped by a signal; step %ld is saved: ssm2d train --resume continues %s",
+                    "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
                     result.step, text_path(folder));
     train_view_end(&view, folder, &result);
     return SSM2D_OK;

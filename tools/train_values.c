@@ -99,33 +99,6 @@ static ssm2d_status with_recipe(const train_values *o, const cJSON *file, train_
     return status;
 }
 
-/* The settings, and the file of --config, which is read once: it may be a pipe. The caller frees
- * *file, after a failure as well. */
-static ssm2d_status read_settings(const ssm2d_context *context, const train_values *o,
-                                  train_settings *s, cJSON **file, ssm2d_error *error)
-{
-    ssm2d_status status = SSM2D_OK;
-    *file = NULL;
-    if (o->config && context) status = json_read(context, o->config, file, error);
-    if (!status) status = with_recipe(o, *file, s, error);
-    if (!status && s->options.norm_mean != 0 && !(s->options.norm_std > 0))
-        status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "norm_mean=%g needs norm_std, the standard deviation, as well",
-                      s->options.norm_mean);
-    return status;
-}
-
-ssm2d_status train_values_settings(const ssm2d_context *context, const train_values *o,
-                                   train_settings *s, ssm2d_error *error)
-{
-    cJSON *file;
-    const ssm2d_status status = read_settings(context, o, s, &file, error);
-    cJSON_Delete(file);
-    return status;
-}
-
-/* ---- where a setting comes from -------------------------------------------------------------- */
-
 /* Whether a written name is the key, in which _ may be written as -. */
 static int is_key(const char *name, const char *key)
 {
@@ -149,19 +122,51 @@ static int on_command_line(const train_values *o, const char *key)
     return 0;
 }
 
-static int in_recipe(const recipe *r, const train_settings *s, const char *key)
-{
-    for (const recipe_line *line = r ? r->lines : NULL; line && line->key; line++)
-        if (!strcmp(line->key, key) && recipe_line_applies(line, s)) return 1;
-    return 0;
-}
-
 /* Whether the file has the key, or for mixer.KEY its object "mixer" has it. */
 static int in_file(const cJSON *file, const char *key)
 {
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(file, "mixer");
     if (strncmp(key, "mixer.", 6)) return cJSON_HasObjectItem(file, key);
     return cJSON_HasObjectItem(file, key) || cJSON_HasObjectItem(inner, key + 6);
+}
+
+/* The settings, and the file of --config, which is read once: it may be a pipe. The caller frees
+ * *file, after a failure as well. */
+static ssm2d_status read_settings(const ssm2d_context *context, const train_values *o,
+                                  train_settings *s, cJSON **file, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    *file = NULL;
+    if (o->config && context) status = json_read(context, o->config, file, error);
+    if (!status) status = with_recipe(o, *file, s, error);
+    /* weights are of some data, and a default would train them on others without a word */
+    if (!status && strcmp(s->options.start, "random") && !on_command_line(o, "data")
+        && !(*file && in_file(*file, "data")))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "--data is missing: say which images to train the weights of --start on");
+    if (!status && s->options.norm_mean != 0 && !(s->options.norm_std > 0))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "norm_mean=%g needs norm_std, the standard deviation, as well",
+                      s->options.norm_mean);
+    return status;
+}
+
+ssm2d_status train_values_settings(const ssm2d_context *context, const train_values *o,
+                                   train_settings *s, ssm2d_error *error)
+{
+    cJSON *file;
+    const ssm2d_status status = read_settings(context, o, s, &file, error);
+    cJSON_Delete(file);
+    return status;
+}
+
+/* ---- where a setting comes from -------------------------------------------------------------- */
+
+static int in_recipe(const recipe *r, const train_settings *s, const char *key)
+{
+    for (const recipe_line *line = r ? r->lines : NULL; line && line->key; line++)
+        if (!strcmp(line->key, key) && recipe_line_applies(line, s)) return 1;
+    return 0;
 }
 
 typedef struct printing {

@@ -58,6 +58,11 @@ void train_view_start(void *user, const train_start *start)
                start->choice == CHOICE_TEST ? "; --val-fraction 0.1 would hold out training images"
                : start->has_test            ? "; ssm2d eval measures on the test images"
                                             : "; ssm2d eval --split val measures on them");
+    if (start->old_epochs)
+        printf(
+            "the run had %ld epochs and has %ld now: from here on the learning rate is that of a "
+            "run of so many\n",
+            start->old_epochs, (long)s->options.epochs);
     if (start->read) {
         printf("initial weights from ");
         text_print(stdout, s->options.start);
@@ -144,7 +149,8 @@ void train_view_end(train_view *v, const char *folder, const train_result *r)
     (void)v;
     report_skipped("train", r->skipped, &r->first_skipped);
     if (!r->images_per_s) {
-        printf("the run is complete: %ld steps, best %s accuracy %.2f %% after epoch %ld\n",
+        printf("the run is complete: %ld steps, best %s accuracy %.2f %% after epoch %ld; --epochs "
+               "makes it longer\n",
                r->step, split_choice_name(r->choice), 100 * r->best_accuracy, r->best_epoch);
         return;
     }

@@ -2,8 +2,9 @@
  * into tiles (simd/simd_table.h) and out of them.
  *
  * A task is a group of neighbouring vectors and a chunk of the batch. Chunks, on which sums depend,
- * are a function of the shapes alone; there are more groups for more threads. Groups are whole cache
- * lines, so that no two threads write to one, and no wider than the second-level cache allows. */
+ * are a function of the shapes alone; there are more groups for more threads. Groups are whole
+ * cache lines, so that no two threads write to one, and no wider than the second-level cache
+ * allows. */
 #ifndef SSM2D_BASELINES_TILE_GROUPS_H
 #define SSM2D_BASELINES_TILE_GROUPS_H
 

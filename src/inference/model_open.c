@@ -96,10 +96,11 @@ static ssm2d_status check_file_size(const ssm2d_model *m, const char *name, cons
     }
     if (stat(path, &info) || !S_ISREG(info.st_mode) || (size_t)info.st_size >= numbers)
         return SSM2D_OK; /* or reading says what is wrong */
-    return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: has %lld bytes, and the model of %s %zu parameters: they do not belong "
-                "together",
-                text_path(path), (long long)info.st_size, text_path(name), numbers);
+    return fail(
+        error, SSM2D_ERROR_ARGUMENT,
+        "%s: has %lld bytes, and the model of %s at least %zu parameters: they do not belong "
+        "together",
+        text_path(path), (long long)info.st_size, text_path(name), numbers);
 }
 
 /* Completes the configuration and takes memory for its parameters. `name` is where it is from, and

@@ -158,8 +158,11 @@ static ssm2d_status check_data(const char *path, const trainer *t, const train_i
     cJSON_Delete(old);
     cJSON_Delete(new);
     if (status || same) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the data in %s are not those the run began with",
-                text_path(path), text_path(t->settings.options.data));
+    return fail(
+        error, SSM2D_ERROR_ARGUMENT,
+        "%s: the data in %s are not those the run began with: --data says where they are now; with "
+        "images added or removed they are others, for a run of their own",
+        text_path(path), text_path(t->settings.options.data));
 }
 
 /* Refuses counters that do not fit each other, or more epochs than the run has. */
@@ -191,6 +194,7 @@ static ssm2d_status apply_changes(const char *folder, const train_changes *c, tr
     if (c->data || how->changed) fix_data(o->data);
     how->changed |= strcmp(before, o->data) != 0;
     if (c->epochs && c->epochs != o->epochs && !status) {
+        how->old_epochs = o->epochs;
         snprintf(number, sizeof number, "%ld", c->epochs);
         status = train_options_set(o, "epochs", number, error);
         how->changed = 1;
@@ -199,9 +203,10 @@ static ssm2d_status apply_changes(const char *folder, const train_changes *c, tr
         o->workers = c->workers;
         how->changed = 1;
     }
-    const int memory = o->memory;
+    const int memory = o->memory, bad_images = o->bad_images;
     if (c->memory && !status) status = train_options_set(o, "memory", c->memory, error);
-    how->changed |= o->memory != memory;
+    if (c->bad_images && !status) status = train_options_set(o, "bad_images", c->bad_images, error);
+    how->changed |= o->memory != memory || o->bad_images != bad_images;
     return status;
 }
 

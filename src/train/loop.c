@@ -366,6 +366,7 @@ static void report_start(const training *s, const start_info *how)
                          .bytes = t->graph->bytes,
                          .read = how->read,
                          .loss_changed = t->loss_changed,
+                         .old_epochs = how->old_epochs,
                          .restored = how->restored,
                          .no_machine = *s->no_machine.line ? s->no_machine.line : NULL,
                          .ignored = ignored,

@@ -20,6 +20,7 @@ typedef struct train_start { /* reported once, before the first step */
     size_t bytes;                  /* memory of a step */
     const weights_report *read;    /* of the file with initial weights, or NULL */
     int loss_changed;              /* to bce, because the labels are binary */
+    long old_epochs;           /* those of the run until it was resumed with others; 0: the same */
     int restored;              /* train.json differed from the checkpoint and is written again */
     const char *no_machine;    /* why this start is not recorded in machines.json, or NULL */
     size_t ignored;            /* files in the data folder that are no images; see dataset_info */
@@ -94,8 +95,9 @@ typedef struct train_changes {
     /* epochs of the whole run; 0: unchanged. The learning rate continues as if this number had been
      * given from the beginning. */
     long epochs;
-    int workers;        /* of the loader; 0: unchanged */
-    const char *memory; /* normal or low; NULL: unchanged */
+    int workers;            /* of the loader; 0: unchanged */
+    const char *memory;     /* normal or low; NULL: unchanged */
+    const char *bad_images; /* stop or skip; NULL: unchanged */
 } train_changes;
 
 /* Continues the run in folder from its last checkpoint, with these changes. */

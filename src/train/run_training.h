@@ -9,6 +9,7 @@
 typedef struct start_info {
     int is_new;                 /* a new run, not one that is resumed */
     int changed;                /* resumed with other settings, to be saved first */
+    long old_epochs;            /* of a run that is resumed with others; 0: the same */
     int restored;               /* train.json differs from the checkpoint, to be written again */
     const weights_report *read; /* of the file with initial weights, or NULL */
 } start_info;

@@ -156,7 +156,16 @@ ssm2d_status trainer_step(trainer *t, const step_hooks *hooks, step_result *resu
     own.save = hooks->save && hooks->save(hooks->user);
     if (!status) status = join_reports(t, &own, result, &failed, &lost);
     if (status) return fail(error, status, "%s", lost.line);
-    if (failed) return cluster_agree(t->cluster, data, error);
+    if (failed) {
+        const int stops = t->settings.options.bad_images == TRAIN_BAD_STOP;
+        ssm2d_error why = {.line = ""};
+        if (data && data != SSM2D_ERROR_MEMORY && stops && error) {
+            why = *error;
+            fail(error, data, "%.400s; --bad-images skip leaves out images that cannot be read",
+                 why.line);
+        }
+        return cluster_agree(t->cluster, data, error);
+    }
     if (result->abandoned) return SSM2D_OK;
     batch_gradient_move_state(t->batch_gradient);
     if (!isfinite(result->loss)) return not_finite(&s, "loss", error);

@@ -39,6 +39,12 @@ static void test_curves(void **state)
     assert_refused(2, "curves", "--show lose: use some of loss");
     TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,");
     assert_refused(2, "curves", "--show");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("plain"), "--mixer", "none",
+         "--epochs", "1", "--batch", "8", "--set", "dim=16", "--set", "depth=1", "--set",
+         "heads=2");
+    assert_done();
+    TOOL("curves", in_folder("plain"), "-o", in_folder("g.svg"), "--show", "loss,gain");
+    assert_refused(1, "curves", "--show gain: none of the runs has a mixer");
     TOOL("curves", in_folder("run"), in_folder("none"), "-o", in_folder("q.svg"));
     assert_refused(1, "curves", "none: is not the folder of a run");
     /* what a report would name in its page, and leave out */

@@ -65,7 +65,8 @@ static void test_dry_run(void **state)
             assert_done();
             put_text(in_folder("lines"), tool.out);
             assert_true(count_of(tool.out, "ssm2d train --data ") >= 3);
-            shell("cd $FOLDER && grep -v '^#' lines > commands && sort commands | uniq -d > twice "
+            shell("cd $FOLDER && sed -n 's,^# ssm2d,ssm2d,; /^ssm2d/p' lines > commands && sort "
+                  "commands | uniq -d > twice "
                   "&& test ! -s twice && sed 's/^ssm2d/$SSM2D/; s/$/ --print-settings/' commands "
                   "> all.sh && sh -e all.sh > settings");
             shell("cd $FOLDER && test $(grep -c ^seed=0 settings) = $(wc -l < commands)");
@@ -119,10 +120,20 @@ static void test_shared_runs(void **state)
     (void)state;
     shell("for s in full small tiny; do for t in table1 table2 table3 table4 table5 figure3 "
           "receptive-field ablations; do $SSM2D reproduce $t --scale $s --seeds 1 --out D "
-          "--dry-run; done | grep '^ssm2d train' | while read -r line; do "
+          "--dry-run; done | sed -n 's/^# ssm2d train/ssm2d train/; /^ssm2d train/p' | while read "
+          "-r line; do "
           "printf '%s ' $(printf '%s\n' ${line%% --out *} | sort); echo \"${line##* --out }\"; "
           "done | sort -u | sed 's/ [^ ]*$//' | uniq -d; done");
     if (*tool.out) fail_msg("these settings have two names: %s", tool.out);
+}
+
+/* What would need data that are not there is no command. */
+static void test_dry_run_placeholders(void **state)
+{
+    (void)state;
+    shell("$SSM2D reproduce table1 --seeds 1 --out D --dry-run | grep -c '^# ssm2d train'");
+    assert_int_equal(atoi(tool.out), 2 * 14);
+    shell("! $SSM2D reproduce table1 --seeds 1 --out D --dry-run | grep '^ssm2d'");
 }
 
 /* A label chooses its own row; a part of labels, or a pattern, all that it fits. */
@@ -330,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dry_run, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_dry_run_threads, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_full_commands, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_dry_run_placeholders, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_shared_runs, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_rows, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, folder_teardown),

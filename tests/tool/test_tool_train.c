@@ -213,6 +213,13 @@ static void test_wrong(void **state)
     assert_refused(2, "train", "--out is missing");
     TOOL("train", "--resume", "x", "--lr", "1");
     assert_refused(2, "train", "--lr cannot be combined with --resume");
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("short"), SMALL, "--epochs", "1");
+    assert_done();
+    TOOL("train", "--resume", in_folder("short"), "--epochs", "2", "--bad-images", "skip");
+    assert_done();
+    assert_non_null(strstr(tool.out, "the run had 1 epochs and has 2 now"));
+    TOOL("train", "--start", in_folder("short/model.safetensors"), "--out", in_folder("x"), SMALL);
+    assert_refused(2, "train", "--data is missing: say which images to train the weights");
     TOOL("train", "--resume", in_folder("run"), "--val-fraction", "0.1");
     assert_refused(2, "train", "--val-fraction cannot be combined with --resume");
     TOOL("train", "--resume", "x", "--out", "y");
