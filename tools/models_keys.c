@@ -5,8 +5,35 @@
 #include "models/model.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- as text --------------------------------------------------------------------------------- */
+
+/* A line for a key; of a choice with the names that it may have, unless its help explains them. */
+static void print_key(const char *key, const char *help, const ssm2d_field *f)
+{
+    int unsaid = 0;
+    const char *const *names = f && f->kind == SSM2D_KIND_CHOICE ? f->names : NULL;
+    for (int i = 0; names && names[i]; i++) unsaid |= !strstr(help, names[i]);
+    printf("%-24s%s", key, help);
+    for (int i = 0; unsaid && names[i]; i++) printf("%s%s", i ? ", " : " (", names[i]);
+    printf("%s\n", unsaid ? ")" : "");
+}
+
+static const ssm2d_field *find_field(const ssm2d_field *fields, const char *name)
+{
+    while (fields && fields->name && strcmp(fields->name, name)) fields++;
+    return fields && fields->name ? fields : NULL;
+}
+
+static const ssm2d_field *mixer_field(const mixer *kind, const char *name)
+{
+    const ssm2d_field *place = mixer_place_field(), *found = NULL;
+    if (!strcmp(place->name, name)) return place;
+    for (const field_group *g = kind->fields; g && g->fields && !found; g++)
+        found = find_field(g->fields, name);
+    return found;
+}
 
 static ssm2d_status print_families(ssm2d_error *error)
 {
@@ -21,7 +48,10 @@ static ssm2d_status print_families(ssm2d_error *error)
         ssm2d_status status = model_config_named(m->name, &c, error);
         if (status) return status;
         printf("%skeys of a model of the family %s:\n\n", i ? "\n" : "", m->family->name);
-        for (int k = 0; model_config_key(&c, k, key, &help); k++) printf("%-24s%s\n", key, help);
+        for (int k = 0; model_config_key(&c, k, key, &help); k++) {
+            const ssm2d_field *f = find_field(model_common_fields(), key);
+            print_key(key, help, f ? f : find_field(m->family->fields, key));
+        }
     }
     return SSM2D_OK;
 }
@@ -37,7 +67,7 @@ static void print_mixers(void)
         printf("\nkeys of the mixer %s, %s:\n\n", c.kind->name, c.kind->help);
         for (int k = 0; mixer_config_key(&c, k, &name, &help); k++) {
             snprintf(key, sizeof key, "mixer.%s", name);
-            printf("%-24s%s\n", key, help);
+            print_key(key, help, mixer_field(c.kind, name));
         }
     }
 }

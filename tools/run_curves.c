@@ -154,7 +154,7 @@ static int mean_at(const report *r, int group, const quantity *q, const metric *
     for (int i = 0; i < r->run_count; i++) {
         const report_run *run = &r->runs[i];
         const metric *l;
-        if (run->group != group) continue;
+        if (run->group != group || report_is_repeat(r, i)) continue;
         while ((l = metrics_line(run->metrics, at[i]))
                && (l->is_epoch != q->epochs || l->step < line->step))
             at[i]++;

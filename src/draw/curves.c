@@ -245,24 +245,34 @@ static double legend_above(canvas *c, double top, double width, const curve_pane
     return y + LEGEND_LINE + LEGEND_PAD;
 }
 
+/* The page is at least as wide as the longest name above the panels. */
+static double widest_entry(const curve_figure *figure)
+{
+    double widest = 0;
+    for (int i = 0; figure->shared_legend && i < figure->panels[0].count; i++)
+        widest = fmax(widest, entry_width(&figure->panels[0].curves[i]));
+    return widest;
+}
+
 ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const curve_figure *figure,
                          ssm2d_error *error)
 {
     canvas *c;
     const int columns = figure->columns ? figure->columns : figure->count,
               rows = (figure->count + columns - 1) / columns;
-    const double width = 2 * MARGIN + columns * (Y_AXIS + PANEL_WIDTH) + (columns - 1) * PANEL_GAP,
-                 room = width - 2 * MARGIN - Y_AXIS;
+    const double panels = columns * (Y_AXIS + PANEL_WIDTH) + (columns - 1) * PANEL_GAP,
+                 width = 2 * MARGIN + fmax(panels, Y_AXIS + widest_entry(figure)),
+                 legend_width = width - 2 * MARGIN - Y_AXIS;
     const double title = MARGIN + (figure->title ? TITLE_HEIGHT : 0),
-                 top =
-                     title
-                     + (figure->shared_legend ? legend_above(NULL, title, room, &figure->panels[0])
-                                              : 0),
+                 top = title
+                       + (figure->shared_legend
+                              ? legend_above(NULL, title, legend_width, &figure->panels[0])
+                              : 0),
                  height = top + MARGIN + rows * (PANEL_HEIGHT + X_AXIS) + (rows - 1) * ROW_GAP;
     ssm2d_status status = canvas_open(context, path, width, height, &c, error);
     if (status) return status;
     if (figure->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, figure->title);
-    if (figure->shared_legend) legend_above(c, title, room, &figure->panels[0]);
+    if (figure->shared_legend) legend_above(c, title, legend_width, &figure->panels[0]);
     for (int i = 0; i < figure->count; i++) {
         const curve_panel *p = &figure->panels[i];
         field f = {.x = MARGIN + Y_AXIS + i % columns * (Y_AXIS + PANEL_WIDTH + PANEL_GAP),

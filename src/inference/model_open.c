@@ -177,9 +177,7 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
 {
     char path[RUN_PATH];
     ssm2d_status status;
-    if (!run_exists(folder))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: is not the folder of a run: it has no train.json", text_path(folder));
+    if (!run_exists(folder)) return run_refuse(folder, error);
     m->is_run = 1;
     if ((status = run_path(folder, RUN_TRAIN, path, error))
         || (status = read_settings(m->context, path, m, error))

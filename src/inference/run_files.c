@@ -32,3 +32,10 @@ int run_exists(const char *folder)
     char path[RUN_PATH];
     return !run_path(folder, RUN_TRAIN, path, NULL) && !access(path, F_OK);
 }
+
+ssm2d_status run_refuse(const char *folder, ssm2d_error *error)
+{
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not the folder of a run: %s",
+                text_path(folder),
+                access(folder, F_OK) ? "there is nothing of this name" : "it has no train.json");
+}

@@ -38,5 +38,7 @@ ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], s
 /* Whether the folder has a run: whether there is a train.json. It is the first file that a run
  * writes, and the last that is removed with it: other files without it are somebody else's. */
 int run_exists(const char *folder);
+/* Fails, where it does not, with the reason why the folder is not that of a run. */
+ssm2d_status run_refuse(const char *folder, ssm2d_error *error);
 
 #endif

@@ -272,6 +272,16 @@ void report_close(report *r)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+int report_is_repeat(const report *r, int run)
+{
+    for (int i = 0; i < run; i++)
+        if (r->runs[i].group == r->runs[run].group && r->runs[i].known
+            && r->runs[i].state == r->runs[run].state
+            && same_value(&r->runs[i], &r->runs[run], "seed"))
+            return 1;
+    return 0;
+}
+
 spread report_spread(const report *r, int group, double (*get)(const report_run *run))
 {
     spread s = {.mean = NAN, .deviation = NAN};
@@ -281,7 +291,8 @@ spread report_spread(const report *r, int group, double (*get)(const report_run 
         for (int i = 0; i < r->run_count; i++) {
             const report_run *run = &r->runs[i];
             const double x = get(run);
-            if ((group >= 0 && run->group != group) || run->state != REPORT_FINISHED || isnan(x))
+            if ((group >= 0 && run->group != group) || run->state != REPORT_FINISHED || isnan(x)
+                || report_is_repeat(r, i))
                 continue;
             if (pass)
                 squares += (x - s.mean) * (x - s.mean);

@@ -45,8 +45,12 @@ int report_groups_share(const report *r, int one, int other, const char *key);
 /* Whether known runs have different values of a key. */
 int report_key_differs(const report *r, const char *key);
 
-/* Mean and standard deviation (n - 1) of a number over the finished runs of a group, or over all
- * when group is -1. get returns NaN for a run that has no such number. */
+/* Whether a run repeats an earlier one of its group, with the same seed: the same numbers again say
+ * nothing of the spread. */
+int report_is_repeat(const report *r, int run);
+
+/* Mean and standard deviation (n - 1) of a number over the finished runs of a group but for
+ * repeats, or over all when group is -1. get returns NaN for a run that has no such number. */
 typedef struct spread {
     int n;
     double mean, deviation; /* deviation: NaN when n < 2 */

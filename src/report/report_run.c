@@ -212,8 +212,7 @@ ssm2d_status report_run_read(ssm2d_context *context, const char *folder, report_
     if (!run_exists(run->folder)) {
         run->state = REPORT_FAILED;
         if (failed) return SSM2D_OK; /* before it began */
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: is not the folder of a run: it has no train.json", text_path(run->folder));
+        return run_refuse(run->folder, error);
     }
     ssm2d_error why;
     status = read_all(context, run, &why);

@@ -249,9 +249,7 @@ static ssm2d_status open_run(resumed *r, ssm2d_error *error)
     const char *folder = r->folder;
     char train[RUN_PATH];
     ssm2d_status status;
-    if (!run_exists(folder))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: is not the folder of a run: it has no train.json", text_path(folder));
+    if (!run_exists(folder)) return run_refuse(folder, error);
     if ((status = run_path(folder, RUN_LAST, r->path, error))) return status;
     if ((status = run_lock(folder, &r->lock, error))) return status;
     temporaries_remove(r->lock);
