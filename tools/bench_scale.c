@@ -194,10 +194,10 @@ typedef struct prediction {
     scale_step steps[MAX_POINTS];
 } prediction;
 
-static prediction predict(const scale_work *w, const scale_network *n, long most)
+static prediction predict(const scale_work *w, const scale_network *n, long max_ranks)
 {
     prediction p = {.count = 0};
-    for (int ranks = 1; ranks <= most && p.count < MAX_POINTS; ranks *= 2) {
+    for (int ranks = 1; ranks <= max_ranks && p.count < MAX_POINTS; ranks *= 2) {
         p.ranks[p.count] = ranks;
         p.steps[p.count++] = scale_simulate(w, n, ranks);
     }

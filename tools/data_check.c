@@ -65,7 +65,7 @@ static void print_text(const values *o, const char *split, const dataset_info *i
                        const survey *s)
 {
     const int binary = info->labels == LABEL_BINARY;
-    size_t least = s->of_class[0], most = least;
+    size_t fewest = s->of_class[0], largest = fewest;
     printf("%s: %zu images, %d %s; rows ", split, s->images, s->classes,
            binary ? "attributes" : "classes");
     print_range(s->rows);
@@ -75,15 +75,15 @@ static void print_text(const values *o, const char *split, const dataset_info *i
     if (s->grey) printf(" (%zu are grey)", s->grey);
     printf("\n");
     for (int c = 0; c < s->classes; c++) {
-        if (s->of_class[c] < least) least = s->of_class[c];
-        if (s->of_class[c] > most) most = s->of_class[c];
+        if (s->of_class[c] < fewest) fewest = s->of_class[c];
+        if (s->of_class[c] > largest) largest = s->of_class[c];
         if (s->classes > FEW_CLASSES && !o->per_class) continue;
         printf("  %6zu  ", s->of_class[c]);
         text_print(stdout, info->class_names[c]);
         putchar('\n');
     }
     if (s->classes > FEW_CLASSES && !o->per_class)
-        printf("  %zu to %zu images %s\n", least, most,
+        printf("  %zu to %zu images %s\n", fewest, largest,
                binary ? "have an attribute" : "of a class");
     if (info->channels == 1)
         printf("  mean %.4f, standard deviation %.4f", s->mean[0], s->std[0]);

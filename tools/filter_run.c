@@ -76,7 +76,7 @@ static ssm2d_status one_channel(const ssm2d_context *context, const ssm2d_config
                                 double **params, ssm2d_error *error)
 {
     const int directions = layer->directions;
-    int counts[4] = {0}, most = 1;
+    int counts[4] = {0}, max_groups = 1;
     ssm2d_param param;
     ssm2d_config one = *layer;
     ssm2d_status status = SSM2D_OK;
@@ -87,12 +87,12 @@ static ssm2d_status one_channel(const ssm2d_context *context, const ssm2d_config
         for (int h = first; h < first + count; h++)
             counts[r] = add_group(groups + r * count, counts[r], system_of(layer, r, h),
                                   c_row_of(layer, r, h));
-        if (counts[r] > most) most = counts[r];
+        if (counts[r] > max_groups) max_groups = counts[r];
     }
     one.channels = one.n_ssm = 1;
     one.share_directions = one.c_per_channel = one.layer_norm = 0;
     one.assign = SSM2D_ASSIGN_DISTINCT;
-    one.d_state = most * layer->d_state;
+    one.d_state = max_groups * layer->d_state;
     if (count > 1 && ssm2d_config_check(&one, NULL)) {
         status = fail(error, SSM2D_ERROR_UNSUPPORTED,
                       "the layer has too many rows of C for the mean of its %d channels: choose "

@@ -5,7 +5,7 @@
 #include "draw/heatmap.h"
 #include "io/text.h"
 #include "progress.h"
-#include "train/run_field.h"
+#include "train/run_receptive_field.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void show_progress(void *user, size_t done, size_t of)
 
 /* What a run gives to the figure. */
 typedef struct field {
-    run_field computed;
+    run_receptive_field computed;
     char title[TITLE];
 } field;
 
@@ -34,14 +34,14 @@ static ssm2d_status field_of(ssm2d_context *context, const kernels_field *what, 
     if (status) return status;
     const model_config *c = &m.settings.model;
     progress p = progress_start("ssm2d kernels: image", 1);
-    const run_field_request request = {.folder = folder,
-                                       .m = &m,
-                                       .images = what->images,
-                                       .count = (size_t)what->count,
-                                       .block = what->block,
-                                       .user = &p,
-                                       .progress = show_progress};
-    status = run_field_compute(context, &request, &out->computed, error);
+    const run_receptive_field_request request = {.folder = folder,
+                                                 .m = &m,
+                                                 .images = what->images,
+                                                 .count = (size_t)what->count,
+                                                 .block = what->block,
+                                                 .user = &p,
+                                                 .progress = show_progress};
+    status = run_receptive_field_compute(context, &request, &out->computed, error);
     progress_end(&p);
     if (!status) {
         const int *radius = out->computed.radius;
@@ -113,7 +113,7 @@ ssm2d_status kernels_field_draw(ssm2d_context *context, const kernels_field *wha
     for (int i = 0; i < count && !status; i++)
         status = field_of(context, what, what->runs.words[i], &fields[i], error);
     if (!status) status = draw(context, what, fields, error);
-    for (int i = 0; i < count; i++) run_field_destroy(context, &fields[i].computed);
+    for (int i = 0; i < count; i++) run_receptive_field_destroy(context, &fields[i].computed);
     mem_free(context, fields);
     return status;
 }

@@ -18,10 +18,10 @@
 enum { WAIT_MILLISECONDS = 500 };
 
 /* What this process knows of a run. */
-typedef struct memory {
+typedef struct attempt {
     int tried;         /* here, and it failed */
     int failed_before; /* before this process began */
-} memory;
+} attempt;
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
@@ -110,7 +110,7 @@ static ssm2d_status do_run(const reproduce_job *job, int number, int *stopped, s
 /* ---- all runs -------------------------------------------------------------------------------- */
 
 /* Whether a run is still to be done, as far as this process is concerned. */
-static int is_wanted(run_state state, const memory *m)
+static int is_wanted(run_state state, const attempt *m)
 {
     if (state == RUN_DONE || m->tried) return 0;
     return state != RUN_FAILED || m->failed_before;
@@ -126,7 +126,7 @@ static ssm2d_status note_failure(const reproduce_job *job, int number, const ssm
 }
 
 /* Goes through all runs once; *left counts those that others are at. */
-static ssm2d_status pass(const reproduce_job *job, memory *memories, int *left,
+static ssm2d_status pass(const reproduce_job *job, attempt *attempts, int *left,
                          reproduce_outcome *out, ssm2d_error *error)
 {
     *left = 0;
@@ -138,7 +138,7 @@ static ssm2d_status pass(const reproduce_job *job, memory *memories, int *left,
             out->stopped = 1;
             return SSM2D_OK;
         }
-        if (!is_wanted(reproduce_state(job->context, run, NULL, NULL), &memories[i])) continue;
+        if (!is_wanted(reproduce_state(job->context, run, NULL, NULL), &attempts[i])) continue;
         ssm2d_status status = claim_run(job->plan, run, &claim, error);
         if (status) return status;
         if (claim < 0) {
@@ -146,7 +146,7 @@ static ssm2d_status pass(const reproduce_job *job, memory *memories, int *left,
             continue;
         }
         /* it may have ended while this process looked at others */
-        if (!is_wanted(reproduce_state(job->context, run, NULL, &damaged), &memories[i])) {
+        if (!is_wanted(reproduce_state(job->context, run, NULL, &damaged), &attempts[i])) {
             close(claim);
             continue;
         }
@@ -154,7 +154,7 @@ static ssm2d_status pass(const reproduce_job *job, memory *memories, int *left,
         status = do_run(job, i, &out->stopped, &why);
         if (status && out->stopped) fail(error, status, "%s", why.line);
         if (status && !out->stopped) {
-            memories[i].tried = 1;
+            attempts[i].tried = 1;
             status = note_failure(job, i, &why, out, error);
         }
         close(claim);
@@ -172,15 +172,15 @@ ssm2d_status reproduce_run_all(const reproduce_job *job, reproduce_outcome *out,
     int left = 0, told = 0;
     *out = (reproduce_outcome){0};
     if (!p->count) return SSM2D_OK;
-    memory *memories = mem_alloc(job->context, (size_t)p->count * sizeof *memories);
-    if (!memories) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", p->count);
+    attempt *attempts = mem_alloc(job->context, (size_t)p->count * sizeof *attempts);
+    if (!attempts) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", p->count);
     for (int i = 0; i < p->count; i++)
-        memories[i].failed_before =
+        attempts[i].failed_before =
             reproduce_state(job->context, &p->runs[i], NULL, NULL) == RUN_FAILED;
     snprintf(path, sizeof path, "%s/claims", p->options.out);
     ssm2d_status status = folder_make(path, error);
     while (!status) {
-        status = pass(job, memories, &left, out, error);
+        status = pass(job, attempts, &left, out, error);
         if (status || out->stopped || !left || job->no_wait) break;
         if (!told++) {
             printf("waiting for runs that other processes are at\n");
@@ -189,6 +189,6 @@ ssm2d_status reproduce_run_all(const reproduce_job *job, reproduce_outcome *out,
         nanosleep(&pause, NULL);
     }
     out->elsewhere = left;
-    mem_free(job->context, memories);
+    mem_free(job->context, attempts);
     return status;
 }

@@ -23,7 +23,7 @@ cJSON *reproduce_settings_json(const train_settings *s)
     if (!root) return NULL;
     for (cJSON *item = root->child; item; item = next) {
         next = item->next;
-        if (!train_setting_counts(item->string))
+        if (!train_setting_affects_result(item->string))
             cJSON_Delete(cJSON_DetachItemViaPointer(root, item));
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) leave_out(root, others[i]);

@@ -211,19 +211,19 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
     curve_panel panels[MAX_PANELS];
     char title[256];
     int panel_count;
-    size_t most = 0;
+    size_t max_lines = 0;
     long epochs = 1;
     ssm2d_status status =
         choose(o->show ? o->show : "loss,test-accuracy", chosen, &panel_count, error);
     if (status) return status;
     for (int i = 0; i < r->run_count; i++) {
         const size_t own = lines_of(&r->runs[i]);
-        if (own > most) most = own;
+        if (own > max_lines) max_lines = own;
         if (r->runs[i].epochs > epochs) epochs = r->runs[i].epochs;
     }
     const int lines = o->mean ? r->group_count : r->run_count;
     const size_t all = (size_t)panel_count * (size_t)lines;
-    double *table = mem_alloc(context, 3 * all * (most + 1) * sizeof *table), *at = table;
+    double *table = mem_alloc(context, 3 * all * (max_lines + 1) * sizeof *table), *at = table;
     curve *curves = mem_alloc(context, all * sizeof *curves), *c = curves;
     if (!table || !curves) {
         mem_free(context, table);
@@ -235,7 +235,7 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
         panels[p] = (curve_panel){
             .y_label = label_of(q, r), .curves = c, .count = lines, .is_log = q->is_log};
         for (int k = 0; k < lines && !status; k++) {
-            points own = {.x = at, .y = at + most, .spread = at + 2 * most};
+            points own = {.x = at, .y = at + max_lines, .spread = at + 2 * max_lines};
             if (o->mean)
                 status = take_mean(r, k, q, &own, error);
             else
@@ -249,7 +249,7 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
                            .dash = k / COLOUR_LINES,
                            .spread = own.spread,
                            .band = 1};
-            at += 3 * most;
+            at += 3 * max_lines;
         }
     }
     for (int p = 0; p < panel_count && !status; p++)

@@ -11,8 +11,8 @@ enum { CHUNKS = 16, FEW_TASKS = 16, CACHE_LINE_BYTES = 64, GROUP_BYTES = 480 << 
 /* Nearly equal groups, as many as the cache and the number of tasks ask for. */
 static int group_of(int line, int lines, int fitting, int chunks, int tasks)
 {
-    const int most = max_int(1, min_int(fitting, lines / div_up(tasks, chunks)));
-    return line * div_up(lines, div_up(lines, most));
+    const int max_lines = max_int(1, min_int(fitting, lines / div_up(tasks, chunks)));
+    return line * div_up(lines, div_up(lines, max_lines));
 }
 
 tile_groups tile_groups_cut(const ssm2d_baseline_plan *p, size_t vector_bytes)

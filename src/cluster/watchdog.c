@@ -66,7 +66,7 @@ int watchdog_look(watchdog *w, const board *b, const board_place *own, double no
                   process_state (*state)(long process), char *line, size_t size)
 {
     const uint64_t event = atomic_load_explicit(&own->event, memory_order_acquire);
-    const double since = now - w->looked, most = 2; /* more: who looks was stopped meanwhile */
+    const double since = now - w->looked, max_step = 2; /* more: who looks was stopped */
     w->looked = now;
     if (event != w->event || !(event & 1)) {
         w->event = event;
@@ -74,7 +74,7 @@ int watchdog_look(watchdog *w, const board *b, const board_place *own, double no
         return 0;
     }
     if (state(own->process) != PROCESS_RUNS) return 0;
-    w->waited += since < most ? since : most;
+    w->waited += since < max_step ? since : max_step;
     if (w->timeout <= 0 || w->waited <= w->timeout) return 0;
     const int culprit = find_culprit(b, state);
     if (culprit < 0 && w->waited <= 1.25 * w->timeout) return 0;

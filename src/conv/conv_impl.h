@@ -15,7 +15,7 @@ enum { TASKS_WANTED = 2 * TASKS_THREADS, GRADIENT_CHUNKS = 16, FEW_TASKS = 16 };
 enum { CACHE_LINE_BYTES = 64 };
 
 /* The tasks that there should be at least. */
-static inline int conv_least_tasks(const ssm2d_context *context)
+static inline int conv_min_tasks(const ssm2d_context *context)
 {
     return max_int(FEW_TASKS, pool_threads(context->pool));
 }

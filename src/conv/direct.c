@@ -143,13 +143,13 @@ static void convolve_task(void *arg, size_t task, int worker)
     const conv_plan *p = t->plan;
     const direct_plan *d = t->direct;
     const size_t A = (size_t)d->images, chunks = (size_t)d->convolve.chunks, chunk = task % chunks;
-    const size_t batch = p->problem.batch, turns = div_up_size(batch, A);
+    const size_t batch = p->problem.batch, image_blocks = div_up_size(batch, A);
     const size_t cells = (size_t)p->problem.rows * (size_t)p->problem.cols * (size_t)p->lanes;
     const size_t kernel_size = two_sided_size(&p->layout);
     const group g = group_at(t, d->convolve.group, (int)(task / chunks));
     real *out = conv_array(t->memory, d->tiles) + (size_t)worker * d->worker, *in = out + d->tile;
-    for (size_t b = turns * chunk / chunks * A; b < turns * (chunk + 1) / chunks * A && b < batch;
-         b += A) {
+    for (size_t b = image_blocks * chunk / chunks * A;
+         b < image_blocks * (chunk + 1) / chunks * A && b < batch; b += A) {
         const size_t images = min_size(batch - b, A);
         for (size_t a = 0; a < images; a++)
             gather_image(t, &g, in + a * cells, p->problem.cols * p->lanes, t->in, t->in_strides,

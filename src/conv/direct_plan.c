@@ -41,8 +41,8 @@ static size_t tile_numbers(const conv_plan *p, size_t A)
 static conv_share share(int lines, int line, int fitting, int max_chunks, int tasks)
 {
     const int wanted = div_up(tasks, max_chunks);
-    const int most = max_int(1, min_int(fitting, lines / wanted));
-    const int group = line * div_up(lines, div_up(lines, most)); /* nearly equal groups */
+    const int max_lines = max_int(1, min_int(fitting, lines / wanted));
+    const int group = line * div_up(lines, div_up(lines, max_lines)); /* nearly equal groups */
     const int groups = div_up(lines * line, group);
     return (conv_share){group, groups, min_int(div_up(TASKS_WANTED, groups), max_chunks)};
 }
@@ -61,7 +61,7 @@ void direct_plan_make(conv_plan *p)
     d->tile = tile_numbers(p, (size_t)d->max_a);
     const int fitting = (int)(GROUP_BYTES / (d->tile * (size_t)line * sizeof(real)));
     d->images = min_int(d->max_a, batch);
-    const int tasks = conv_least_tasks(p->problem.context);
+    const int tasks = conv_min_tasks(p->problem.context);
     d->convolve = share(lines, line, fitting, div_up(batch, d->images), tasks);
     d->gradient = share(lines, line, fitting, min_int(GRADIENT_CHUNKS, batch), FEW_TASKS);
     const int chunks = min_int(div_up(GRADIENT_CHUNKS, d->gradient.groups), batch);

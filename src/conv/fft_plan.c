@@ -20,8 +20,7 @@ static conv_share share(const conv_plan *p, int images, int max_chunks)
     const int line = max_int(1, CACHE_LINE_BYTES / (p->lanes * (int)sizeof(real)));
     const int lines = div_up(p->vectors, line);
     const int chunks = min_int(max_chunks, div_up((int)p->problem.batch, images));
-    const int group =
-        line * max_int(1, lines / div_up(conv_least_tasks(p->problem.context), chunks));
+    const int group = line * max_int(1, lines / div_up(conv_min_tasks(p->problem.context), chunks));
     return (conv_share){group, div_up(p->vectors, group), chunks};
 }
 

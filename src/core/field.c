@@ -121,12 +121,12 @@ static double number_at(const ssm2d_field *f, const char *text, char **end)
 }
 
 /* 4 / 2,6,4 / 16x24 / [2, 6, 4]: how many numbers there are, 0 when it is not a list of them. */
-static int numbers_of(const ssm2d_field *f, const char *text, int most, int *numbers)
+static int numbers_of(const ssm2d_field *f, const char *text, int max_count, int *numbers)
 {
     int count = 0;
     const int brackets = *text == '[';
     char *end = (char *)text;
-    for (text += brackets; count < most;) {
+    for (text += brackets; count < max_count;) {
         const double number = number_at(f, text, &end);
         if (!end) return 0;
         numbers[count++] = (int)number;

@@ -95,7 +95,7 @@ static ssm2d_status measure(const plan_request *r, void *draft, const plan_array
     return SSM2D_OK;
 }
 
-static double least(const candidates *c)
+static double lowest_cost(const candidates *c)
 {
     double cost = NEVER;
     for (int i = 0; i < c->count; i++)
@@ -107,7 +107,7 @@ static double least(const candidates *c)
  * workspace there is no memory is not taken; when there is none for any, that is the reason. */
 static ssm2d_status measure_all(const plan_request *r, candidates *c, ssm2d_error *error)
 {
-    const double hopeless = HOPELESS * least(c);
+    const double hopeless = HOPELESS * lowest_cost(c);
     plan_arrays arrays;
     void *memory = NULL;
     ssm2d_status status = arrays_make(r, &arrays, &memory, error);
@@ -119,7 +119,7 @@ static ssm2d_status measure_all(const plan_request *r, candidates *c, ssm2d_erro
         if (measured) status = measure(r, c->draft[i], &arrays, &c->cost[i], error);
     }
     mem_free(r->context, memory);
-    return least(c) < NEVER ? SSM2D_OK : status;
+    return lowest_cost(c) < NEVER ? SSM2D_OK : status;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static ssm2d_status choose_cheapest(const plan_request *r, void *drafts, void **
     ssm2d_error reason;
     ssm2d_status status = draft_all(r, drafts, &c, &reason);
     if (!status && r->options->measure) status = measure_all(r, &c, &reason);
-    const double cost = least(&c);
+    const double cost = lowest_cost(&c);
     void *best = NULL;
     for (int i = 0; i < c.count; i++)
         if (!status && !best && c.cost[i] == cost)

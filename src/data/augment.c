@@ -66,7 +66,7 @@ static int has_stage(const augment *a, augment_stage stage)
 
 static void choose_region(void *user, size_t rows, size_t cols, resize_region *region);
 
-static ssm2d_status take_memory(augment *a, ssm2d_error *error)
+static ssm2d_status alloc_buffers(augment *a, ssm2d_error *error)
 {
     const augment_setup *s = &a->setup;
     const size_t size = s->rows * s->cols * (size_t)s->channels;
@@ -105,7 +105,7 @@ ssm2d_status augment_create(const ssm2d_context *context, const augment_setup *s
     *a = (augment){.context = context, .setup = *setup, .options = *setup->options};
     a->setup.options = &a->options;
     find_active(a);
-    status = take_memory(a, error);
+    status = alloc_buffers(a, error);
     if (!status)
         status =
             resize_create(context, setup->rows, setup->cols, setup->channels, &a->resize, error);

@@ -4,12 +4,12 @@
 
 #include <limits.h>
 
-void file_check_some(const dataset *d, size_t most, size_t max_pixels, size_t *looked, size_t *bad,
-                     ssm2d_error *error)
+void file_check_some(const dataset *d, size_t max_looks, size_t max_pixels, size_t *looked,
+                     size_t *bad, ssm2d_error *error)
 {
     const ssm2d_context *context = dataset_context(d);
     const image_read_options how = {.max_pixels = max_pixels, .regular = 1};
-    const size_t count = dataset_about(d)->count, looks = count < most ? count : most;
+    const size_t count = dataset_about(d)->count, looks = count < max_looks ? count : max_looks;
     *looked = *bad = 0;
     for (size_t k = 0; k < looks; k++) {
         char path[PATH_MAX];

@@ -312,7 +312,7 @@ static ssm2d_status check(const loader_options *o, size_t count, size_t length, 
     return SSM2D_OK;
 }
 
-static ssm2d_status take_memory(loader *l, ssm2d_error *error)
+static ssm2d_status alloc_buffers(loader *l, ssm2d_error *error)
 {
     const loader_options *o = &l->options;
     const size_t size = o->rows * o->cols * (size_t)o->channels, row = o->batch * sizeof(float);
@@ -416,7 +416,7 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     status = skipped_create(context, info->count, &l->skipped)
                  ? make_augments(l, error)
                  : fail(error, SSM2D_ERROR_MEMORY, "no memory for a loader");
-    if (!status) status = take_memory(l, error);
+    if (!status) status = alloc_buffers(l, error);
     if (!status) status = start(l, error);
     if (status) {
         loader_destroy(l);

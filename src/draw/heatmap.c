@@ -96,15 +96,15 @@ static const char *number_text(double value, char *text, size_t size)
 }
 
 /* The distance between ticks of so many cells on a length: 1, 2, 5, 10, .. so that there are at
- * most five or so, each with `room` for its number. */
-static int tick_step(int cells, double length, double room)
+ * most five or so, each with `label_length` for its number. */
+static int tick_step(int cells, double length, double label_length)
 {
     static const int steps[] = {1, 2, 5};
-    const int most = (int)fmin(4, length / room);
+    const int max_ticks = (int)fmin(4, length / label_length);
     int scale = 1;
     for (;; scale *= 10)
         for (int i = 0; i < 3; i++)
-            if ((cells - 1) / (steps[i] * scale) <= most) return steps[i] * scale;
+            if ((cells - 1) / (steps[i] * scale) <= max_ticks) return steps[i] * scale;
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ static const char *swap(const job *j, const char *x)
 }
 
 /* [..][T][h][width] -> [..][h][width][T] */
-static const char *turned(const job *j, const char *x)
+static const char *transposed(const job *j, const char *x)
 {
     return j->groups == 1 ? onnx_transpose(j->b, x, ONNX_SHAPE(0, 2, 3, 1))
                           : onnx_transpose(j->b, x, ONNX_SHAPE(0, 1, 3, 4, 2));
@@ -132,7 +132,7 @@ const char *onnx_from_attention(onnx_builder *b, const node *n)
     job j = {.b = b, .n = n, .a = attention_setup_of(n)};
     j.groups = j.a.order ? j.a.image_groups : j.a.mask_groups ? j.a.mask_groups : 1;
     const char *q = swap(&j, groups_of(&j, Q, j.a.width));
-    const char *k = turned(&j, groups_of(&j, K, j.a.width));
+    const char *k = transposed(&j, groups_of(&j, K, j.a.width));
     const char *v = swap(&j, groups_of(&j, V, j.a.v_width));
     const char *scores =
         onnx_join(b, "MatMul", onnx_join(b, "Mul", q, onnx_number(b, j.a.scale)), k);

@@ -19,9 +19,9 @@ enum { NO_PLACE = -1 };
 
 typedef struct sharing {
     planner *p;
-    int *writers, *next_writer;  /* of each tensor, the places that write its gradient */
-    int *to_come, *next_to_come; /* of each group, the places that write a member's */
-    int *producer;               /* of each group, the first node that made a member */
+    int *writers, *next_writer;         /* of each tensor, the places that write its gradient */
+    int *pending_writes, *next_pending; /* of each group, the places that write a member's */
+    int *producer;                      /* of each group, the first node that made a member */
 } sharing;
 
 static int node_of(int place) { return place / GRAPH_INPUTS; }
@@ -29,7 +29,7 @@ static int node_of(int place) { return place / GRAPH_INPUTS; }
 static void list_writers(sharing *s)
 {
     const graph *g = s->p->g;
-    for (int t = 0; t < g->tensor_count; t++) s->writers[t] = s->to_come[t] = NO_PLACE;
+    for (int t = 0; t < g->tensor_count; t++) s->writers[t] = s->pending_writes[t] = NO_PLACE;
     for (int k = 0; k < g->node_count; k++)
         for (int i = 0; i < g->nodes[k]->inputs; i++) {
             if (!writes_gradient(s->p, g->nodes[k], i)) continue;
@@ -40,14 +40,14 @@ static void list_writers(sharing *s)
 }
 
 /* Puts the places of a list in the group's, which stays in order. */
-static void add_to_come(sharing *s, int group, int place)
+static void add_pending(sharing *s, int group, int place)
 {
-    int *link = &s->to_come[group];
+    int *link = &s->pending_writes[group];
     for (; place != NO_PLACE; place = s->next_writer[place]) {
-        while (*link > place) link = &s->next_to_come[*link];
-        s->next_to_come[place] = *link;
+        while (*link > place) link = &s->next_pending[*link];
+        s->next_pending[place] = *link;
         *link = place;
-        link = &s->next_to_come[place];
+        link = &s->next_pending[place];
     }
 }
 
@@ -65,14 +65,14 @@ static void try_to_share(sharing *s, const node *n, int i)
         s->producer[group] = min_int(s->producer[group], n->index);
     else
         group = of_out->same - first_gradient;
-    int *to_come = &s->to_come[group];
-    while (*to_come != NO_PLACE && node_of(*to_come) >= n->index)
-        *to_come = s->next_to_come[*to_come];
-    if (*to_come != NO_PLACE && node_of(*to_come) >= t->producer->index) return;
+    int *pending_writes = &s->pending_writes[group];
+    while (*pending_writes != NO_PLACE && node_of(*pending_writes) >= n->index)
+        *pending_writes = s->next_pending[*pending_writes];
+    if (*pending_writes != NO_PLACE && node_of(*pending_writes) >= t->producer->index) return;
     if (rest != NO_PLACE && node_of(rest) >= s->producer[group]) return;
     gradient(s->p, t)->same = first_gradient + group;
     s->producer[group] = min_int(s->producer[group], t->producer->index);
-    add_to_come(s, group, rest);
+    add_pending(s, group, rest);
 }
 
 int share_gradients(planner *p)

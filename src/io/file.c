@@ -391,9 +391,9 @@ static int is_temporary(const char *name)
 
 void temporaries_remove(int folder)
 {
-    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = again >= 0 ? fdopendir(again) : NULL;
-    if (!dir && again >= 0) close(again);
+    const int listing = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = listing >= 0 ? fdopendir(listing) : NULL;
+    if (!dir && listing >= 0) close(listing);
     for (struct dirent *found; dir && (found = readdir(dir));) {
         struct stat info;
         if (!is_temporary(found->d_name)) continue;

@@ -137,14 +137,14 @@ ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
         image_close(reader);
         return status;
     }
-    *info = image_turned_info(reader);
+    *info = image_oriented_info(reader);
     *out = reader;
     return SSM2D_OK;
 }
 
 ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error)
 {
-    const size_t rows = image_turned_info(reader).rows;
+    const size_t rows = image_oriented_info(reader).rows;
     if (reader->given >= rows)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no more than %zu rows",
                     text_path(reader->path), rows);
@@ -153,7 +153,7 @@ ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error)
                     text_path(reader->path), reader->next);
     ssm2d_status status;
     if (reader->orientation > 1) {
-        status = image_turned_row(reader, row, error);
+        status = image_oriented_row(reader, row, error);
     } else {
         status = reader->format->read_row(reader, row, error);
         reader->next += !status;

@@ -141,8 +141,8 @@ static uint8_t masked(uint32_t pixel, uint32_t mask, uint8_t without)
 {
     if (!mask) return without;
     const int low = __builtin_ctz(mask);
-    const uint64_t most = mask >> low, value = (pixel & mask) >> low;
-    return (uint8_t)((value * 255 + most / 2) / most);
+    const uint64_t largest = mask >> low, value = (pixel & mask) >> low;
+    return (uint8_t)((value * 255 + largest / 2) / largest);
 }
 
 static void unpack(const decoder *d, size_t i, uint8_t out[4])

@@ -51,11 +51,11 @@ ssm2d_status image_read_all(image_reader *reader, uint8_t **bytes, size_t *size,
 /* ---- turning --------------------------------------------------------------------------------- */
 
 /* What the caller is told: info, turned as the orientation says. */
-image_info image_turned_info(const image_reader *reader);
+image_info image_oriented_info(const image_reader *reader);
 /* Refuses an image that has to be held whole to be turned, and is too large for that. */
 ssm2d_status image_turn_check(const image_reader *reader, ssm2d_error *error);
 /* As image_read_row, for an orientation other than 1. */
-ssm2d_status image_turned_row(image_reader *reader, void *row, ssm2d_error *error);
+ssm2d_status image_oriented_row(image_reader *reader, void *row, ssm2d_error *error);
 
 /* ---- checks and writing ---------------------------------------------------------------------- */
 

@@ -113,7 +113,7 @@ static ssm2d_status decode(image_reader *reader, decoder *d, ssm2d_error *error)
     if (!TIFFRGBAImageOK(d->tiff, why) || !TIFFRGBAImageBegin(&image, d->tiff, 1, why))
         return damaged(reader, why, error);
     ssm2d_status status = SSM2D_OK;
-    image.req_orientation = image.orientation; /* as it is stored: image_turn.c turns it */
+    image.req_orientation = image.orientation; /* as it is stored: image_orient.c turns it */
     const int alpha = image.alpha != 0;
     const int grey =
         image.photometric == PHOTOMETRIC_MINISBLACK || image.photometric == PHOTOMETRIC_MINISWHITE;

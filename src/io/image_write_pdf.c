@@ -56,12 +56,12 @@ static int begin_object(image_writer *writer, int number)
     return say(writer, "%d 0 obj\n", number);
 }
 
-static void *take(void *context, unsigned count, unsigned size)
+static void *zlib_alloc(void *context, unsigned count, unsigned size)
 {
     return mem_alloc(context, (size_t)count * size);
 }
 
-static void give_back(void *context, void *memory) { mem_free(context, memory); }
+static void zlib_free(void *context, void *memory) { mem_free(context, memory); }
 
 static int write_head(image_writer *writer)
 {
@@ -97,7 +97,7 @@ static ssm2d_status open_pdf(image_writer *writer, ssm2d_error *error)
     encoder *e = writer->encoder = mem_alloc(writer->context, sizeof *e);
     if (e) {
         e->packer =
-            (z_stream){.zalloc = take, .zfree = give_back, .opaque = (void *)writer->context};
+            (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = (void *)writer->context};
         e->packing = deflateInit(&e->packer, Z_DEFAULT_COMPRESSION) == Z_OK;
     }
     if (!e || !e->packing)

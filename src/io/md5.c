@@ -16,7 +16,7 @@ static uint32_t rotate(uint32_t x, int n) { return x << n | x >> (32 - n); }
 
 static void add_block(md5 *m, const uint8_t *block)
 {
-    static const int turns[4][4] = {
+    static const int shifts[4][4] = {
         {7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
     static const int step[4] = {1, 5, 3, 7}, first[4] = {0, 1, 5, 0};
     uint32_t a = m->state[0], b = m->state[1], c = m->state[2], d = m->state[3], words[16];
@@ -32,7 +32,7 @@ static void add_block(md5 *m, const uint8_t *block)
         a = d;
         d = c;
         c = b;
-        b += rotate(sum, turns[round][i % 4]);
+        b += rotate(sum, shifts[round][i % 4]);
     }
     m->state[0] += a;
     m->state[1] += b;

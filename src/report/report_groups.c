@@ -14,7 +14,10 @@ enum {
     LABEL_NAME = 48 /* a longer name of a run is not a label */
 };
 
-int report_key_counts(const char *key) { return strcmp(key, "seed") && train_setting_counts(key); }
+int report_key_counts(const char *key)
+{
+    return strcmp(key, "seed") && train_setting_affects_result(key);
+}
 
 /* Whether two runs have the same value of a key, or both none. */
 static int same_value(const report_run *a, const report_run *b, const char *key)

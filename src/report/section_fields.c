@@ -2,7 +2,7 @@
 #include "report/section.h"
 
 #include "core/status.h"
-#include "train/run_field.h"
+#include "train/run_receptive_field.h"
 
 enum { IMAGES = 32, DECADES = 4 };
 
@@ -25,7 +25,7 @@ static void show_progress(void *user, size_t done, size_t of)
     if (hooks->progress) hooks->progress(hooks->user, "receptive field", j->run->name, done, of);
 }
 
-static void put_field(html *h, const report *r, int group, const run_field *f)
+static void put_field(html *h, const report *r, int group, const run_receptive_field *f)
 {
     html_printf(h,
                 "<figure><img alt=\"Effective receptive field on %d by %d pixels\" "
@@ -45,20 +45,20 @@ static ssm2d_status put_group(const report *r, html *h, int group, ssm2d_error *
     const report_run *run = &r->runs[r->groups[group].first];
     job j = {r, run};
     run_model m;
-    run_field f = {0};
+    run_receptive_field f = {0};
     ssm2d_error why;
     if (!run->known) return SSM2D_OK;
     ssm2d_status status = run_model_open(r->context, run->folder, RUN_MODEL, NULL, &m, &why);
     if (!status) {
-        const run_field_request request = {.folder = run->folder,
-                                           .m = &m,
-                                           .images = "test",
-                                           .count = IMAGES,
-                                           .user = &j,
-                                           .progress = show_progress};
-        status = run_field_compute(r->context, &request, &f, &why);
+        const run_receptive_field_request request = {.folder = run->folder,
+                                                     .m = &m,
+                                                     .images = "test",
+                                                     .count = IMAGES,
+                                                     .user = &j,
+                                                     .progress = show_progress};
+        status = run_receptive_field_compute(r->context, &request, &f, &why);
         if (!status) put_field(h, r, group, &f);
-        run_field_destroy(r->context, &f);
+        run_receptive_field_destroy(r->context, &f);
         run_model_close(&m);
     }
     if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", why.line);

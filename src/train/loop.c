@@ -50,7 +50,7 @@ static int stop_requested(void *user)
 }
 
 /* Of several processes one writes. */
-static int writes(const training *s) { return s->t->cluster->rank == 0; }
+static int is_writer(const training *s) { return s->t->cluster->rank == 0; }
 
 static double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
@@ -88,7 +88,7 @@ static ssm2d_status write_checkpoint(training *s, ssm2d_error *error)
 static ssm2d_status save(training *s, ssm2d_error *error)
 {
     const ssm2d_status status =
-        cluster_agree(s->t->cluster, writes(s) ? write_checkpoint(s, error) : SSM2D_OK, error);
+        cluster_agree(s->t->cluster, is_writer(s) ? write_checkpoint(s, error) : SSM2D_OK, error);
     if (status) return status;
     s->saved_step = s->t->state.step;
     s->saved_at = clock_seconds();
@@ -100,7 +100,8 @@ static int time_to_save(void *user)
 {
     const training *s = user;
     const train_options *o = &s->t->settings.options;
-    return writes(s) && o->save_minutes > 0 && clock_seconds() - s->saved_at > 60 * o->save_minutes;
+    return is_writer(s) && o->save_minutes > 0
+           && clock_seconds() - s->saved_at > 60 * o->save_minutes;
 }
 
 static int step_to_save(const training *s)
@@ -141,7 +142,7 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
 {
     train_state *state = &s->t->state;
     if (state->step % log_interval(s)) return SSM2D_OK;
-    const ssm2d_status status = writes(s) ? write_step(s, r, error) : SSM2D_OK;
+    const ssm2d_status status = is_writer(s) ? write_step(s, r, error) : SSM2D_OK;
     state->log_sum = 0;
     state->log_steps = 0;
     return cluster_agree(s->t->cluster, status, error);
@@ -303,11 +304,11 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .seconds = state->seconds};
     ssm2d_status status = compare_weights(t, error);
     if (!status)
-        status =
-            cluster_agree(t->cluster, writes(s) ? write_epoch(s, &line, error) : SSM2D_OK, error);
+        status = cluster_agree(t->cluster, is_writer(s) ? write_epoch(s, &line, error) : SSM2D_OK,
+                               error);
     if (!status) status = save(s, error);
     if (!status && best)
-        status = cluster_agree(t->cluster, writes(s) ? write_best(s, error) : SSM2D_OK, error);
+        status = cluster_agree(t->cluster, is_writer(s) ? write_best(s, error) : SSM2D_OK, error);
     if (status) return status;
     s->result->test_loss = e->loss;
     s->result->test_accuracy = e->accuracy;
@@ -453,7 +454,7 @@ ssm2d_status run_training(trainer *t, const char *folder, int lock, const start_
                   .saved_step = t->state.step};
     *result = (train_result){0};
     ssm2d_status status = run_path(folder, RUN_LAST, s.last, error);
-    if (!status && writes(&s)) status = open_files(&s, how, error);
+    if (!status && is_writer(&s)) status = open_files(&s, how, error);
     s.saved_at = clock_seconds();
     if (!status) status = trainer_seek(t, error);
     status = cluster_agree(t->cluster, status, error);

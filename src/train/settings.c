@@ -231,7 +231,7 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
     return status ? status : model_config_finish(m, error);
 }
 
-int train_setting_counts(const char *key)
+int train_setting_affects_result(const char *key)
 {
     static const char *const others[] = {"workers",      "memory",     "log_every", "save_every",
                                          "save_minutes", "bad_images", "max_pixels"};

@@ -49,6 +49,6 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
 
 /* Whether a setting can change the result of a run: how often is saved, on how many threads images
  * are made, and the like, cannot. */
-int train_setting_counts(const char *key);
+int train_setting_affects_result(const char *key);
 
 #endif

@@ -346,9 +346,9 @@ static void test_counts(void **state)
     assert_int_equal(train_settings_default(&s, &error), SSM2D_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_true(train_settings_have(&s, others[i]));
-        assert_false(train_setting_counts(others[i]));
+        assert_false(train_setting_affects_result(others[i]));
     }
-    assert_true(train_setting_counts("lr") && train_setting_counts("decay_of"));
+    assert_true(train_setting_affects_result("lr") && train_setting_affects_result("decay_of"));
 }
 
 int main(void)

@@ -122,7 +122,7 @@ static void scatter_tokens(const attend_window_args *a, real *to, size_t row, co
 
 typedef struct window_pieces {
     size_t wide, v_wide;
-    real *q, *k, *v, *qt, *p, *turned, *rows, *sums;
+    real *q, *k, *v, *qt, *p, *transposed, *rows, *sums;
     real *dout, *doutt, *ds, *dk, *dv;
     size_t total;
 } window_pieces;
@@ -139,7 +139,7 @@ static window_pieces cut_window(size_t tokens, size_t width, size_t v_width, int
     PIECE(v, tokens * s.v_wide);
     PIECE(qt, s.wide * STRIP);
     PIECE(p, tokens * STRIP);
-    PIECE(turned, widest * STRIP);
+    PIECE(transposed, widest * STRIP);
     PIECE(rows, STRIP * widest);
     PIECE(sums, STRIP);
     if (back) {
@@ -253,12 +253,13 @@ static void attend_query_back(const attend_window_args *a, const window_pieces *
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Rows of `turned` past the widths are transposed with the others, but never filled. */
+/* Rows of `transposed` past the widths are transposed with the others, but never filled. */
 static void clear_padding(const attend_window_args *a, const window_pieces *s)
 {
-    const size_t least = a->width < a->v_width ? a->width : a->v_width,
-                 most = s->wide > s->v_wide ? s->wide : s->v_wide;
-    for (size_t at = least * STRIP; at < most * STRIP; at += LANES) store(s->turned + at, (vec){0});
+    const size_t narrowest = a->width < a->v_width ? a->width : a->v_width,
+                 widest = s->wide > s->v_wide ? s->wide : s->v_wide;
+    for (size_t at = narrowest * STRIP; at < widest * STRIP; at += LANES)
+        store(s->transposed + at, (vec){0});
 }
 
 static void gather_qkv(const attend_window_args *a, const window_pieces *s)
@@ -330,8 +331,8 @@ static void attend_window(const attend_window_args *a)
         }
         strip_scores(a, &s, q);
         strip_exponentials(a, &s, q);
-        strip_product(s.turned, s.v, 1, s.v_wide, s.p, a->v_width, a->tokens, q.vectors, 0);
-        transpose_back(s.rows, q.vectors, s.turned, s.v_wide, s.sums);
+        strip_product(s.transposed, s.v, 1, s.v_wide, s.p, a->v_width, a->tokens, q.vectors, 0);
+        transpose_back(s.rows, q.vectors, s.transposed, s.v_wide, s.sums);
         scatter_tokens(a, a->out, a->out_row, s.rows, s.v_wide, a->v_width, first, first + q.count,
                        1, 0);
     }
@@ -399,8 +400,8 @@ static void attend_window_back(const attend_window_args *a)
         if (a->dk)
             product(s.dk, s.wide, s.ds, STRIP, 1, rows, s.wide, T, s.wide, q.count, first > 0);
         if (!a->dq) continue;
-        strip_product(s.turned, s.k, 1, s.wide, s.ds, a->width, T, q.vectors, 0);
-        transpose_back(s.rows, q.vectors, s.turned, s.wide, s.sums);
+        strip_product(s.transposed, s.k, 1, s.wide, s.ds, a->width, T, q.vectors, 0);
+        transpose_back(s.rows, q.vectors, s.transposed, s.wide, s.sums);
         scatter_tokens(a, a->dq, a->q_row, s.rows, s.wide, a->width, first, first + q.count, 1,
                        a->dq_adds);
     }

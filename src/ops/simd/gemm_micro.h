@@ -40,12 +40,12 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
         product_block(rows, vectors, c, ldc, a, a_row, a_k, b, ldb, k, adds);
 
 /* product_1, product_2, product_3: m rows of a C that is so many vectors wide. */
-#define PRODUCT(vectors, most)                                                                     \
+#define PRODUCT(vectors, block)                                                                    \
     static void product_##vectors(real *c, size_t ldc, const real *a, size_t a_row, size_t a_k,    \
                                   const real *b, size_t ldb, size_t m, size_t k, int adds)         \
     {                                                                                              \
-        BLOCKS(most, vectors)                                                                      \
-        if (most > 8) BLOCKS(8, vectors)                                                           \
+        BLOCKS(block, vectors)                                                                     \
+        if (block > 8) BLOCKS(8, vectors)                                                          \
         BLOCKS(4, vectors)                                                                         \
         BLOCKS(2, vectors)                                                                         \
         BLOCKS(1, vectors)                                                                         \

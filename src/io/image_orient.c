@@ -1,4 +1,4 @@
-/* image_turn - images that are stored turned or mirrored, with an EXIF orientation that says so;
+/* image_orient - images that are stored turned or mirrored, with an EXIF orientation that says so;
  * and BMPs, which begin with their last row. All rows are decoded before the first is given.
  *
  * Pixel (r, c) of the upright image is this one of the R x C that are stored:
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-image_info image_turned_info(const image_reader *reader)
+image_info image_oriented_info(const image_reader *reader)
 {
     image_info info = reader->info;
     if (reader->orientation >= 5) {
@@ -45,7 +45,7 @@ static ssm2d_status decode_all(image_reader *reader, ssm2d_error *error)
     return status;
 }
 
-ssm2d_status image_turned_row(image_reader *reader, void *row, ssm2d_error *error)
+ssm2d_status image_oriented_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     const size_t pixel = image_row_bytes(&reader->info) / reader->info.cols;
     const size_t rows = reader->info.rows, cols = reader->info.cols, r = reader->given;

@@ -1,11 +1,11 @@
-/* run_field - the effective receptive field of a run's model (receptive_field.h), on an image file
- * or on test images of a data set. */
-#ifndef SSM2D_TRAIN_RUN_FIELD_H
-#define SSM2D_TRAIN_RUN_FIELD_H
+/* run_receptive_field - the effective receptive field of a run's model (receptive_field.h), on an
+ * image file or on test images of a data set. */
+#ifndef SSM2D_TRAIN_RUN_RECEPTIVE_FIELD_H
+#define SSM2D_TRAIN_RUN_RECEPTIVE_FIELD_H
 
 #include "train/run_folder.h"
 
-typedef struct run_field_request {
+typedef struct run_receptive_field_request {
     const char *folder; /* of the run, whose model `m` is */
     const run_model *m;
     /* an image file, data whose test images to take, or "test" for those of the run */
@@ -14,19 +14,20 @@ typedef struct run_field_request {
     int block;    /* the tokens after this block, from 1; 0: after the last */
     void *user;
     void (*progress)(void *user, size_t done, size_t of); /* NULL: nobody asks */
-} run_field_request;
+} run_receptive_field_request;
 
-typedef struct run_field {
+typedef struct run_receptive_field {
     double *values; /* [rows][cols], the largest being 1 */
     int rows, cols;
     size_t images; /* that were taken */
     /* pixels from the centre token within which are half, 90 % and 99 % of the squares */
     int radius[3];
-} run_field;
+} run_receptive_field;
 
 /* Fills in *field, which the caller destroys, after a failure as well. */
-ssm2d_status run_field_compute(ssm2d_context *context, const run_field_request *request,
-                               run_field *field, ssm2d_error *error);
-void run_field_destroy(const ssm2d_context *context, run_field *field);
+ssm2d_status run_receptive_field_compute(ssm2d_context *context,
+                                         const run_receptive_field_request *request,
+                                         run_receptive_field *field, ssm2d_error *error);
+void run_receptive_field_destroy(const ssm2d_context *context, run_receptive_field *field);
 
 #endif

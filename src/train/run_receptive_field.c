@@ -1,4 +1,4 @@
-#include "train/run_field.h"
+#include "train/run_receptive_field.h"
 
 #include "core/context.h"
 #include "core/status.h"
@@ -16,7 +16,7 @@ static const double shares[3] = {0.5, 0.9, 0.99};
 
 typedef struct job {
     ssm2d_context *context;
-    const run_field_request *request;
+    const run_receptive_field_request *request;
     augment *augment;
     receptive_field *r;
     float *image;
@@ -57,7 +57,7 @@ static ssm2d_status add_file(job *j, ssm2d_error *error)
 /* Images from all over the data set, since many are sorted by class. */
 static ssm2d_status add_dataset(job *j, ssm2d_error *error)
 {
-    const run_field_request *q = j->request;
+    const run_receptive_field_request *q = j->request;
     const char *where = strcmp(q->images, "test") ? q->images : NULL; /* NULL: the run's own */
     const int skips = q->m->settings.options.bad_images == TRAIN_BAD_SKIP;
     dataset *data;
@@ -82,8 +82,9 @@ static ssm2d_status add_dataset(job *j, ssm2d_error *error)
     return status;
 }
 
-ssm2d_status run_field_compute(ssm2d_context *context, const run_field_request *q, run_field *field,
-                               ssm2d_error *error)
+ssm2d_status run_receptive_field_compute(ssm2d_context *context,
+                                         const run_receptive_field_request *q,
+                                         run_receptive_field *field, ssm2d_error *error)
 {
     const model_config *c = &q->m->settings.model;
     const size_t rows = (size_t)c->image[0], cols = (size_t)c->image[1];
@@ -94,7 +95,7 @@ ssm2d_status run_field_compute(ssm2d_context *context, const run_field_request *
                                  .cols = cols,
                                  .channels = c->channels};
     job j = {.context = context, .request = q};
-    *field = (run_field){.rows = c->image[0], .cols = c->image[1]};
+    *field = (run_receptive_field){.rows = c->image[0], .cols = c->image[1]};
     ssm2d_status status =
         receptive_field_create(context, c, q->m->weights, q->m->params, q->block, &j.r, error);
     if (!status) status = augment_create(context, &setup, &j.augment, error);
@@ -117,8 +118,8 @@ done:
     return status;
 }
 
-void run_field_destroy(const ssm2d_context *context, run_field *field)
+void run_receptive_field_destroy(const ssm2d_context *context, run_receptive_field *field)
 {
     mem_free(context, field->values);
-    *field = (run_field){0};
+    *field = (run_receptive_field){0};
 }
