@@ -206,6 +206,16 @@ static prediction predict(const scale_work *w, const scale_network *n, long max_
 
 static double efficiency(const prediction *p, int i) { return p->steps[0].ms / p->steps[i].ms; }
 
+/* Whether a network that was given is one of those that are drawn anyway. */
+static int is_usual(const scale_network *n)
+{
+    for (int k = 0; k < USUAL; k++)
+        if (fabs(n->latency - usual[k].latency) < 1e-9
+            && fabs(n->bandwidth - usual[k].bandwidth) < 1e-3)
+            return 1;
+    return 0;
+}
+
 static ssm2d_status draw(const ssm2d_context *context, const values *o, const scale_work *w,
                          const scale_network *own, const char *name, ssm2d_error *error)
 {
@@ -216,6 +226,7 @@ static ssm2d_status draw(const ssm2d_context *context, const values *o, const sc
     for (int k = 0; k <= USUAL; k++) {
         const scale_network *n = k < USUAL ? &usual[k] : own;
         if (k == USUAL && n->by_processor) continue; /* a machine does not have as many */
+        if (k == USUAL && is_usual(n)) continue;
         const prediction p = predict(w, n, o->ranks);
         for (int i = 0; i < p.count; i++) {
             x[i] = i;
@@ -227,7 +238,9 @@ static ssm2d_status draw(const ssm2d_context *context, const values *o, const sc
     snprintf(title, sizeof title, "%s: predicted, %ld images per process and step", name,
              o->model.batch);
     const curve_figure figure = {.title = title,
-                                 .x_label = "log2 of the number of processes",
+                                 .x_label = "processes",
+                                 .x_is_log2 = 1,
+                                 .shared_legend = 1,
                                  .panels = &panel,
                                  .count = 1,
                                  .x_low = 0,

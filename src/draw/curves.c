@@ -88,7 +88,7 @@ static void tick_text(double value, double step, char *text, size_t size)
     snprintf(text, size, "%.*f", digits > 9 ? 9 : digits, value);
 }
 
-static void axes(canvas *c, const field *f, const char *x_label, const char *y_label)
+static void axes(canvas *c, const field *f, const curve_figure *figure, const char *y_label)
 {
     static const double grid_grey = 0.88, fine_grey = 0.96, frame_grey = 0.35;
     char text[32];
@@ -105,11 +105,15 @@ static void axes(canvas *c, const field *f, const char *x_label, const char *y_l
     if (step < 1 && f->x_high - f->x_low >= 2) step = 1;
     for (double v = ceil(f->x_low / step) * step; v <= f->x_high + step * 1e-6; v += step) {
         canvas_line(c, across(f, v), f->y, 0, f->height, grid_grey);
-        tick_text(v, step, text, sizeof text);
+        if (figure->x_is_log2)
+            snprintf(text, sizeof text, "%.0f", exp2(v));
+        else
+            tick_text(v, step, text, sizeof text);
         canvas_text(c, across(f, v), f->y + f->height + 13, TEXT_CENTRE, style_tick, text);
     }
     canvas_frame(c, f->x, f->y, f->width, f->height, frame_grey);
-    canvas_text(c, f->x + f->width / 2, f->y + f->height + 29, TEXT_CENTRE, style_label, x_label);
+    canvas_text(c, f->x + f->width / 2, f->y + f->height + 29, TEXT_CENTRE, style_label,
+                figure->x_label);
     canvas_text_upward(c, f->x - Y_AXIS + 12, f->y + f->height / 2, style_label, y_label);
 }
 
@@ -245,10 +249,11 @@ static double legend_above(canvas *c, double top, double width, const curve_pane
     return y + LEGEND_LINE + LEGEND_PAD;
 }
 
-/* The page is at least as wide as the longest name above the panels. */
-static double widest_entry(const curve_figure *figure)
+/* The page is at least as wide as its title, and as the longest name above the panels. */
+static double widest_text(const curve_figure *figure)
 {
     double widest = 0;
+    if (figure->title) widest = canvas_text_width(style_title, figure->title) - Y_AXIS;
     for (int i = 0; figure->shared_legend && i < figure->panels[0].count; i++)
         widest = fmax(widest, entry_width(&figure->panels[0].curves[i]));
     return widest;
@@ -261,7 +266,7 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
     const int columns = figure->columns ? figure->columns : figure->count,
               rows = (figure->count + columns - 1) / columns;
     const double panels = columns * (Y_AXIS + PANEL_WIDTH) + (columns - 1) * PANEL_GAP,
-                 width = 2 * MARGIN + fmax(panels, Y_AXIS + widest_entry(figure)),
+                 width = 2 * MARGIN + fmax(panels, Y_AXIS + widest_text(figure)),
                  legend_width = width - 2 * MARGIN - Y_AXIS;
     const double title = MARGIN + (figure->title ? TITLE_HEIGHT : 0),
                  top = title
@@ -282,7 +287,7 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
                    .x_low = figure->x_low,
                    .x_high = figure->x_high};
         set_limits(&f, p);
-        axes(c, &f, figure->x_label, p->y_label);
+        axes(c, &f, figure, p->y_label);
         for (int k = 0; k < p->count; k++) /* below every line */
             if (p->curves[k].spread && p->curves[k].band)
                 draw_band(canvas_cairo(c), &f, &p->curves[k]);

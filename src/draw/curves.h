@@ -33,6 +33,7 @@ typedef struct curve_figure {
     const curve_panel *panels;
     int count;
     double x_low, x_high; /* of every panel */
+    int x_is_log2;        /* x is a logarithm to base 2: ticks say 1, 2, 4 .. for 0, 1, 2 .. */
     int columns;          /* panels side by side; 0: all of them */
     /* The lines of all panels are called the same: their names stand above the panels, once, rather
      * than in each. */

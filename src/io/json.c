@@ -190,6 +190,36 @@ const char *json_show(const cJSON *value, char *text, size_t size)
     return text;
 }
 
+/* The same of keys within an object, of which `prefix` is the name. */
+static int difference(const cJSON *one, const cJSON *two, const char *prefix, const char *a,
+                      const char *b, char *what, size_t size)
+{
+    char x[48], y[48];
+    for (const cJSON *item = one->child; item; item = item->next) {
+        const cJSON *other = cJSON_GetObjectItemCaseSensitive(two, item->string);
+        if (cJSON_Compare(item, other, 1)) continue;
+        if (cJSON_IsObject(item) && cJSON_IsObject(other) && !*prefix)
+            return difference(item, other, item->string, a, b, what, size);
+        snprintf(what, size, "%s%s%s is %s in %s and %s in %s", prefix, *prefix ? "." : "",
+                 item->string, json_show(item, x, sizeof x), a,
+                 other ? json_show(other, y, sizeof y) : "not there", b);
+        return 1;
+    }
+    for (const cJSON *item = two->child; item; item = item->next) {
+        if (cJSON_GetObjectItemCaseSensitive(one, item->string)) continue;
+        snprintf(what, size, "%s%s%s is %s in %s and not there in %s", prefix, *prefix ? "." : "",
+                 item->string, json_show(item, x, sizeof x), b, a);
+        return 1;
+    }
+    return 0;
+}
+
+int json_difference(const cJSON *one, const cJSON *two, const char *a, const char *b, char *what,
+                    size_t size)
+{
+    return difference(one, two, "", a, b, what, size);
+}
+
 int json_add(cJSON *object, const char *key, cJSON *value)
 {
     if (value

@@ -26,6 +26,11 @@ ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON *
 /* Writes a value to text as messages show it (3, "polar", true, a list ..) and returns text. */
 const char *json_show(const cJSON *value, char *text, size_t size);
 
+/* Whether two objects differ, `what` naming the first key in which they do: "dim is 32 in A and 64
+ * in B", A and B being what one and two are called. */
+int json_difference(const cJSON *one, const cJSON *two, const char *a, const char *b, char *what,
+                    size_t size);
+
 /* Adds value to an object, or to a list when key is NULL. Takes over value, which may be NULL for
  * want of memory; returns whether it was added. */
 int json_add(cJSON *object, const char *key, cJSON *value);

@@ -224,13 +224,14 @@ static ssm2d_status check_same_model(const char *folder, const run_model *m, ssm
     cJSON *one = model_config_to_json(&m->settings.model);
     cJSON *two = model_config_to_json(&m->model->config);
     ssm2d_status status = SSM2D_OK;
+    char what[200];
     if (!one || !two)
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare its models",
                       text_path(folder));
-    else if (!cJSON_Compare(one, two, 1))
-        status =
-            fail(error, SSM2D_ERROR_ARGUMENT,
-                 "%s: train.json and config.json describe different models", text_path(folder));
+    else if (json_difference(one, two, "train.json", "config.json", what, sizeof what))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: train.json and config.json describe different models: %s",
+                      text_path(folder), what);
     cJSON_Delete(one);
     cJSON_Delete(two);
     return status;
