@@ -145,7 +145,7 @@ static void test_other_folder(void **state)
     assert_done();
     edit_file(in_folder("two/train.json"), "idx:moved\"", "elsewhere\"");
     shell_run("cd / && $SSM2D eval $FOLDER/two");
-    assert_refused(1, "eval", "elsewhere is no folder");
+    assert_refused(1, "eval", "elsewhere: the data of this run are not there: --data says where");
 }
 
 static void test_ignored_files(void **state)
