@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # failing_memory.sh TOOL MAKE_SMALL_DATA FAILING_TOOL [EVERY] - one allocation after another fails
-# (each EVERY-th: 41, or 1 with LONG=1 in the environment), in every command. The tool must say so
+# (each EVERY-th: 67, or 1 with LONG=1 in the environment), in every command. The tool must say so
 # in one line with exit code 1, free everything, and leave nothing half written; a run then ends
 # with the weights that it would have had.
 set -euo pipefail
-tool=$1 make_data=$2 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 41)}
+tool=$1 make_data=$2 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 67)}
 tests=$(cd "$(dirname "$0")/.." && pwd)
 model=$tests/golden-models/05_vit_ssm2d_attn
 failing=("$3")
