@@ -1,6 +1,7 @@
 #include "reproduce_table.h"
 
 #include "core/context.h"
+#include "core/spread.h"
 #include "core/status.h"
 
 #include <math.h>
@@ -9,34 +10,11 @@
 
 /* ---- summaries ------------------------------------------------------------------------------- */
 
-/* Sums of values, for mean and standard deviation. */
-typedef struct sums {
-    int n;
-    double sum, squares; /* of differences from the first value, which keeps digits */
-    double first;
-} sums;
-
-static void sums_add(sums *s, double x)
-{
-    if (isnan(x)) return;
-    if (!s->n++) s->first = x;
-    s->sum += x - s->first;
-    s->squares += (x - s->first) * (x - s->first);
-}
-
-static double sums_mean(const sums *s) { return s->n ? s->first + s->sum / s->n : NAN; }
-
-static double sums_std(const sums *s)
-{
-    if (s->n < 2) return NAN;
-    return sqrt(fmax(0, (s->squares - s->sum * s->sum / s->n) / (s->n - 1)));
-}
-
 static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
 {
     const plan *p = t->plan;
     const int top5 = p->form->columns[column].measure == MEASURE_TOP5;
-    sums value = {0}, best = {0}, speed = {0};
+    spread value = spread_none(), best = value, speed = value;
     *cell = (cell_summary){0};
     for (int seed = 0; seed < (int)p->options.seeds; seed++) {
         const planned_run *run = plan_cell(p, seed, row, column);
@@ -44,34 +22,34 @@ static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
         const run_result *r = &t->results[run - p->runs];
         cell->failed += t->states[run - p->runs] == RUN_FAILED;
         if (t->states[run - p->runs] != RUN_DONE) continue;
-        sums_add(&value, 100 * (top5 ? r->top5 : r->accuracy));
-        sums_add(&best, top5 ? NAN : 100 * r->best);
-        sums_add(&speed, r->images_per_s);
+        spread_add(&value, top5 ? r->top5 : r->accuracy);
+        spread_add(&best, top5 ? NAN : r->best);
+        spread_add(&speed, r->images_per_s);
         if (!(cell->parameters > 0)) cell->parameters = r->parameters;
     }
     cell->n = value.n;
-    cell->mean = sums_mean(&value);
-    cell->std = sums_std(&value);
-    cell->best = sums_mean(&best);
-    cell->best_std = sums_std(&best);
-    cell->images_per_s = sums_mean(&speed);
+    cell->mean = 100 * value.mean;
+    cell->std = 100 * value.deviation;
+    cell->best = 100 * best.mean;
+    cell->best_std = 100 * best.deviation;
+    cell->images_per_s = speed.mean;
 }
 
 /* Over the columns that both rows have. */
 static double time_ratio(const row_summary *plain, const row_summary *row, int columns)
 {
-    sums ratio = {0};
+    spread ratio = spread_none();
     for (int c = 0; c < columns; c++)
-        sums_add(&ratio, plain->cells[c].images_per_s / row->cells[c].images_per_s);
-    return sums_mean(&ratio);
+        spread_add(&ratio, plain->cells[c].images_per_s / row->cells[c].images_per_s);
+    return ratio.mean;
 }
 
 static double mean_delta(const row_summary *row, int columns)
 {
-    sums delta = {0};
+    spread delta = spread_none();
     for (int c = 0; c + 1 < columns; c += 2)
-        sums_add(&delta, row->cells[c + 1].mean - row->cells[c].mean);
-    return sums_mean(&delta);
+        spread_add(&delta, row->cells[c + 1].mean - row->cells[c].mean);
+    return delta.mean;
 }
 
 static void sum_up(table *t)

@@ -149,8 +149,7 @@ static void take_run(const report_run *run, const quantity *q, points *out)
 static int mean_at(const report *r, int group, const quantity *q, const metric *line, size_t *at,
                    points *out)
 {
-    double mean = 0, squares = 0;
-    int n = 0;
+    spread s = spread_none();
     for (int i = 0; i < r->run_count; i++) {
         const report_run *run = &r->runs[i];
         const metric *l;
@@ -160,13 +159,11 @@ static int mean_at(const report *r, int group, const quantity *q, const metric *
             at[i]++;
         if (!l) continue;
         if (l->step > line->step) return 0;
-        const double from_mean = q->of(l) - mean;
-        mean += from_mean / ++n;
-        squares += from_mean * (q->of(l) - mean);
+        spread_add(&s, q->of(l));
     }
     out->x[out->count] = line->epoch;
-    out->y[out->count] = mean;
-    out->spread[out->count++] = n > 1 ? sqrt(squares / (n - 1)) : NAN;
+    out->y[out->count] = s.mean;
+    out->spread[out->count++] = s.deviation;
     return 1;
 }
 

@@ -287,23 +287,13 @@ int report_is_repeat(const report *r, int run)
 
 spread report_spread(const report *r, int group, double (*get)(const report_run *run))
 {
-    spread s = {.mean = NAN, .deviation = NAN};
-    double sum = 0, squares = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass && s.n) s.mean = sum / s.n;
-        for (int i = 0; i < r->run_count; i++) {
-            const report_run *run = &r->runs[i];
-            const double x = get(run);
-            if ((group >= 0 && run->group != group) || run->state != REPORT_FINISHED || isnan(x)
-                || report_is_repeat(r, i))
-                continue;
-            if (pass)
-                squares += (x - s.mean) * (x - s.mean);
-            else
-                sum += x, s.n++;
-        }
+    spread s = spread_none();
+    for (int i = 0; i < r->run_count; i++) {
+        const report_run *run = &r->runs[i];
+        if ((group < 0 || run->group == group) && run->state == REPORT_FINISHED
+            && !report_is_repeat(r, i))
+            spread_add(&s, get(run));
     }
-    if (s.n > 1) s.deviation = sqrt(squares / (s.n - 1));
     return s;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SSM2D_REPORT_REPORT_GROUPS_H
 #define SSM2D_REPORT_REPORT_GROUPS_H
 
+#include "core/spread.h"
 #include "report/report_run.h"
 
 enum { GROUP_LABEL = 256 };
@@ -51,10 +52,6 @@ int report_is_repeat(const report *r, int run);
 
 /* Mean and standard deviation (n - 1) of a number over the finished runs of a group but for
  * repeats, or over all when group is -1. get returns NaN for a run that has no such number. */
-typedef struct spread {
-    int n;
-    double mean, deviation; /* deviation: NaN when n < 2 */
-} spread;
 spread report_spread(const report *r, int group, double (*get)(const report_run *run));
 
 /* Numbers of a run; NaN where there is none. Accuracies are from 0 to 1. */

@@ -185,18 +185,12 @@ static int has_means(const report *r)
     return 0;
 }
 
-/* Mean and deviation of a number over lines; those that are NULL, or not a number, do not count. */
+/* Mean and deviation of a number over lines; those that are NULL do not count. */
 static spread spread_of(const metric *const *lines, int count, number_of *get)
 {
-    spread s = {.mean = NAN, .deviation = NAN};
-    double sum = 0, squares = 0;
+    spread s = spread_none();
     for (int i = 0; i < count; i++)
-        if (lines[i] && isfinite(get(lines[i]))) sum += get(lines[i]), s.n++;
-    if (s.n) s.mean = sum / s.n;
-    for (int i = 0; i < count; i++)
-        if (lines[i] && isfinite(get(lines[i])))
-            squares += (get(lines[i]) - s.mean) * (get(lines[i]) - s.mean);
-    if (s.n > 1) s.deviation = sqrt(squares / (s.n - 1));
+        if (lines[i]) spread_add(&s, get(lines[i]));
     return s;
 }
 
