@@ -72,13 +72,7 @@ static void draw_partners(const mix_options *o, rng *r, size_t count, uint32_t *
 {
     for (size_t i = 0; i < count; i++)
         partner[i] = (uint32_t)(o->mix_partner == PARTNER_REVERSED ? count - 1 - i : i);
-    if (o->mix_partner == PARTNER_REVERSED) return;
-    for (size_t i = count; i > 1; i--) {
-        const size_t k = (size_t)rng_below(r, i);
-        const uint32_t last = partner[i - 1];
-        partner[i - 1] = partner[k];
-        partner[k] = last;
-    }
+    if (o->mix_partner != PARTNER_REVERSED) rng_shuffle(r, partner, count);
 }
 
 /* What is done with a batch. */

@@ -5,7 +5,6 @@
  *     list_eval_partition.txt         (or Eval/..)   rows NAME and 0, 1 or 2: train, val, test
  *
  * Images are in the order of list_attr_celeba.txt. */
-#define _GNU_SOURCE /* qsort_r */
 #include "core/context.h"
 #include "core/hash.h"
 #include "core/status.h"
@@ -87,12 +86,6 @@ static ssm2d_status bad_line(const reader *r, const char *what, ssm2d_error *err
 
 /* ---- list_eval_partition.txt ----------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b, void *text)
-{
-    return strcmp((const char *)text + ((const listing_entry *)a)->name,
-                  (const char *)text + ((const listing_entry *)b)->name);
-}
-
 /* The rows, sorted by name; the label is 0, 1 or 2. */
 static ssm2d_status read_partition(const char *path, listing *parts, ssm2d_error *error)
 {
@@ -108,9 +101,7 @@ static ssm2d_status read_partition(const char *path, listing *parts, ssm2d_error
             status = listing_append(parts, name, *part - '0', error);
     }
     mem_free(parts->context, text);
-    if (!status && parts->entries.count)
-        qsort_r(parts->entries.items, parts->entries.count, sizeof(listing_entry), compare,
-                parts->text.items);
+    if (!status) listing_sort(parts, 0);
     return status;
 }
 

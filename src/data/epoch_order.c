@@ -10,18 +10,13 @@ size_t epoch_order_length(const epoch_order *o)
     return o->count < DEIT_MULTIPLE ? o->count : o->count / DEIT_MULTIPLE * DEIT_MULTIPLE;
 }
 
-/* A Fisher-Yates shuffle of all images. */
+/* The order of all images in a pass. */
 static void shuffle(epoch_order *o, uint64_t epoch, size_t pass)
 {
     if (o->known && o->epoch == epoch && o->pass == pass) return;
     rng r = keyed_rng(o->seed, RNG_ORDER, epoch, pass);
     for (size_t i = 0; i < o->count; i++) o->permutation[i] = (uint32_t)i;
-    for (size_t i = o->count; i > 1; i--) {
-        const size_t k = (size_t)rng_below(&r, i);
-        const uint32_t image = o->permutation[i - 1];
-        o->permutation[i - 1] = o->permutation[k];
-        o->permutation[k] = image;
-    }
+    rng_shuffle(&r, o->permutation, o->count);
     o->epoch = epoch;
     o->pass = pass;
     o->known = 1;

@@ -5,6 +5,8 @@
 
 #include "core/rng.h"
 
+#include <stddef.h>
+
 /* What the numbers are for. The values are fixed, so that a new purpose leaves the numbers of the
  * others as they are; those of the augmentations are in augmentations.def. */
 typedef enum rng_purpose {
@@ -29,6 +31,17 @@ static inline rng keyed_rng(uint64_t seed, rng_purpose purpose, uint64_t epoch, 
 static inline uint64_t rng_below(rng *r, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64);
+}
+
+/* Puts a list into a random order: the shuffle of Fisher and Yates. */
+static inline void rng_shuffle(rng *r, uint32_t *list, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        const size_t k = (size_t)rng_below(r, i);
+        const uint32_t last = list[i - 1];
+        list[i - 1] = list[k];
+        list[k] = last;
+    }
 }
 
 #endif

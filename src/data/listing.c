@@ -90,6 +90,13 @@ static int compare(const void *a, const void *b, void *text)
                   (const char *)text + ((const listing_entry *)b)->name);
 }
 
+void listing_sort(listing *l, size_t first)
+{
+    if (l->entries.count > first)
+        qsort_r((listing_entry *)l->entries.items + first, l->entries.count - first,
+                sizeof(listing_entry), compare, l->text.items);
+}
+
 /* ---- folders --------------------------------------------------------------------------------- */
 
 int is_folder(const char *path)
@@ -155,9 +162,7 @@ ssm2d_status listing_read(listing *l, const char *path, int label, ssm2d_error *
             status = ignore(l, below, error);
     }
     closedir(dir);
-    if (!status && l->entries.count > first)
-        qsort_r((listing_entry *)l->entries.items + first, l->entries.count - first,
-                sizeof(listing_entry), compare, l->text.items);
+    if (!status) listing_sort(l, first);
     return status;
 }
 

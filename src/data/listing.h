@@ -37,6 +37,8 @@ ssm2d_status listing_grow(const ssm2d_context *context, growing *g, size_t more,
                           ssm2d_error *error);
 ssm2d_status listing_append(listing *l, const char *name, int label, ssm2d_error *error);
 const char *listing_name(const listing *l, size_t i);
+/* Sorts the entries from `first` on by the bytes of their names, whatever the locale. */
+void listing_sort(listing *l, size_t first);
 void listing_free(listing *l); /* what it holds */
 
 enum { LISTING_FOLDERS = -1 };

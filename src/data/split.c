@@ -34,16 +34,6 @@ typedef struct chooser {
     running held, trained;
 } chooser;
 
-static void shuffle(uint32_t *list, size_t count, rng r)
-{
-    for (size_t i = count; i > 1; i--) {
-        const size_t k = (size_t)rng_below(&r, i);
-        const uint32_t one = list[i - 1];
-        list[i - 1] = list[k];
-        list[k] = one;
-    }
-}
-
 /* Sorts the images by class. */
 static void gather(const dataset *d, chooser *c)
 {
@@ -75,7 +65,8 @@ static void choose_class(chooser *c, int k)
     const size_t count = c->first[k + 1] - c->first[k];
     const split_options *o = c->options;
     if (!count) return;
-    shuffle(members, count, keyed_rng(o->seed, RNG_SPLIT, (uint64_t)k, 0));
+    rng r = keyed_rng(o->seed, RNG_SPLIT, (uint64_t)k, 0);
+    rng_shuffle(&r, members, count);
     size_t held = share(&c->held, o->val_fraction, count);
     if (held == count) held--; /* one image is left to train on */
     size_t trained = share(&c->trained, o->train_fraction, count - held);

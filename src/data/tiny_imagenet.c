@@ -7,7 +7,6 @@
  * train in the order of their names, WordNet's identifiers (WNIDs). Where there is a words.txt,
  * whose rows are a WNID, a tab, and words for it separated by commas, they are called by the first
  * of their words. */
-#define _GNU_SOURCE /* qsort_r */
 #include "core/context.h"
 #include "core/status.h"
 #include "data/listing.h"
@@ -195,12 +194,6 @@ static ssm2d_status open_train(dataset *d, listing *l, ssm2d_error *error)
 
 /* ---- val ------------------------------------------------------------------------------------- */
 
-static int compare_rows(const void *a, const void *b, void *text)
-{
-    return strcmp((const char *)text + ((const listing_entry *)a)->name,
-                  (const char *)text + ((const listing_entry *)b)->name);
-}
-
 /* The rows of val_annotations.txt, sorted by the names of images. */
 static ssm2d_status read_rows(const dataset *d, const char *path, listing *rows, ssm2d_error *error)
 {
@@ -223,9 +216,7 @@ static ssm2d_status read_rows(const dataset *d, const char *path, listing *rows,
             status = listing_append(rows, line, label, error);
     }
     mem_free(d->context, text);
-    if (!status && rows->entries.count)
-        qsort_r(rows->entries.items, rows->entries.count, sizeof(listing_entry), compare_rows,
-                rows->text.items);
+    if (!status) listing_sort(rows, 0);
     return status;
 }
 
