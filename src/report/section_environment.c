@@ -64,7 +64,9 @@ static void put_machine(html *h, const report *r, int run, const cJSON *machine)
     html_name(h, r->runs[run].name);
     html_printf(h, "</th><td>%.0f</td><td>%.0f</td>", number_of(machine, "step"),
                 number_of(machine, "starts"));
-    put_cell(h, machine, "started");
+    html_put(h, "<td class=\"word date\">");
+    html_text(h, text_of(machine, "started"));
+    html_put(h, "</td>");
     put_cell(h, machine, "processor");
     put_cell(h, machine, "instruction_set");
     html_printf(h, "<td>%.0f</td><td>%.0f</td>", number_of(machine, "processes"),
@@ -79,13 +81,16 @@ static void put_machines(html *h, const report *r)
     int known = 0;
     for (int i = 0; i < r->run_count; i++) known += r->runs[i].machines != NULL;
     if (known) {
-        html_put(h, "<div class=\"scroll\"><table id=\"machines\"><caption>Where the runs were "
-                    "trained</caption><thead><tr><th scope=\"col\">run</th>"
-                    "<th scope=\"col\">from step</th><th scope=\"col\">starts</th>"
-                    "<th scope=\"col\">first</th><th scope=\"col\">processor</th>"
-                    "<th scope=\"col\">instruction set</th><th scope=\"col\">processes</th>"
-                    "<th scope=\"col\">threads of each</th><th scope=\"col\">ssm2d</th>"
-                    "<th scope=\"col\">system</th></tr></thead><tbody>\n");
+        html_put(
+            h,
+            "<div class=\"scroll\"><table id=\"machines\"><caption>Where the runs were "
+            "trained</caption><thead><tr><th scope=\"col\">run</th>"
+            "<th scope=\"col\">from step</th><th scope=\"col\">starts</th>"
+            "<th scope=\"col\" class=\"word\">first</th><th scope=\"col\" "
+            "class=\"word\">processor</th>"
+            "<th scope=\"col\" class=\"word\">instruction set</th><th scope=\"col\">processes</th>"
+            "<th scope=\"col\">threads of each</th><th scope=\"col\" class=\"word\">ssm2d</th>"
+            "<th scope=\"col\" class=\"word\">system</th></tr></thead><tbody>\n");
         for (int i = 0; i < r->run_count; i++) {
             const cJSON *machine;
             cJSON_ArrayForEach(machine, r->runs[i].machines) put_machine(h, r, i, machine);

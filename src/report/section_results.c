@@ -198,7 +198,7 @@ static void put_number(html *h, const metric *m, double value)
     if (!m || !isfinite(value))
         html_put(h, "<td>–</td>");
     else
-        html_printf(h, "<td>%.4f</td>", value);
+        html_printf(h, value < 1e4 ? "<td>%.4f</td>" : "<td>%.3g</td>", value); /* diverged */
 }
 
 static void put_run(html *h, const report *r, int i, int tested)

@@ -27,9 +27,9 @@ static void put_words(html *h, const report_run *run, const wrong_image *w)
     }
     html_put(h, "<span class=\"predicted\">predicted <b>");
     html_text(h, run->data.names[w->predicted]);
-    html_printf(h, "</b> %.0f %%</span><span class=\"truth\">true <b>", 100 * w->probability);
+    html_printf(h, "</b> %.0f&nbsp;%%</span><span class=\"truth\">true <b>", 100 * w->probability);
     html_text(h, run->data.names[w->truth]);
-    html_printf(h, "</b> %.1f %%</span>", 100 * w->of_truth);
+    html_printf(h, "</b> %.1f&nbsp;%%</span>", 100 * w->of_truth);
 }
 
 static void put_image(html *h, const report_run *run, const wrong_image *w)
