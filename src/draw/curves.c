@@ -18,7 +18,8 @@ static const text_style style_title = {15, 1, 0.1}, style_label = {10.5, 0, 0.2}
 typedef struct field {
     double x, y, width, height;
     double x_low, x_high, y_low, y_high;
-    double y_step; /* between ticks, which both edges have; with is_log of the logarithms */
+    double y_step; /* between ticks, which both edges have; with is_log of the logarithms, or 0:
+                    * at 1, 2 and 5 times powers of ten */
     int is_log;    /* y_low and y_high are logarithms to base 10 */
 } field;
 
@@ -51,6 +52,18 @@ static double bar_end(const curve *one, int i, int side, int is_log)
     return isfinite(height_of(is_log, end)) ? end : one->y[i];
 }
 
+/* The tick at 1, 2 or 5 times a power of ten, as a logarithm, that is next to y or y itself: below
+ * it, or above it. */
+static double log_tick(double y, int above)
+{
+    static const double parts[] = {0, 0.30102999566398120, 0.69897000433601880, 1};
+    const double power = floor(y + 1e-9);
+    int i = 0;
+    while (i < 3 && power + parts[i] < y - 1e-9) i++;
+    if (!above && power + parts[i] > y + 1e-9) i--;
+    return power + parts[i];
+}
+
 /* Sets y_low, y_high and y_step by the range of the panel's values, widened to whole ticks. */
 static void set_limits(field *f, const curve_panel *p)
 {
@@ -59,7 +72,8 @@ static void set_limits(field *f, const curve_panel *p)
         for (int i = 0; i < p->curves[c].count; i++) {
             const curve *one = &p->curves[c];
             if (!isfinite(height_of(p->is_log, one->y[i]))) continue;
-            low = fmin(low, height_of(p->is_log, bar_end(one, i, -1, p->is_log)));
+            /* on a logarithmic axis the lower end may be next to nothing: it is cut off */
+            low = fmin(low, height_of(p->is_log, p->is_log ? one->y[i] : bar_end(one, i, -1, 0)));
             high = fmax(high, height_of(p->is_log, bar_end(one, i, 1, p->is_log)));
         }
     if (!(low <= high)) low = 0, high = 1; /* nothing to draw */
@@ -68,12 +82,11 @@ static void set_limits(field *f, const curve_panel *p)
         low -= margin;
         high += margin;
     }
-    double step = nice_step(high - low, 5);
     f->is_log = p->is_log;
-    if (p->is_log) step = fmax(step, 1); /* whole powers of ten */
-    f->y_step = step;
-    f->y_low = floor(low / step) * step;
-    f->y_high = ceil(high / step) * step;
+    f->y_step = nice_step(high - low, 5);
+    if (p->is_log) f->y_step = high - low < 1.5 ? 0 : fmax(f->y_step, 1); /* powers of ten */
+    f->y_low = f->y_step ? floor(low / f->y_step) * f->y_step : log_tick(low, 0);
+    f->y_high = f->y_step ? ceil(high / f->y_step) * f->y_step : log_tick(high, 1);
 }
 
 static void tick_text(double value, double step, char *text, size_t size)
@@ -93,8 +106,9 @@ static void axes(canvas *c, const field *f, const curve_figure *figure, const ch
     static const double grid_grey = 0.88, fine_grey = 0.96, frame_grey = 0.35;
     char text[32];
     double step = f->y_step;
-    for (double v = f->y_low; v <= f->y_high + step / 2; v += step) {
-        const double value = f->is_log ? pow(10, round(v)) : v, at = down(f, value);
+    for (double v = f->y_low; v <= f->y_high + fmax(step / 2, 1e-6);
+         v = step ? v + step : log_tick(v + 0.01, 1)) {
+        const double value = f->is_log ? pow(10, v) : v, at = down(f, value);
         canvas_line(c, f->x, at, f->width, 0, grid_grey);
         tick_text(value, f->is_log ? value : step, text, sizeof text);
         canvas_text(c, f->x - 6, at + 3, TEXT_RIGHT, style_tick, text);
@@ -288,9 +302,13 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
                    .x_high = figure->x_high};
         set_limits(&f, p);
         axes(c, &f, figure, p->y_label);
+        cairo_save(canvas_cairo(c));
+        cairo_rectangle(canvas_cairo(c), f.x, f.y, f.width, f.height);
+        cairo_clip(canvas_cairo(c));
         for (int k = 0; k < p->count; k++) /* below every line */
             if (p->curves[k].spread && p->curves[k].band)
                 draw_band(canvas_cairo(c), &f, &p->curves[k]);
+        cairo_restore(canvas_cairo(c));
         for (int k = 0; k < p->count; k++) draw_curve(canvas_cairo(c), &f, &p->curves[k]);
         if (!figure->shared_legend) legend(c, &f, p);
     }
