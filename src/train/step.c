@@ -135,6 +135,15 @@ static void update(trainer *t, step_result *result)
     }
 }
 
+/* Adds to the message about an image that could not be read what can be done. */
+static void advise(const trainer *t, ssm2d_status status, ssm2d_error *error)
+{
+    if (!error || t->settings.options.bad_images != TRAIN_BAD_STOP) return;
+    const ssm2d_error why = *error;
+    fail(error, status, "%.400s; --bad-images skip leaves out images that cannot be read",
+         why.line);
+}
+
 /* A process that cannot have its images takes part in the step all the same, so that no other waits
  * for it, and fails after it, with all of them. */
 ssm2d_status trainer_step(trainer *t, const step_hooks *hooks, step_result *result,
@@ -156,16 +165,8 @@ ssm2d_status trainer_step(trainer *t, const step_hooks *hooks, step_result *resu
     own.save = hooks->save && hooks->save(hooks->user);
     if (!status) status = join_reports(t, &own, result, &failed, &lost);
     if (status) return fail(error, status, "%s", lost.line);
-    if (failed) {
-        const int stops = t->settings.options.bad_images == TRAIN_BAD_STOP;
-        ssm2d_error why = {.line = ""};
-        if (data && data != SSM2D_ERROR_MEMORY && stops && error) {
-            why = *error;
-            fail(error, data, "%.400s; --bad-images skip leaves out images that cannot be read",
-                 why.line);
-        }
-        return cluster_agree(t->cluster, data, error);
-    }
+    if (data && data != SSM2D_ERROR_MEMORY) advise(t, data, error);
+    if (failed) return cluster_agree(t->cluster, data, error);
     if (result->abandoned) return SSM2D_OK;
     batch_gradient_move_state(t->batch_gradient);
     if (!isfinite(result->loss)) return not_finite(&s, "loss", error);
