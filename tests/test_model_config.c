@@ -356,16 +356,32 @@ static void test_golden_models_are_run_or_wait(void **state)
     ssm2d_context_destroy(context);
 }
 
+/* Whether images fit is asked of the patches that they would be cut into: from 64 pixels on those
+ * are twice as large. */
+static void open_patches_fit(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"vit", "mega", "swin"};
+    for (int i = 0; i < 3; i++) {
+        model_config c;
+        ssm2d_error why;
+        if (model_config_named(names[i], &c, &why)) fail_msg("%s", why.line);
+        const model_family *family = c.model->family;
+        assert_true(family->fits(&c, 32, 32));
+        assert_true(family->fits(&c, 64, 64));
+        assert_true(family->fits(&c, 36, 36));
+        assert_int_equal(family->fits(&c, 100, 100), i == 2); /* patches of 8, 8 and 4 */
+        assert_false(family->fits(&c, 35, 35));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden_models_are_run_or_wait),
-                                       cmocka_unit_test(test_presets),
-                                       cmocka_unit_test(test_stages),
-                                       cmocka_unit_test(test_mixer),
-                                       cmocka_unit_test(test_assign),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_set),
-                                       cmocka_unit_test(test_keys),
-                                       cmocka_unit_test(test_round_trip)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(open_patches_fit), cmocka_unit_test(test_golden_models_are_run_or_wait),
+        cmocka_unit_test(test_presets),     cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_mixer),       cmocka_unit_test(test_assign),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_set),
+        cmocka_unit_test(test_keys),        cmocka_unit_test(test_round_trip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
