@@ -63,9 +63,9 @@ target_link_options(test_allocation PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign)
 
 # The pool, and the schedule with which the tool predicts larger ones; no instruction set matters.
-add_executable(test_pool test_pool.c ${PROJECT_SOURCE_DIR}/tools/pool_schedule.c
+add_executable(test_pool test_pool.c ${PROJECT_SOURCE_DIR}/tools/bench/pool_schedule.c
   $<TARGET_OBJECTS:layer_oracle>)
-target_include_directories(test_pool PRIVATE ${PROJECT_SOURCE_DIR}/tools)
+target_include_directories(test_pool PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(test_pool PRIVATE test_frame ssm2d_objects)
 add_test(NAME layer_pool COMMAND test_pool)
 set_tests_properties(layer_pool PROPERTIES LABELS "layer;threads" TIMEOUT ${timeout})

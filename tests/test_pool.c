@@ -4,7 +4,7 @@
 
 #include "core/arith.h"
 #include "core/context.h"
-#include "pool_schedule.h"
+#include "tools/bench/pool_schedule.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

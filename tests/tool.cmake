@@ -53,9 +53,10 @@ add_test(NAME real_data COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tool/real_data.sh
   $<TARGET_FILE:ssm2d_tool>)
 set_tests_properties(real_data PROPERTIES LABELS tool TIMEOUT 1800 SKIP_RETURN_CODE 77)
 
-add_executable(test_guard_file tool/test_guard_file.c ${PROJECT_SOURCE_DIR}/tools/guard_file.c)
+add_executable(test_guard_file tool/test_guard_file.c
+  ${PROJECT_SOURCE_DIR}/tools/bench/guard_file.c)
 target_include_directories(test_guard_file
-  PRIVATE ${PROJECT_SOURCE_DIR}/tools ${CMAKE_CURRENT_SOURCE_DIR})
+  PRIVATE ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(test_guard_file PRIVATE ssm2d_io ssm2d_objects test_frame)
 add_test(NAME tool_guard_file COMMAND test_guard_file)
 set_tests_properties(tool_guard_file PROPERTIES LABELS tool TIMEOUT 600)

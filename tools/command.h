@@ -1,8 +1,8 @@
 /* command - the frame of the `ssm2d` tool: a subcommand is a table of options, and a function that
  * gets their values.
  *
- * The table drives parsing, checking, defaults and --help. To add a subcommand: write tools/NAME.c
- * with
+ * The table drives parsing, checking, defaults and --help. To add a subcommand: write a file in the
+ * folder of its kind with
  *
  *     typedef struct values {
  *         const char *image, *algo;

@@ -7,7 +7,7 @@
 
 #include "fuzz_files.h"
 #include "io/json.h"
-#include "layer_case.h"
+#include "tools/layer/layer_case.h"
 
 enum { MAX_NUMBERS = 4096, MAX_CHANGES = 4 };
 

@@ -2,7 +2,7 @@
  * worse. */
 #include "io_helpers.h"
 
-#include "guard_file.h"
+#include "tools/bench/guard_file.h"
 
 #include <math.h>
 

@@ -1,0 +1,99 @@
+/* bench - what the parts of `ssm2d bench` share. All times are in milliseconds. */
+#ifndef SSM2D_TOOLS_BENCH_H
+#define SSM2D_TOOLS_BENCH_H
+
+#include "tools/command.h"
+
+/* parts of `ssm2d bench` */
+extern const command command_bench_linear, command_bench_train, command_bench_infer,
+    command_bench_data, command_bench_scale, command_bench_guard;
+
+typedef void (*bench_work)(void *arg);
+
+double bench_now(void);
+
+/* Returns the shortest of `times` runs: what the machine can do when nothing else disturbs it. */
+double bench_time(bench_work work, void *arg, int times);
+double bench_median(double *values, int count); /* sorts values */
+/* Prints ,"key":value as JSON, or null for a value that is not positive, which means none. */
+void bench_number(const char *key, double value);
+/* Warns that the machine is busy, when spread (median over shortest time) is well above 1. */
+void bench_warn(double spread);
+
+/* A Linear layer, H -> H: y = x W^T forward; dx = dy W and dW = dy^T x backward. x, y, dy, dx:
+ * [tokens][channels]; x and dy are borrowed. */
+typedef struct bench_linear bench_linear;
+
+ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t channels,
+                                 const float *x, const float *dy, bench_linear **linear,
+                                 ssm2d_error *error);
+void bench_linear_forward(void *linear);
+void bench_linear_train(void *linear); /* forward and backward */
+void bench_linear_destroy(bench_linear *linear);
+
+/* The peak speed of matrix products on this machine: oneDNN's sgemm on large square matrices, one
+ * product per thread, all at once. */
+typedef struct bench_peak bench_peak;
+
+ssm2d_status bench_peak_create(ssm2d_context *context, bench_peak **peak, ssm2d_error *error);
+void bench_peak_run(void *peak);
+double bench_peak_products(const bench_peak *peak); /* multiply-adds in a run */
+void bench_peak_destroy(bench_peak *peak);
+
+/* One measurement of the layer, and how many seconds it may take. */
+typedef struct bench_case {
+    ssm2d_config config;
+    size_t batch, rows, cols;
+    ssm2d_type type;
+    const char *algorithm;
+    double seconds;
+} bench_case;
+
+/* S4ND or EMA at the same shape; the ratios are to the layer in the same round. */
+enum { BENCH_BASELINES = 2 };
+typedef struct bench_baseline_result {
+    const char *name;
+    char algorithm[16];
+    double forward, train, forward_ratio, train_ratio;
+} bench_baseline_result;
+
+/* Medians over `rounds` rounds. Each round times every kind of work, and its ratios are taken
+ * within the round. */
+typedef struct bench_result {
+    char algorithm[16];
+    size_t bytes; /* of the workspace */
+    int rounds;
+    double forward, train;                     /* of the layer, kernels included */
+    double linear_forward, linear_train;       /* 0 in double, which oneDNN does not have */
+    double memory;                             /* a copy of the input */
+    double kernel, kernel_train;               /* generating the kernels; with the adjoint */
+    double forward_ratio, train_ratio;         /* to the Linear of the same round */
+    double forward_products, train_products;   /* share of the sgemm peak; 0 in double */
+    double forward_bandwidth, train_bandwidth; /* share of a copy's bytes per second */
+    bench_baseline_result baselines[BENCH_BASELINES];
+    /* median of `train` over its shortest; well above 1 on a busy machine */
+    double spread;
+} bench_result;
+
+ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result,
+                         ssm2d_error *error);
+
+/* Fills in the shares of bounds from the times, when the machine does so many multiply-adds in a
+ * millisecond (0: not known). */
+void bench_find_bounds(const bench_case *c, double products_per_ms, bench_result *result);
+void bench_print_bounds_head(void);
+void bench_print_bounds(const bench_result *result, const char *name);
+
+/* How the time for the kernels and their adjoint (one direction, 8 channels) grows with the number
+ * of cells: times for square grids of side 16 to 1024, and the slope of the least-squares line
+ * through log(time) over log(cells). */
+enum { BENCH_SIDES = 7 };
+typedef struct bench_growth {
+    size_t side[BENCH_SIDES];
+    double time[BENCH_SIDES], exponent;
+} bench_growth;
+
+ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_growth *growth,
+                                 ssm2d_error *error);
+
+#endif

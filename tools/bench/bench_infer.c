@@ -1,0 +1,57 @@
+/* bench infer - running a model: many images at a time, and one. */
+#include "bench_model.h"
+#include "tools/setting_hint.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const bench_values *o = v;
+    const int both = o->batch == OPTION_UNSET, threads = ssm2d_context_threads(context);
+    const double seconds = (o->quick ? 2 : 30) / (both ? 2.0 : 1.0);
+    model_config config;
+    bench_outcome r, one = {.spread = 0};
+    ssm2d_status status = bench_model_config(o, &config, error);
+    if (!status)
+        status = bench_compare(context, &config, both ? 128 : (size_t)o->batch, BENCH_INFERENCE,
+                               seconds, &r, error);
+    if (!status && both)
+        status = bench_compare(context, &config, 1, BENCH_INFERENCE, seconds, &one, error);
+    if (status) return status;
+    if (o->json) {
+        printf("{\"model\":\"%s\",\"mixer\":\"%s\",", config.model->name, config.mixer.kind->name);
+        bench_outcome_json(&r, threads);
+        if (both) {
+            printf(",\n\"single\":{");
+            bench_outcome_json(&one, threads);
+            printf("}");
+        }
+        printf("}\n");
+    } else {
+        bench_outcome_head(context, &config, "inference", threads);
+        bench_outcome_table(&r, 0);
+        if (both) bench_outcome_table(&one, 0);
+    }
+    bench_warn(fmax(r.spread, one.spread));
+    return SSM2D_OK;
+}
+
+static const option options[] = {
+#include "bench_model_options.def"
+    {0}};
+
+const command command_bench_infer = {
+    "bench infer",
+    "inference of a model, on a batch and on one image",
+    "Times inference on random images through the C API (ssm2d_model.h), with kernels computed "
+    "beforehand, beside the same "
+    "model without a mixer and beside oneDNN's sgemm on large matrices, in alternation; "
+    "prints medians, and the time of each operator. Without --batch, for batches of 128 "
+    "images and of one.\n"
+    "bench/peers/torch_vit.py and torch_swin.py time the same with PyTorch, "
+    "onnxruntime_vit.py with ONNX Runtime.",
+    options,
+    bench_model_check,
+    run,
+    .setting = setting_of_model};

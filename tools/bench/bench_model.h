@@ -1,0 +1,93 @@
+/* bench_model - a model on random images: a training step or inference, with the time that each
+ * operator takes. */
+#ifndef SSM2D_TOOLS_BENCH_MODEL_H
+#define SSM2D_TOOLS_BENCH_MODEL_H
+
+#include "bench.h"
+#include "tools/model_names.h"
+#include "models/model.h"
+
+typedef struct bench_model bench_model;
+
+/* Creates a model, which the caller destroys, and runs it twice to warm up. In training a run is a
+ * step with cross-entropy: forward, backward and AdamW. Otherwise it is inference, with kernels
+ * computed beforehand. */
+typedef enum bench_task { BENCH_INFERENCE, BENCH_TRAINING, BENCH_TRAINING_LOW_MEMORY } bench_task;
+ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch,
+                                bench_task task, bench_model **out, ssm2d_error *error);
+void bench_model_run(void *m);
+void bench_model_destroy(bench_model *m);
+
+/* Called with the name of an operator (the update of the weights is "adamw") before its work, and
+ * with NULL when the last one is done. NULL: nobody. */
+typedef void bench_watcher(void *arg, const char *op, int backward);
+void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg);
+
+/* All nodes of one operator. Times are those of one run, as means over all runs. */
+typedef struct bench_op {
+    const char *name;
+    int nodes;
+    double forward, backward; /* backward: including what is recomputed for it */
+    /* multiply-adds of matrix products in one run; 0 for operators that have none */
+    double products;
+} bench_op;
+
+enum { BENCH_OPS = 32 };
+/* Lists the operators, and the update of the weights as one more, the slowest first. Returns how
+ * many there are. */
+int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS]);
+/* Returns the multiply-adds of a run's matrix products, counted from the shapes:
+ *
+ *     linear     m*n*k for y; in training as much for dW, and for dx where it is needed
+ *     attention  2*B*T*T*D for q k^T and p v;
+ *                in training 5*B*T*T*D more: recomputed scores, dp, dv, dq, dk
+ *
+ * Everything else (norms, GELU, the mixer, AdamW) is not counted, though it takes time. */
+double bench_model_products(const bench_model *m);
+
+/* ---- comparing (bench_compare.c) ------------------------------------------------------------- */
+
+/* Options of the parts `train` and `infer`: bench_model_options.def, and what each has besides. */
+typedef struct bench_values {
+    const char *model, *mixer;
+    long batch, image, directions, n_ssm, d_state;
+    word_list set;
+    int complex, json, quick;
+    /* of `train` alone */
+    long simulate_threads;
+    const char *memory;
+} bench_values;
+
+#define BENCH_AT(field) offsetof(bench_values, field)
+
+ssm2d_status bench_model_check(const void *values, ssm2d_error *error);
+ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm2d_error *error);
+
+/* Medians over rounds. Each round times the model, the plain model (mixer none) and the machine's
+ * peak. */
+typedef struct bench_outcome {
+    size_t batch;
+    int rounds;
+    double step, plain, ratio; /* milliseconds; step over plain of the same round */
+    double peak;               /* multiply-adds per millisecond */
+    double share;              /* of the step's matrix products in the peak of the same round */
+    /* with low memory: time over that with normal memory in the same round; 0: not measured */
+    double low_memory_ratio;
+    double rss;    /* highest memory use of the process with this model alone; MB of 10^6 bytes */
+    double spread; /* median of `step` over its shortest */
+    bench_op ops[BENCH_OPS];
+    int op_count;
+} bench_outcome;
+
+ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, size_t batch,
+                           bench_task task, double seconds, bench_outcome *outcome,
+                           ssm2d_error *error);
+
+/* Print the results: `"batch":..,"ops":[..]` within a JSON object that the caller opens and closes;
+ * a table; and the line above the table. */
+void bench_outcome_json(const bench_outcome *r, int threads);
+void bench_outcome_table(const bench_outcome *r, int training);
+void bench_outcome_head(ssm2d_context *context, const model_config *config, const char *what,
+                        int threads);
+
+#endif

@@ -1,0 +1,132 @@
+/* The pictures of experiments, drawn by the code of `ssm2d kernels` and as curves. */
+#include "core/status.h"
+#include "draw/curves.h"
+#include "tools/layer/kernels_field.h"
+#include "reproduce_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef char picture_path[RUN_PATH];
+
+/* Every picture is there to look at, for the web, and for a paper. */
+static void picture_paths(const plan *p, picture_path paths[PICTURE_FILES])
+{
+    static const char *const endings[PICTURE_FILES] = {"png", "svg", "pdf"};
+    for (int i = 0; i < PICTURE_FILES; i++)
+        snprintf(paths[i], sizeof paths[i], "%s/%s.%s", p->options.out, p->options.experiment->name,
+                 endings[i]);
+}
+
+int reproduce_is_drawn(const plan *p)
+{
+    picture_path paths[PICTURE_FILES];
+    picture_paths(p, paths);
+    return p->options.experiment->picture != PICTURE_NONE && !access(paths[0], F_OK);
+}
+
+/* As `ssm2d kernels --figure2 -o PATH`. */
+static ssm2d_status draw_kernels(ssm2d_context *context, char *path, ssm2d_error *error)
+{
+    _Alignas(max_align_t) char values[COMMAND_VALUES] = {0};
+    char figure2[] = "--figure2", output[] = "-o";
+    char *words[] = {figure2, output, path};
+    long threads;
+    int help;
+    const ssm2d_status status =
+        command_parse(&command_kernels, 3, words, values, &threads, &help, error);
+    return status ? status : command_kernels.run(context, values, error);
+}
+
+static int has_results(const row_summary *row, int columns)
+{
+    for (int c = 0; c < columns; c++)
+        if (row->cells[c].n) return 1;
+    return 0;
+}
+
+/* One panel for each plain row with the rows after it; bars are standard deviations over seeds. */
+static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
+                                picture_path paths[PICTURE_FILES], ssm2d_error *error)
+{
+    const plan *p = t->plan;
+    curve curves[EXPERIMENT_ROWS];
+    curve_panel panels[EXPERIMENT_ROWS];
+    double x[EXPERIMENT_COLUMNS], y[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS],
+        spread[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
+    int count = 0, lines = 0;
+    ssm2d_status status = SSM2D_OK;
+    for (int c = 0; c < p->columns; c++) x[c] = 100 * p->form->columns[c].part;
+    for (int r = 0; r < p->rows; r++) {
+        const experiment_row *row = &p->form->rows[r];
+        if (!has_results(&t->rows[r], p->columns)) continue;
+        if (row->plain || !count)
+            panels[count++] = (curve_panel){
+                .y_label = "test accuracy, %", .curves = &curves[lines], .legend_below = 1};
+        for (int c = 0; c < p->columns; c++) {
+            const cell_summary *cell = &t->rows[r].cells[c];
+            y[r][c] = cell->n ? cell->mean : NAN;
+            spread[r][c] = cell->n > 1 ? cell->std : NAN;
+        }
+        const int k = panels[count - 1].count++;
+        curves[lines++] = (curve){.name = row->label,
+                                  .x = x,
+                                  .y = y[r],
+                                  .spread = spread[r],
+                                  .count = p->columns,
+                                  .colour = colour_of_line(k),
+                                  .dots = 1};
+    }
+    const curve_figure figure = {.title = "Accuracy by training set size",
+                                 .x_label = "part of the training images, %",
+                                 .panels = panels,
+                                 .count = count,
+                                 .x_low = 0,
+                                 .x_high = 105};
+    for (int i = 0; i < PICTURE_FILES && !status && count; i++)
+        status = curves_draw(context, paths[i], &figure, error);
+    return status;
+}
+
+/* As `ssm2d kernels RUN.. --receptive-field test -o PATH`, of the runs with the first seed. */
+static ssm2d_status draw_fields(ssm2d_context *context, const table *t,
+                                picture_path paths[PICTURE_FILES], ssm2d_error *error)
+{
+    const plan *p = t->plan;
+    char *folders[EXPERIMENT_ROWS];
+    const char *titles[EXPERIMENT_ROWS];
+    int count = 0;
+    for (int r = 0; r < p->rows; r++) {
+        const planned_run *run = plan_cell(p, 0, r, 0);
+        if (!run || t->states[run - p->runs] != RUN_DONE) continue;
+        titles[count] = p->form->rows[r].label;
+        folders[count++] = p->runs[run - p->runs].folder;
+    }
+    if (!count) return SSM2D_OK; /* there is nothing to draw yet */
+    const kernels_field what = {.runs = {folders, count},
+                                .titles = titles,
+                                .images = "test",
+                                .count = p->options.scale == SCALE_TINY ? 8 : 64,
+                                .outputs = {paths[0], paths[1], paths[2]},
+                                .weights = RUN_MODEL};
+    return kernels_field_draw(context, &what, error);
+}
+
+ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error *error)
+{
+    picture_path paths[PICTURE_FILES];
+    ssm2d_status status = SSM2D_OK;
+    picture_paths(t->plan, paths);
+    switch (t->plan->options.experiment->picture) {
+    case PICTURE_KERNELS:
+        for (int i = 0; i < PICTURE_FILES && !status; i++)
+            status = draw_kernels(context, paths[i], error);
+        return status;
+    case PICTURE_CURVES: return draw_curves(context, t, paths, error);
+    case PICTURE_RECEPTIVE_FIELDS: return draw_fields(context, t, paths, error);
+    case PICTURE_NONE: break;
+    }
+    return SSM2D_OK;
+}

@@ -1,0 +1,358 @@
+#include "reproduce_plan.h"
+
+#include "core/context.h"
+#include "core/status.h"
+#include "io/text.h"
+#include "tools/runs/train_values.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
+/* A run in the making: words one after the other in its text. */
+typedef struct writing {
+    planned_run *run;
+    size_t used;
+    int full;
+} writing;
+
+static void add(writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(writing *w, const char *format, ...)
+{
+    char *to = w->run->text + w->used;
+    const size_t left = sizeof w->run->text - w->used;
+    va_list list;
+    va_start(list, format);
+    const int length = vsnprintf(to, left, format, list);
+    va_end(list);
+    if (length < 0 || (size_t)length >= left || w->run->count >= PLAN_WORDS) {
+        w->full = 1;
+        return;
+    }
+    w->run->words[w->run->count++] = to;
+    w->used += (size_t)length + 1;
+}
+
+/* Adds a part to the name; of lists the brackets are left out. */
+static void name_add(writing *w, const char *text, size_t length)
+{
+    char *name = w->run->setup;
+    size_t at = strlen(name);
+    if (at + length + 2 > PLAN_SETUP) {
+        w->full = 1;
+        return;
+    }
+    if (at) name[at++] = '+';
+    for (size_t i = 0; i < length; i++)
+        if (text[i] != '[' && text[i] != ']') name[at++] = text[i] == ',' ? '-' : text[i];
+    name[at] = 0;
+}
+
+/* Settings, separated by spaces, as --set and as parts of the name. */
+static void add_settings(writing *w, const char *settings)
+{
+    for (const char *s = settings ? settings : ""; *s;) {
+        const size_t length = strcspn(s, " ");
+        if (length) {
+            add(w, "--set");
+            add(w, "%.*s", (int)length, s);
+            name_add(w, s, length);
+        }
+        s += length + (s[length] == ' ');
+    }
+}
+
+static const char *first_of(const char *one, const char *two) { return one ? one : two; }
+
+/* The part of the training images that a run has, as text; "" for all of them. */
+static void fraction_text(const plan *p, const experiment_column *c, const data_choice *data,
+                          char text[32])
+{
+    double part = c->part > 0 ? c->part : 1;
+    if (p->form->images && data->facts.images > (size_t)p->form->images)
+        part *= (double)p->form->images / (double)data->facts.images;
+    *text = 0;
+    if (part < 1) snprintf(text, 32, "%.6g", part);
+}
+
+static ssm2d_status write_run(const plan *p, const experiment_row *r, const experiment_column *c,
+                              const data_choice *data, int seed, planned_run *run,
+                              ssm2d_error *error)
+{
+    writing w = {.run = run};
+    char fraction[32], number[32];
+    const char *mixed = !strcmp(r->mixer, "none") && c->plain_mixer ? c->plain_mixer : r->mixer;
+    const char *backbone = first_of(r->model, c->model),
+               *rules = first_of(c->recipe, p->form->recipe);
+    const long epochs = p->options.epochs ? p->options.epochs : p->form->epochs;
+    *run = (planned_run){.data = data, .seed = seed};
+    name_add(&w, data->name, strlen(data->name));
+    name_add(&w, backbone, strlen(backbone));
+    name_add(&w, mixed, strlen(mixed));
+    name_add(&w, rules, strlen(rules));
+    add(&w, "train");
+    add(&w, "--data");
+    add(&w, "%s", data->spec);
+    add(&w, "--model");
+    add(&w, "%s", backbone);
+    add(&w, "--mixer");
+    add(&w, "%s", mixed);
+    add(&w, "--recipe");
+    add(&w, "%s", rules);
+    add_settings(&w, r->settings);
+    add_settings(&w, c->settings);
+    add_settings(&w, p->form->settings);
+    if (p->form->published) add_settings(&w, experiment_published(mixed));
+    fraction_text(p, c, data, fraction);
+    if (*fraction) {
+        add(&w, "--train-fraction");
+        add(&w, "%s", fraction);
+        snprintf(number, sizeof number, "part=%s", fraction);
+        name_add(&w, number, strlen(number));
+    }
+    if (epochs) {
+        add(&w, "--epochs");
+        add(&w, "%ld", epochs);
+        snprintf(number, sizeof number, "epochs=%ld", epochs);
+        name_add(&w, number, strlen(number));
+    }
+    add(&w, "--seed");
+    add(&w, "%d", seed);
+    snprintf(run->name, sizeof run->name, "%s+seed=%d", run->setup, seed);
+    add(&w, "--out");
+    add(&w, "%s/runs/%s", p->options.out, run->name);
+    const int length =
+        snprintf(run->folder, sizeof run->folder, "%s/runs/%s", p->options.out, run->name);
+    if (p->options.experiment->picture != PICTURE_RECEPTIVE_FIELDS)
+        snprintf(run->taken, sizeof run->taken, "%s/taken/%s.json", p->options.out, run->name);
+    if (w.full || length < 0 || length >= (int)sizeof run->folder)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
+                    text_path(p->options.out));
+    return SSM2D_OK;
+}
+
+ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error)
+{
+    train_values values = {0};
+    char *words[PLAN_WORDS];
+    long threads;
+    int help;
+    memcpy(words, run->words, sizeof words);
+    ssm2d_status status =
+        command_parse(&command_train, run->count - 1, words + 1, &values, &threads, &help, error);
+    if (!status) status = train_values_settings(NULL, &values, settings, error);
+    if (!status) status = train_options_check(&settings->options, error);
+    return status;
+}
+
+void plan_print_word(FILE *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_=+.,:/@%";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
+    fputc('\'', out);
+}
+
+void plan_print_command(FILE *out, const planned_run *run, int resume, int threads)
+{
+    fputs("ssm2d", out);
+    if (resume) {
+        fputs(" train --resume ", out);
+        plan_print_word(out, run->folder);
+    }
+    for (int i = 0; i < run->count && !resume; i++) {
+        fputc(' ', out);
+        plan_print_word(out, run->words[i]);
+    }
+    if (threads) fprintf(out, " --threads %d", threads);
+    fputc('\n', out);
+}
+
+/* ---- all runs -------------------------------------------------------------------------------- */
+
+static const char *data_name(const plan *p, int row, int column)
+{
+    return first_of(p->form->rows[row].data, p->form->columns[column].data);
+}
+
+const data_choice *plan_data(const plan *p, int row, int column)
+{
+    const char *name = data_name(p, row, column);
+    for (int i = 0; i < p->choice_count; i++)
+        if (!strcmp(p->choices[i].wanted, name)) return &p->choices[i];
+    return NULL;
+}
+
+/* Whether there are runs for the cells of a row, were their data there. */
+static int has_runs(const plan *p, int row) { return p->form->rows[row].mixer != NULL; }
+
+const planned_run *plan_cell(const plan *p, int seed, int row, int column)
+{
+    const int i = p->cells[((int)seed * p->rows + row) * p->columns + column];
+    return i < 0 ? NULL : &p->runs[i];
+}
+
+static void lower(const char *text, char out[128])
+{
+    size_t i = 0;
+    for (; text[i] && i < 127; i++) out[i] = (char)tolower((unsigned char)text[i]);
+    out[i] = 0;
+}
+
+/* How well a label fits what was asked for: 2, it is that; 1, it has that in it, or matches it as a
+ * pattern of the shell; 0, not at all. Case does not count. */
+static int fit(const char *pattern, const char *label)
+{
+    char wanted[128], is[128];
+    if (!pattern) return 1;
+    lower(pattern, wanted);
+    lower(label, is);
+    if (!strcmp(wanted, is)) return 2;
+    return strpbrk(wanted, "*?[") ? !fnmatch(wanted, is, 0) : strstr(is, wanted) != NULL;
+}
+
+/* The rows that fit best: with "ViT" that of this label, and not "ViT w/ EMA" as well. */
+static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
+{
+    int best = 0;
+    char shown[64];
+    while (p->form->columns[p->columns].label) p->columns++;
+    for (; p->form->rows[p->rows].label; p->rows++) {
+        const int fits = fit(p->options.rows, p->form->rows[p->rows].label);
+        if (fits > best) best = fits;
+    }
+    for (int r = 0; r < p->rows && best; r++)
+        p->chosen[r] = fit(p->options.rows, p->form->rows[r].label) == best;
+    if (best || !p->rows) return SSM2D_OK;
+    char labels[256] = "";
+    for (int r = 0; r < p->rows; r++) {
+        const size_t used = strlen(labels);
+        snprintf(labels + used, sizeof labels - used, "%s%s", r ? ", " : "",
+                 p->form->rows[r].label);
+    }
+    return fail(error, SSM2D_ERROR_ARGUMENT, "--rows %s: no row of %s is called so; they are %s",
+                text_show(p->options.rows, strlen(p->options.rows), shown, sizeof shown),
+                p->options.experiment->name, labels);
+}
+
+/* Finds data by an experiment's name, unless that was done. */
+static ssm2d_status find_choice(ssm2d_context *context, plan *p, const data_search *search,
+                                const char *name, int is_chosen, ssm2d_error *error)
+{
+    data_choice *choice = &p->choices[p->choice_count];
+    ssm2d_error why;
+    for (int i = 0; i < p->choice_count; i++)
+        if (!strcmp(p->choices[i].wanted, name)) return SSM2D_OK;
+    const ssm2d_status status = reproduce_data_find(context, search, name, choice, &why);
+    /* what is not to be run may have no data */
+    if (status && (is_chosen || status == SSM2D_ERROR_MEMORY))
+        return fail(error, status, "%s", why.line);
+    if (status) choice->name = NULL;
+    choice->is_chosen = is_chosen;
+    p->choice_count++;
+    return SSM2D_OK;
+}
+
+/* Finds the data of all cells, those of chosen rows first. */
+static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *error)
+{
+    const data_search search = {p->options.data, p->options.before, p->options.scale,
+                                p->options.placeholder};
+    int found = 0, wanted = 0;
+    ssm2d_status status = SSM2D_OK;
+    for (int is_chosen = 1; is_chosen >= 0; is_chosen--)
+        for (int r = 0; r < p->rows; r++)
+            for (int c = 0; c < p->columns && !status; c++) {
+                if (!has_runs(p, r) || p->chosen[r] != is_chosen) continue;
+                status = find_choice(context, p, &search, data_name(p, r, c), is_chosen, error);
+                if (!status && is_chosen) found += plan_data(p, r, c)->name != NULL;
+                wanted += is_chosen;
+            }
+    if (status || found || !wanted) return status;
+    char names[256] = "";
+    for (int i = 0; i < p->choice_count; i++)
+        if (p->choices[i].is_chosen)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                     *names ? ", " : "", p->choices[i].wanted);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s needs data that are not given: %s. To get %s: %s",
+                p->options.experiment->name, names, p->choices[0].wanted, p->choices[0].help);
+}
+
+/* The index of a run by its name; it is added when there is none yet. */
+static int place_of(plan *p, const planned_run *run)
+{
+    int i = 0;
+    while (i < p->all && strcmp(p->runs[i].name, run->name)) i++;
+    if (i == p->all) {
+        planned_run *to = &p->runs[p->all++];
+        *to = *run;
+        for (int k = 0; k < run->count; k++) to->words[k] = to->text + (run->words[k] - run->text);
+    }
+    return i;
+}
+
+/* The runs of rows that are chosen, or of the others. All rows with one seed come before the next
+ * seed, so that a table fills evenly. */
+static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
+{
+    planned_run run;
+    train_settings settings;
+    ssm2d_status status = SSM2D_OK;
+    for (int seed = 0; seed < (int)p->options.seeds; seed++)
+        for (int r = 0; r < p->rows; r++)
+            for (int c = 0; c < p->columns; c++) {
+                int *cell = &p->cells[(seed * p->rows + r) * p->columns + c];
+                if (p->chosen[r] != is_chosen) continue;
+                const data_choice *data = has_runs(p, r) ? plan_data(p, r, c) : NULL;
+                *cell = -1;
+                if (!data || !data->name) continue;
+                status =
+                    write_run(p, &p->form->rows[r], &p->form->columns[c], data, seed, &run, error);
+                if (!status && !seed) status = plan_settings(&run, &settings, error);
+                if (status) return status;
+                *cell = place_of(p, &run);
+                p->runs[*cell].top5 |= p->form->columns[c].measure == MEASURE_TOP5;
+            }
+    return status;
+}
+
+ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, plan *p,
+                         ssm2d_error *error)
+{
+    *p = (plan){.context = context,
+                .options = *options,
+                .form = &options->experiment->forms[options->scale]};
+    ssm2d_status status = choose_rows(p, error);
+    if (!status) status = find_data(context, p, error);
+    if (status || !p->rows) return status;
+    const size_t cells = (size_t)options->seeds * (size_t)(p->rows * p->columns);
+    p->runs = mem_alloc(context, cells * sizeof *p->runs);
+    p->cells = mem_alloc(context, cells * sizeof *p->cells);
+    if (!p->runs || !p->cells)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu runs", cells);
+    status = write_runs(p, 1, error);
+    p->count = p->all;
+    return status ? status : write_runs(p, 0, error);
+}
+
+void plan_destroy(plan *p)
+{
+    mem_free(p->context, p->runs);
+    mem_free(p->context, p->cells);
+    *p = (plan){0};
+}

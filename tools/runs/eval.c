@@ -1,0 +1,266 @@
+/* ssm2d eval - loss and accuracy of a trained model, on its own test images or others, at any image
+ * size. */
+#include "tools/command.h"
+#include "core/status.h"
+#include "data/split.h"
+#include "draw/canvas.h"
+#include "eval_report.h"
+#include "tools/ignored.h"
+#include "io/text.h"
+#include "tools/processes.h"
+#include "tools/progress.h"
+#include "run_weights.h"
+#include "train/evaluate.h"
+#include "train/run_folder.h"
+#include "train/skipped_total.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct values {
+    const char *run, *data, *weights, *split, *image_size, *confusion, *bad_images;
+    double eval_crop;
+    long batch;
+    int per_class, json;
+} values;
+
+static const char *split_at(int i)
+{
+    static const char *const names[] = {"test", "val", "train", NULL};
+    return names[i];
+}
+
+static const char *bad_images_at(int i)
+{
+    static const char *const names[] = {"stop", "skip", NULL};
+    return names[i];
+}
+
+static const option options[] = {
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
+    {"data", OPTION_STRING, offsetof(values, data),
+     "other data with the same classes, instead of the run's", .value = "DATA"},
+    {"split", OPTION_CHOICE, offsetof(values, split),
+     "images to evaluate: test, which is val/ in an image folder without test/; val, which the "
+     "best "
+     "epoch was chosen by, of the data themselves or held out; train, which was trained on",
+     .choice = split_at, .default_value = "test"},
+    {"image-size", OPTION_STRING, offsetof(values, image_size),
+     "resize images to this side in pixels, or to ROWSxCOLS, and adapt the model; the size of "
+     "training when not given",
+     .value = "SIZE"},
+    {"weights", OPTION_CHOICE, offsetof(values, weights), "weights of the latest or the best epoch",
+     .choice = run_weights_at, .default_value = "last"},
+    {"batch", OPTION_INT, offsetof(values, batch), "images per batch", .low = 1, .high = 65536,
+     .default_value = "128"},
+    {"eval-crop", OPTION_DOUBLE, offsetof(values, eval_crop),
+     "take the middle of images, this part of their shorter side; 0 squashes all of it into the "
+     "model's size; the run's setting when not given",
+     .low = 0, .high = 1},
+    {"bad-images", OPTION_CHOICE, offsetof(values, bad_images),
+     "stop at an image that cannot be read, or skip it; the run's setting when not given",
+     .choice = bad_images_at},
+    {"per-class", OPTION_FLAG, offsetof(values, per_class),
+     .help = "print a table of the classes, or with binary labels of the attributes"},
+    {"confusion", OPTION_STRING, offsetof(values, confusion),
+     "draw the confusion matrix, true against predicted classes: .png, .svg or .pdf",
+     .value = "FILE"},
+    {"json", OPTION_FLAG, offsetof(values, json),
+     .help = "print JSON; with --per-class and --confusion it has their numbers"},
+    {0}};
+
+static void show_progress(void *user, size_t batch, size_t batches)
+{
+    progress *p = user;
+    p->total = batches;
+    progress_show(p, batch);
+}
+
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    int size[2];
+    ssm2d_status status = image_size_of(o->image_size, size, error);
+    return status || !o->confusion ? status : canvas_check(o->confusion, error);
+}
+
+/* Refuses images that the run was not trained on: of others it is not known which were held out. */
+static ssm2d_status check_trained_on(ssm2d_context *context, const run_model *m, const char *where,
+                                     const split_options *of_run, ssm2d_error *error)
+{
+    dataset *train = NULL;
+    ssm2d_status status = split_open(context, where, of_run, DATASET_TRAIN, &train, error);
+    if (!status && dataset_about(train)->count != (size_t)m->data.images)
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: has no validation images, and is not what the run was trained on, of "
+                      "which some were held out: it would train on %zu images, and the run had %ld",
+                      text_path(where), dataset_about(train)->count, m->data.images);
+    dataset_close(train);
+    return status;
+}
+
+/* The images to evaluate. Parts that were held out are those of the run's own data, wherever these
+ * are now. */
+static ssm2d_status open_images(ssm2d_context *context, const values *o, const run_model *m,
+                                dataset **out, ssm2d_error *error)
+{
+    const split_options whole = {0, 1, 0}, of_run = train_options_split(&m->settings.options);
+    const dataset_split split = !strcmp(o->split, "train") ? DATASET_TRAIN
+                                : !strcmp(o->split, "val") ? DATASET_VAL
+                                                           : DATASET_TEST;
+    char found[SSM2D_TEXT];
+    int splits = 0;
+    run_find_data(o->run, m->settings.options.data, found);
+    const char *where = o->data ? o->data : found;
+    ssm2d_status status = run_names_data(o->run, where, error);
+    if (!status && !o->data && !dataset_present(where))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: the data of this run are not there: --data says where they are now",
+                      text_path(where));
+    if (!status) status = dataset_splits(where, &splits, error);
+    if (!status && split == DATASET_TEST && splits == DATASET_HAS(TRAIN))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no test images: --split %s",
+                    text_path(where),
+                    o->data ? "train evaluates all of its images"
+                            : "val evaluates those held out from training");
+    const int held_out =
+        split == DATASET_VAL && of_run.val_fraction > 0 && !(splits & DATASET_HAS(VAL));
+    if (!status && o->data && held_out)
+        status = check_trained_on(context, m, where, &of_run, error);
+    if (!status)
+        status =
+            split_open(context, where, o->data && !held_out ? &whole : &of_run, split, out, error);
+    if (!status) status = run_data_matches(&m->data, dataset_about(*out), error);
+    return status;
+}
+
+static ssm2d_status loader_settings(const values *o, const run_model *m, const dataset *data,
+                                    loader_options *lo, ssm2d_error *error)
+{
+    char text[32];
+    *lo = loader_options_default(data);
+    lo->batch = (size_t)o->batch;
+    lo->rows = (size_t)m->settings.model.image[0];
+    lo->cols = (size_t)m->settings.model.image[1];
+    lo->channels = m->settings.model.channels;
+    lo->norm = m->data.norm;
+    lo->augment = m->settings.augment;
+    lo->workers = m->settings.options.workers;
+    lo->share = (size_t)processes()->rank;
+    lo->shares = (size_t)processes()->size;
+    lo->skip_bad = o->bad_images ? !strcmp(o->bad_images, "skip")
+                                 : m->settings.options.bad_images == TRAIN_BAD_SKIP;
+    if (isnan(o->eval_crop)) return SSM2D_OK;
+    snprintf(text, sizeof text, "%.17g", o->eval_crop);
+    return augment_options_set(&lo->augment, "eval_crop", text, error);
+}
+
+static ssm2d_status report(const ssm2d_context *context, const values *o, const eval_report *r,
+                           ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    if (o->confusion) status = eval_report_confusion(context, r, o->confusion, error);
+    if (!status && o->json) return eval_report_json(r, error);
+    if (!status) eval_report_text(r);
+    return status;
+}
+
+/* What an evaluation needs, in the order in which it is made. */
+typedef struct work {
+    run_model model;
+    int opened; /* the model is */
+    dataset *data;
+    loader *images;
+    ssm2d_model_plan *plan;
+    evaluation_detail detail;
+} work;
+
+static ssm2d_status prepare(ssm2d_context *context, const values *o, work *w, ssm2d_error *error)
+{
+    loader_options lo;
+    int size[2];
+    run_model *m = &w->model;
+    ssm2d_status status = image_size_of(o->image_size, size, error);
+    if (!status)
+        status = run_model_open(context, o->run, run_weights_file(o->weights), size, m, error);
+    if (status) return status;
+    w->opened = 1;
+    if (o->confusion && m->data.labels == LABEL_BINARY)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--confusion: the run has binary labels, which have no confusion matrix: use "
+                    "--per-class");
+    if ((status = open_images(context, o, m, &w->data, error))) return status;
+    dataset_limit_pixels(w->data, (size_t)m->settings.options.max_pixels);
+    if (processes_speak())
+        report_ignored("eval", dataset_about(w->data)->ignored,
+                       dataset_about(w->data)->first_ignored);
+    if ((status = loader_settings(o, m, w->data, &lo, error))) return status;
+    if ((status = loader_create(context, w->data, &lo, &w->images, error))) return status;
+    status = run_model_plan(context, m, lo.batch, &w->plan, error);
+    if (!status && (o->per_class || o->confusion))
+        status = evaluation_detail_create(context, m->data.labels, m->data.classes,
+                                          o->confusion != NULL, &w->detail, error);
+    return status;
+}
+
+/* Several processes must have the same weights and images. */
+static ssm2d_status compare(const work *w, ssm2d_error *error)
+{
+    const dataset_info *data = dataset_about(w->data);
+    ssm2d_status status = cluster_same(processes(), "weights", w->model.params,
+                                       w->model.weights->total * sizeof(float), error);
+    return status ? status
+                  : cluster_same(processes(), "numbers of images", &data->count, sizeof data->count,
+                                 error);
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    work w = {0};
+    ssm2d_status status = cluster_agree(processes(), prepare(context, o, &w, error), error);
+    if (!status && processes()->size > 1) status = compare(&w, error);
+    if (status) goto done;
+    eval_report r = {.model = &w.model,
+                     .split = o->split,
+                     .per_class = o->per_class,
+                     .detail = w.detail.images ? &w.detail : NULL};
+    progress p = progress_start("ssm2d eval: batch", 1);
+    const evaluation_hooks hooks = {.user = &p,
+                                    .progress = processes_speak() ? show_progress : NULL,
+                                    .detail = w.detail.images ? &w.detail : NULL,
+                                    .cluster = processes()};
+    status = evaluate(w.plan->evaluator, w.images, w.model.model->loss, &hooks, &r.result, error);
+    progress_end(&p);
+    ssm2d_error first;
+    size_t skipped = loader_skipped(w.images, &first);
+    if (!status) status = skipped_total(context, processes(), w.images, &skipped, &first, error);
+    if (processes_speak()) report_skipped("eval", skipped, &first);
+    if (!status)
+        status = cluster_agree(processes(),
+                               processes_speak() ? report(context, o, &r, error) : SSM2D_OK, error);
+done:
+    evaluation_detail_destroy(context, &w.detail);
+    ssm2d_model_plan_destroy(w.plan);
+    loader_destroy(w.images);
+    dataset_close(w.data);
+    if (w.opened) run_model_close(&w.model);
+    return status;
+}
+
+static const char about[] =
+    "Evaluates the model of a run on the test images of its data, or of other data with the "
+    "same classes: loss, accuracy, and with more than five classes how often the right one is "
+    "among the five likeliest; with binary labels the mean accuracy over all attributes. With "
+    "--image-size the images are resized, a position embedding and "
+    "tables of relative positions are interpolated (bicubic) where the model has them, and the "
+    "kernels of the 2-D SSM are computed for the new grid.";
+
+const command command_eval = {"eval",
+                              "loss and accuracy of a trained model",
+                              about,
+                              options,
+                              check_values,
+                              run,
+                              .several = SEVERAL_TOGETHER};

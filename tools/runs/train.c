@@ -1,0 +1,243 @@
+/* ssm2d train - trains a model on a data set, or resumes a run; the settings are those of
+ * src/train/options.def. */
+#include "tools/command.h"
+#include "core/status.h"
+#include "tools/help.h"
+#include "io/text.h"
+#include "tools/model_names.h"
+#include "tools/processes.h"
+#include "tools/setting_hint.h"
+#include "tools/stop_signals.h"
+#include "train/loop.h"
+#include "train_values.h"
+#include "train_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef train_values values;
+
+_Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small for the values");
+
+/* Names of values in --help. */
+#define TEXT   "TEXT"
+#define INT    "N"
+#define REAL   "X"
+#define CHOICE "NAME"
+
+static const option options[] = {
+    {"out", OPTION_STRING, offsetof(values, out),
+     "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN", .letter = 'o'},
+    {"resume", OPTION_STRING, offsetof(values, resume),
+     "resume this run, with its own settings; --data may say where its images are now, --epochs "
+     "may make it longer, --workers, --memory and --bad-images may differ",
+     .value = "RUN"},
+    {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
+     .help = "replace the run in --out, if there is one"},
+    {"model", OPTION_STRING, offsetof(values, model),
+     "a model, see ssm2d models (default: vit-mini)", .value = "NAME", .offers = model_name_at},
+    {"mixer", OPTION_STRING, offsetof(values, mixer),
+     "the mixer inside a block: ssm2d, s4nd, ema or none (default: the model's own, "
+     "which ssm2d models marks: ssm2d, of Mega ema)",
+     .value = "NAME", .offers = mixer_name_at},
+    {"recipe", OPTION_STRING, offsetof(values, recipe),
+     "settings that belong together, of the list below, which all others replace", .value = "NAME",
+     .offers = recipe_name_at},
+    {"print-settings", OPTION_FLAG, offsetof(values, print_settings),
+     .help = "print all settings and where each comes from, and do not train"},
+    {"config", OPTION_STRING, offsetof(values, config),
+     "JSON file of settings, which the options replace", .value = "FILE"},
+    {"set", OPTION_LIST, offsetof(values, set),
+     "any setting, such as mixer.directions=2; may be repeated", .value = "KEY=VALUE"},
+#define OPTION(kind, field, default_value, low, high, names, help)                                 \
+    {#field,                                                                                       \
+     OPTION_STRING,                                                                                \
+     offsetof(values, text_##field),                                                               \
+     help " (default: " default_value ")",                                                         \
+     .value = kind,                                                                                \
+     .fields = train_fields},
+#include "train/options.def"
+#undef OPTION
+    {0}};
+
+#undef TEXT
+#undef INT
+#undef REAL
+#undef CHOICE
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* Whether an option may be given with --resume. */
+static int may_change(const char *field)
+{
+    return !strcmp(field, "data") || !strcmp(field, "epochs") || !strcmp(field, "workers")
+           || !strcmp(field, "memory") || !strcmp(field, "bad_images");
+}
+
+static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *error)
+{
+    train_options some;
+    train_options_default(&some);
+    *c = (train_changes){
+        .data = o->text_data, .memory = o->text_memory, .bad_images = o->text_bad_images};
+    ssm2d_status status = SSM2D_OK;
+    if (o->text_epochs) {
+        status = train_options_set(&some, "epochs", o->text_epochs, error);
+        c->epochs = some.epochs;
+    }
+    if (o->text_workers && !status) {
+        status = train_options_set(&some, "workers", o->text_workers, error);
+        c->workers = some.workers;
+    }
+    if (o->text_memory && !status)
+        status = train_options_set(&some, "memory", o->text_memory, error);
+    if (o->text_bad_images && !status)
+        status = train_options_set(&some, "bad_images", o->text_bad_images, error);
+    return status;
+}
+
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    train_settings s;
+    train_changes changes;
+    char name[OPTION_KEY], written[OPTION_KEY + 2];
+    const char *other = o->out              ? "--out"
+                        : o->config         ? "--config"
+                        : o->recipe         ? "--recipe"
+                        : o->model          ? "--model"
+                        : o->mixer          ? "--mixer"
+                        : o->set.count      ? "--set"
+                        : o->overwrite      ? "--overwrite"
+                        : o->print_settings ? "--print-settings"
+                                            : NULL;
+#define OPTION(kind, field, default_value, low, high, names, help)                                 \
+    if (o->text_##field && !other && !may_change(#field)) {                                        \
+        snprintf(written, sizeof written, "--%s", option_name(&(option){.name = #field}, name));   \
+        other = written;                                                                           \
+    }
+#include "train/options.def"
+#undef OPTION
+    if (o->resume)
+        return other ? fail(error, SSM2D_ERROR_ARGUMENT,
+                            "%s cannot be combined with --resume: a run keeps its settings, except "
+                            "--data, --epochs, --workers, --memory and --bad-images",
+                            other)
+                     : changes_of(o, &changes, error);
+    if (!o->out && !o->print_settings)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--out is missing: give the folder of the new run, or --resume RUN");
+    if (o->recipe && !recipe_find(o->recipe, error)) return SSM2D_ERROR_ARGUMENT;
+    if (o->config) return SSM2D_OK; /* can be checked only with the settings in that file */
+    ssm2d_status status = train_values_settings(NULL, o, &s, error);
+    return status ? status : train_options_check(&s.options, error);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static ssm2d_status start(ssm2d_context *context, const values *o, const train_hooks *hooks,
+                          train_result *result, ssm2d_error *error)
+{
+    train_settings s;
+    ssm2d_status status = train_values_settings(context, o, &s, error);
+    if (!status) status = train_options_check(&s.options, error);
+    stop_signals_catch(); /* not before: a pipe in the place of --config may never end */
+    if (!status && !o->overwrite && hooks->cluster->rank == 0 && run_exists(o->out))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: has a run already: --resume continues it, --overwrite replaces it",
+                      text_path(o->out));
+    if ((status = cluster_agree(hooks->cluster, status, error))) return status;
+    if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
+    return train_begin(context, o->out, &s, hooks, result, error);
+}
+
+static ssm2d_status resume(ssm2d_context *context, const values *o, const train_hooks *hooks,
+                           train_result *result, ssm2d_error *error)
+{
+    train_changes changes;
+    ssm2d_status status = changes_of(o, &changes, error);
+    stop_signals_catch();
+    return status ? status
+                  : train_resume_changed(context, o->resume, &changes, hooks, result, error);
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    const values *o = v;
+    const char *folder = o->resume ? o->resume : o->out;
+    if (o->print_settings) return train_values_print(context, o, error);
+    train_view view;
+    train_result result;
+    train_view_open(&view, ssm2d_context_threads(context));
+    view.processes = processes()->size;
+    train_hooks hooks = {&view,           stop_requested,     train_view_start,
+                         train_view_step, train_view_testing, train_view_epoch};
+    if (processes()->rank) hooks = (train_hooks){.stop = stop_requested};
+    hooks.cluster = processes();
+    ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error)
+                                    : start(context, o, &hooks, &result, error);
+    train_view_close(&view);
+    if (status) return status;
+    if (result.stopped)
+        return fail(error, SSM2D_ERROR_SYSTEM,
+                    "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
+                    result.step, text_path(folder));
+    train_view_end(&view, folder, &result);
+    return SSM2D_OK;
+}
+
+static const char about[] =
+    "Trains a vision transformer on a data set and writes everything into the folder of the "
+    "run:\n"
+    "\n"
+    "  train.json, config.json, data.json   settings, model, classes\n"
+    "  last.safetensors                     latest checkpoint, for --resume\n"
+    "  model.safetensors, best.safetensors  weights of the latest and the best epoch\n"
+    "  metrics.jsonl, curves.svg            losses and accuracies, and their curves\n"
+    "  machines.json                        where it was trained, with which version\n"
+    "\n"
+    "A run that was interrupted, even killed, resumes from its last checkpoint and ends with "
+    "the weights that it would have had without the interruption: the same seed gives the "
+    "same weights to the bit, on any number of threads. Ctrl-C writes a checkpoint before it "
+    "exits. A resumed run uses the settings in last.safetensors; train.json shows them.\n"
+    "\n"
+    "Settings are the options below; those of the augmentations at the end, which change the "
+    "training images at random and help in longer runs, such as flip=true, crop_padding=4; "
+    "and the keys of a model (dim, depth, pos_embed, drop_path, mixer.init, mixer.values ..: "
+    "see ssm2d models --keys). A file for --config has them as keys of one JSON object, with "
+    "_ in place of -, and those of the mixer in an object \"mixer\". Later settings replace "
+    "earlier ones: --recipe, --config, --model, --mixer, --set, other options. The model is chosen "
+    "first, wherever its name is given; --print-settings shows what comes of it.\n"
+    "\n"
+    "Images are resized to the model's image size (image=32, or image=[24,40]). When it is "
+    "not given, it is the size of the data's images if the data set has one and it can be "
+    "cut into patches, otherwise the model's own, as for image folders, whose images may have any "
+    "size. Image folders have 3 channels unless channels=1 is given, and are normalised with "
+    "ImageNet's mean and standard deviation; "
+    "other data with their own. Images are turned upright as their EXIF orientation says, and "
+    "what is transparent becomes white. Files in an image folder that are no images (ssm2d version "
+    "lists the kinds that are read) are counted and left out. Images that do not fill the last "
+    "batch of an epoch are left out of it; these are different images in each epoch.";
+
+/* Data sets and augmentations, as their own files describe them. */
+static void more_help(const help_page *page)
+{
+    const char *name, *help;
+    const augmentation *a;
+    help_heading(page, "names for --data");
+    for (int i = 0; dataset_get(i, &name, &help); i++) help_entry(page, name, help);
+    help_heading(page, "names for --recipe");
+    for (int i = 0; recipe_at(i); i++) help_entry(page, recipe_at(i)->name, recipe_at(i)->help);
+    help_heading(page, "augmentations, for --set and --config");
+    for (int i = 0; (a = augmentation_at(i)); i++) help_fields(page, a->fields);
+}
+
+const command command_train = {.name = "train",
+                               .summary = "train a model on images, or resume a run",
+                               .about = about,
+                               .options = options,
+                               .check = check_values,
+                               .run = run,
+                               .more_help = more_help,
+                               .setting = setting_of_run,
+                               .several = SEVERAL_TOGETHER};
