@@ -13,4 +13,8 @@ static inline size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 static inline int div_up(int a, int b) { return a / b + (a % b != 0); }
 static inline size_t div_up_size(size_t a, size_t b) { return a / b + (a % b != 0); }
 
+/* So many numbers of 4 or 8 bytes in whole lines of the cache, so that what follows them begins a
+ * new one. */
+static inline size_t whole_lines(size_t numbers) { return div_up_size(numbers, 16) * 16; }
+
 #endif

@@ -82,6 +82,21 @@ void mem_free(const ssm2d_context *context, void *memory)
     context->release(raw, context->user);
 }
 
+void *mem_grow(const ssm2d_context *context, void *list, size_t element, size_t count, size_t more,
+               size_t *capacity)
+{
+    const size_t most = PTRDIFF_MAX / element;
+    if (count + more <= *capacity) return list;
+    if (more > most - count || *capacity > most / 2) return NULL;
+    const size_t wanted = max_size(max_size(2 * *capacity, 64), count + more);
+    void *larger = mem_alloc(context, wanted * element);
+    if (!larger) return NULL;
+    if (count) memcpy(larger, list, count * element);
+    mem_free(context, list);
+    *capacity = wanted;
+    return larger;
+}
+
 void ssm2d_context_options_init(ssm2d_context_options *options, size_t size)
 {
     const ssm2d_context_options defaults = {0};

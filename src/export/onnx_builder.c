@@ -1,6 +1,7 @@
 /* onnx_builder - memory, constants and nodes of an ONNX graph; messages are protobuf-c's structs,
  * in memory that is freed as a whole. */
 #include "core/context.h"
+#include "core/hash.h"
 #include "core/status.h"
 #include "export/onnx_builder_impl.h"
 
@@ -113,18 +114,12 @@ const char *onnx_text(onnx_builder *b, const char *format, ...)
 void onnx_list_add(onnx_builder *b, onnx_list *list, const void *message)
 {
     if (b->status) return;
-    if (list->count == list->capacity) {
-        const size_t wanted = list->capacity ? 2 * list->capacity : 64;
-        void **bigger = mem_alloc(b->context, wanted * sizeof *bigger);
-        if (!bigger) {
-            onnx_no_memory(b);
-            return;
-        }
-        if (list->at) memcpy(bigger, list->at, list->count * sizeof *bigger);
-        mem_free(b->context, list->at);
-        list->at = bigger;
-        list->capacity = wanted;
+    void **at = mem_grow(b->context, list->at, sizeof *at, list->count, 1, &list->capacity);
+    if (!at) {
+        onnx_no_memory(b);
+        return;
     }
+    list->at = at;
     list->at[list->count++] = (void *)message;
 }
 
@@ -134,14 +129,6 @@ static void remember(onnx_builder *b, onnx_entry **bucket, const void *message)
     if (!e) return;
     *e = (onnx_entry){message, *bucket};
     *bucket = e;
-}
-
-/* FNV-1a */
-static size_t hash(size_t start, const void *bytes, size_t size)
-{
-    uint64_t h = start ? start : 14695981039346656037u;
-    for (size_t i = 0; i < size; i++) h = (h ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
-    return (size_t)h;
 }
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -214,7 +201,9 @@ static const char *by_contents(onnx_builder *b, const char *name, int type, int 
 {
     Onnx__TensorProto *t = new_constant(b, type, rank, shape, numbers, size);
     if (!t) return NULL;
-    onnx_entry **bucket = &b->constant_bucket[hash(0, numbers, t->raw_data.len) % ONNX_BUCKETS];
+    uint64_t hash = HASH_START;
+    hash_add(&hash, numbers, t->raw_data.len);
+    onnx_entry **bucket = &b->constant_bucket[hash % ONNX_BUCKETS];
     for (const onnx_entry *e = *bucket; e; e = e->next)
         if (same_constant(e->message, t)) return ((const Onnx__TensorProto *)e->message)->name;
     t->raw_data.data = onnx_memory(b, t->raw_data.len, 1);
@@ -329,9 +318,10 @@ const char *onnx_node(onnx_builder *b, const char *type, int inputs, const char 
     if (b->status) return NULL;
     size_t count = 0;
     while (attributes && attributes[count].name) count++;
-    const size_t bytes = (size_t)inputs * sizeof *in;
-    onnx_entry **bucket =
-        &b->node_bucket[hash(hash(0, type, strlen(type)), in, bytes) % ONNX_BUCKETS];
+    uint64_t hash = HASH_START;
+    hash_add(&hash, type, strlen(type));
+    hash_add(&hash, in, (size_t)inputs * sizeof *in);
+    onnx_entry **bucket = &b->node_bucket[hash % ONNX_BUCKETS];
     for (const onnx_entry *e = *bucket; e; e = e->next)
         if (same_node(e->message, type, inputs, in, count, attributes))
             return ((const Onnx__NodeProto *)e->message)->output[0];
@@ -342,7 +332,7 @@ const char *onnx_node(onnx_builder *b, const char *type, int inputs, const char 
     const char *name = onnx_text(b, "%s_%zu", type, b->nodes.count);
     if (b->status) return NULL;
     onnx__node_proto__init(n);
-    memcpy(input, in, bytes);
+    memcpy(input, in, (size_t)inputs * sizeof *in);
     for (size_t i = 0; i < count; i++) list[i] = new_attribute(b, &attributes[i]);
     n->op_type = (char *)type;
     n->name = output[0] = (char *)name;

@@ -58,24 +58,13 @@ void *graph_no_memory(graph *g)
     return NULL;
 }
 
-/* Makes a list large enough for one more pointer, by doubling it. */
-static int grow(graph *g, void ***list, int count, int *capacity)
-{
-    if (count < *capacity) return 1;
-    int wanted = *capacity ? 2 * *capacity : 64;
-    void **bigger = mem_alloc(g->context, (size_t)wanted * sizeof *bigger);
-    if (!bigger) return graph_no_memory(g), 0;
-    if (*list) memcpy(bigger, *list, (size_t)count * sizeof *bigger);
-    mem_free(g->context, *list);
-    *list = bigger;
-    *capacity = wanted;
-    return 1;
-}
-
 tensor *graph_new_tensor(graph *g, role kind, int rank, const size_t *shape)
 {
-    if (g->status || !grow(g, (void ***)&g->tensors, g->tensor_count, &g->tensor_capacity))
-        return NULL;
+    if (g->status) return NULL;
+    tensor **tensors = mem_grow(g->context, g->tensors, sizeof *tensors, (size_t)g->tensor_count, 1,
+                                &g->tensor_capacity);
+    if (!tensors) return graph_no_memory(g);
+    g->tensors = tensors;
     if (!names_reserve(g)) return graph_no_memory(g);
     tensor *t = mem_alloc(g->context, sizeof *t);
     if (!t) return graph_no_memory(g);
@@ -137,7 +126,11 @@ node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int ran
         if (in[i] && in[i]->role == ROLE_VIEW && !(what->strided_in >> i & 1))
             graph_fail(g, "%s cannot take \"%s\" as its input %d: make it contiguous() before",
                        what->name, in[i]->name, i);
-    if (g->status || !grow(g, (void ***)&g->nodes, g->node_count, &g->node_capacity)) return NULL;
+    if (g->status) return NULL;
+    node **nodes =
+        mem_grow(g->context, g->nodes, sizeof *nodes, (size_t)g->node_count, 1, &g->node_capacity);
+    if (!nodes) return graph_no_memory(g);
+    g->nodes = nodes;
     const size_t head = div_up_size(sizeof(node), alignof(max_align_t)) * alignof(max_align_t);
     char *memory = mem_alloc(g->context, head + bytes);
     if (!memory) return graph_no_memory(g);

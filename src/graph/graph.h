@@ -136,12 +136,14 @@ struct graph {
     void *after_visit_user;
     node **nodes;
     tensor **tensors;
-    int node_count, tensor_count, view_count, node_capacity, tensor_capacity;
+    int node_count, tensor_count, view_count;
+    size_t node_capacity, tensor_capacity;
     name_table *names;
     size_t param_count;  /* numbers in the flat arrays */
     param_array *arrays; /* of the parameters, in the order of their declaration */
     param_block *blocks;
-    int array_count, block_count, array_capacity, block_capacity;
+    int array_count, block_count;
+    size_t array_capacity, block_capacity;
     char *memory; /* the block that holds all values, gradients and scratch */
     size_t bytes;
     void *plan;          /* memory.c */

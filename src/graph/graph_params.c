@@ -5,18 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Makes a list large enough for `more` elements, by doubling it; returns whether it is. */
-static int grow(graph *g, void **list, size_t size, int count, int more, int *capacity)
+/* Makes space for so many more arrays; returns whether there is. */
+static int reserve_arrays(graph *g, int more)
 {
-    if (count + more <= *capacity) return 1;
-    int wanted = *capacity ? 2 * *capacity : 64;
-    while (wanted < count + more) wanted *= 2;
-    char *bigger = mem_alloc(g->context, (size_t)wanted * size);
-    if (!bigger) return graph_no_memory(g), 0;
-    if (*list) memcpy(bigger, *list, (size_t)count * size);
-    mem_free(g->context, *list);
-    *list = bigger;
-    *capacity = wanted;
+    param_array *arrays = mem_grow(g->context, g->arrays, sizeof *arrays, (size_t)g->array_count,
+                                   (size_t)more, &g->array_capacity);
+    if (!arrays) return graph_no_memory(g), 0;
+    g->arrays = arrays;
+    return 1;
+}
+
+static int reserve_block(graph *g)
+{
+    param_block *blocks = mem_grow(g->context, g->blocks, sizeof *blocks, (size_t)g->block_count, 1,
+                                   &g->block_capacity);
+    if (!blocks) return graph_no_memory(g), 0;
+    g->blocks = blocks;
     return 1;
 }
 
@@ -65,8 +69,7 @@ tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
     if (g->status) return NULL;
     tensor *t = known(g, name, spec->rank, spec->shape);
     if (t || g->status) return t;
-    if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, 1, &g->array_capacity))
-        return NULL;
+    if (!reserve_arrays(g, 1)) return NULL;
     t = declare(g, name, spec->rank, spec->shape, spec->group != PARAM_STATE);
     if (t) add_array(g, spec, name, t->offset, -1);
     return t;
@@ -88,9 +91,7 @@ tensor *graph_param_block(graph *g, const param_block *b, int count, const param
     snprintf(name, sizeof name, "%.80s.mixer", b->name);
     tensor *t = known(g, name, 1, &total);
     if (t || g->status) return t;
-    if (!grow(g, (void **)&g->arrays, sizeof *g->arrays, g->array_count, count, &g->array_capacity)
-        || !grow(g, (void **)&g->blocks, sizeof *g->blocks, g->block_count, 1, &g->block_capacity))
-        return NULL;
+    if (!reserve_arrays(g, count) || !reserve_block(g)) return NULL;
     t = declare(g, name, 1, &total, 1);
     if (!t) return NULL;
     param_block *block = &g->blocks[g->block_count];

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { FIRST_CAPACITY = 256 };
-
 void interval_pool_free(interval_pool *p) { mem_free(p->context, p->all); }
 
 static int new_interval(interval_pool *p)
@@ -15,16 +13,12 @@ static int new_interval(interval_pool *p)
         p->unused = p->all[reused].next;
         return reused;
     }
-    if (p->used + 1 >= p->capacity) {
-        const int capacity = p->capacity ? 2 * p->capacity : FIRST_CAPACITY;
-        interval *all = mem_alloc(p->context, (size_t)capacity * sizeof *all);
-        if (!all) return p->failed = 1, 0;
-        if (p->all) memcpy(all, p->all, (size_t)p->capacity * sizeof *all);
-        mem_free(p->context, p->all);
-        p->all = all;
-        p->capacity = capacity;
-    }
-    return ++p->used; /* 0 is the empty set */
+    /* 0 is the empty set, which takes the first place */
+    const size_t count = p->all ? (size_t)p->used + 1 : 0;
+    interval *all = mem_grow(p->context, p->all, sizeof *all, count, 2, &p->capacity);
+    if (!all) return p->failed = 1, 0;
+    p->all = all;
+    return ++p->used;
 }
 
 void interval_add(interval_pool *p, int *set, size_t begin, size_t end)

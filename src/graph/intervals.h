@@ -16,8 +16,9 @@ typedef struct interval {
 typedef struct interval_pool {
     const ssm2d_context *context;
     interval *all;
-    int used, capacity, unused; /* unused: the first of a list of intervals to be used again */
-    int failed;                 /* there was no memory for an interval; the sets are incomplete */
+    size_t capacity;
+    int used, unused; /* unused: the first of a list of intervals to be used again */
+    int failed;       /* there was no memory for an interval; the sets are incomplete */
 } interval_pool;
 
 void interval_pool_free(interval_pool *p);

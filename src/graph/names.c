@@ -18,7 +18,7 @@ struct name_table {
 int names_reserve(graph *g)
 {
     int size = 2;
-    while (size < 2 * g->tensor_capacity) size *= 2;
+    while ((size_t)size < 2 * g->tensor_capacity) size *= 2;
     if (g->names && g->names->size >= size) return 1;
     name_table *n = mem_alloc(g->context, sizeof *n + (size_t)size * sizeof *n->entry);
     if (!n) return 0;

@@ -38,7 +38,7 @@ static void cut_rows(row_chain *c, size_t rows, size_t threads)
         c->blocks = div_up_size(div_up_size(rows, ROWS_MAX), threads) * threads;
 }
 
-static size_t whole_lines(size_t bytes) { return div_up_size(bytes, LINE) * LINE; }
+static size_t line_bytes(size_t bytes) { return div_up_size(bytes, LINE) * LINE; }
 
 /* Values that live inside the chain alone get places in the memory of a worker. */
 static int place_locals(planner *p, row_chain *c)
@@ -55,13 +55,13 @@ static int place_locals(planner *p, row_chain *c)
         v->local = 1;
         locals[i].first = s->first - c->first;
         locals[i].last = s->last - c->first;
-        locals[i].bytes = whole_lines(block_rows * v->node->out->row_stride * sizeof(real));
+        locals[i].bytes = line_bytes(block_rows * v->node->out->row_stride * sizeof(real));
         s->first = SPAN_NONE; /* it has no memory of its own */
     }
     const int done = place_spans(p->g->context, locals, count, count, &c->worker_bytes);
     for (int i = 0; i < count; i++) p->plan->visit[c->first + i].out = locals[i].offset;
     c->times = c->worker_bytes;
-    c->worker_bytes += whole_lines((size_t)count * sizeof(double));
+    c->worker_bytes += line_bytes((size_t)count * sizeof(double));
     mem_free(p->g->context, locals);
     return done;
 }

@@ -60,29 +60,17 @@ ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config
     return create(context, config, batch, 0, out, error);
 }
 
-/* The graph has fewer arrays than the model, and may declare them in another order. */
-static ssm2d_status copy_weights(evaluator *e, const weights *w, const float *params,
-                                 ssm2d_error *error)
-{
-    e->params = mem_alloc(e->context, e->graph->param_count * sizeof *e->params);
-    if (!e->params)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters",
-                    e->graph->param_count);
-    for (int i = 0; i < e->graph->array_count; i++) {
-        const param_array *to = &e->graph->arrays[i], *from = weights_find(w, to->name);
-        if (!from || from->count != to->count)
-            return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "the model's weights have no %s of %zu numbers", to->name, to->count);
-        memcpy(e->params + to->offset, params + from->offset, to->count * sizeof *params);
-    }
-    return SSM2D_OK;
-}
-
 ssm2d_status evaluator_create_tokens(ssm2d_context *context, const weights *w, const float *params,
                                      size_t batch, int blocks, evaluator **out, ssm2d_error *error)
 {
     ssm2d_status status = create(context, &w->config, batch, blocks, out, error);
-    if (!status) status = copy_weights(*out, w, params, error);
+    if (!status) {
+        evaluator *e = *out;
+        e->params = mem_alloc(context, e->graph->param_count * sizeof *e->params);
+        status = e->params ? weights_copy(w, params, e->graph, 0, e->params, error)
+                           : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters",
+                                  e->graph->param_count);
+    }
     if (!status) {
         evaluator_weights(*out, (*out)->params);
         return SSM2D_OK;

@@ -49,20 +49,6 @@ static ssm2d_status build(receptive_field *r, int blocks, ssm2d_error *error)
     return graph_finish(r->g, r->tokens, error);
 }
 
-/* A block may have arrays that the graph declares in another order, so they are found by name. */
-static ssm2d_status copy_weights(receptive_field *r, const weights *w, const float *params,
-                                 ssm2d_error *error)
-{
-    for (int i = IMAGES + 1; i < r->g->array_count; i++) {
-        const param_array *to = &r->g->arrays[i], *from = weights_find(w, to->name);
-        if (!from || from->count != to->count)
-            return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "the model's weights have no %s of %zu numbers", to->name, to->count);
-        for (size_t k = 0; k < to->count; k++) r->params[to->offset + k] = params[from->offset + k];
-    }
-    return SSM2D_OK;
-}
-
 ssm2d_status receptive_field_create(ssm2d_context *context, const model_config *config,
                                     const weights *w, const float *params, int blocks,
                                     receptive_field **out, ssm2d_error *error)
@@ -80,7 +66,7 @@ ssm2d_status receptive_field_create(ssm2d_context *context, const model_config *
         if (!r->params || !r->grads || !r->squares)
             status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
     }
-    if (!status) status = copy_weights(r, w, params, error);
+    if (!status) status = weights_copy(w, params, r->g, IMAGES + 1, r->params, error);
     if (status) {
         receptive_field_destroy(r);
         return status;

@@ -55,6 +55,19 @@ const param_array *weights_find(const weights *w, const char *name)
     return NULL;
 }
 
+ssm2d_status weights_copy(const weights *w, const float *params, const graph *g, int first,
+                          real *out, ssm2d_error *error)
+{
+    for (int i = first; i < g->array_count; i++) {
+        const param_array *to = &g->arrays[i], *from = weights_find(w, to->name);
+        if (!from || from->count != to->count)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "the model's weights have no %s of %zu numbers", to->name, to->count);
+        for (size_t k = 0; k < to->count; k++) out[to->offset + k] = params[from->offset + k];
+    }
+    return SSM2D_OK;
+}
+
 /* ---- initial values -------------------------------------------------------------------------- */
 
 static uint64_t seed_of(uint64_t seed, const char *name)

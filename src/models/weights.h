@@ -28,6 +28,10 @@ ssm2d_status weights_create(ssm2d_context *context, const model_config *config, 
                             ssm2d_error *error);
 void weights_destroy(weights *w);
 const param_array *weights_find(const weights *w, const char *name); /* NULL: there is none */
+/* Copies what a graph of the same model has: its arrays from number `first` on, which may be fewer
+ * and in another order. */
+ssm2d_status weights_copy(const weights *w, const float *params, const graph *g, int first,
+                          real *out, ssm2d_error *error);
 
 /* Initial values, as the parameters' declarations say. An array's depend on the seed and its name
  * only (those of a mixer on the block's), so that a model with and one without mixers start alike.

@@ -70,8 +70,6 @@ static size_t ranges_of(const node *n)
     return min_size(a->groups, div_up_size(BIAS_TASKS_WANTED, a->heads));
 }
 
-static size_t whole_lines(size_t numbers) { return div_up_size(numbers, 16) * 16; }
-
 /* How the scratch is cut; returns its size. */
 static size_t lay_out(job *j, int back)
 {

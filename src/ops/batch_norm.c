@@ -7,7 +7,6 @@
  *
  * Rows are cut into parts, their number a function of the shape alone, and parts into blocks that
  * stay in the cache; the moments of blocks and then of parts are joined in order, in double. */
-#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/node_attributes.h"
 
@@ -15,7 +14,7 @@
 #include <string.h>
 
 enum { X, GAMMA, BETA, MEAN, VARIANCE, INPUTS };
-enum { PART_ROWS = 32, PARTS_MAX = 2 * TASKS_THREADS, BLOCK_ROWS = 64 };
+enum { BLOCK_ROWS = 64 };
 enum { COLUMNS = 32 }; /* of a task that joins the parts */
 /* Arrays of D doubles in the scratch of a part: the moments so far and those of a block; or the two
  * sums of backward. */
@@ -30,14 +29,9 @@ static const batch_norm_attributes *attributes_of(const node *n) { return n->att
 
 double batch_norm_eps(const node *n) { return attributes_of(n)->eps; }
 
-static size_t parts_of(const node *n)
-{
-    return min_size(div_up_size(rows_of(n->out), PART_ROWS), PARTS_MAX);
-}
-
 static size_t part_begin(const node *n, size_t part)
 {
-    return rows_of(n->out) * part / parts_of(n);
+    return rows_of(n->out) * part / row_parts(n);
 }
 
 /* Array `which` of a part, and after all parts the [2][D] numbers of the whole. */
@@ -47,12 +41,12 @@ static double *array_of(const node *n, size_t part, size_t which)
     return scratch + (part * PART_ARRAYS + which) * last_axis(n->out);
 }
 
-static double *whole_of(const node *n) { return array_of(n, parts_of(n), 0); }
+static double *whole_of(const node *n) { return array_of(n, row_parts(n), 0); }
 
 static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g, (void)back;
-    const size_t doubles = (parts_of(n) * PART_ARRAYS + 2) * last_axis(n->out);
+    const size_t doubles = (row_parts(n) * PART_ARRAYS + 2) * last_axis(n->out);
     return doubles * (sizeof(double) / sizeof(real));
 }
 
@@ -124,7 +118,7 @@ static void join_columns(void *arg, size_t task, int worker)
     double *mean = whole_of(n) + first, *squares = mean + last_axis(n->out);
     memcpy(mean, array_of(n, 0, PART_MEAN) + first, count * sizeof *mean);
     memcpy(squares, array_of(n, 0, PART_SQUARES) + first, count * sizeof *squares);
-    for (size_t part = 1; part < parts_of(n); part++) {
+    for (size_t part = 1; part < row_parts(n); part++) {
         const size_t begin = part_begin(n, part), end = part_begin(n, part + 1);
         join(mean, squares, (double)begin, array_of(n, part, PART_MEAN) + first,
              array_of(n, part, PART_SQUARES) + first, (double)(end - begin), count);
@@ -155,7 +149,7 @@ static void find_moments(const graph *g, const node *n, double *whole)
         }
         return;
     }
-    pool_run(g->context->pool, parts_of(n), part_moments, (void *)n);
+    pool_run(g->context->pool, row_parts(n), part_moments, (void *)n);
     pool_run(g->context->pool, div_up_size(D, COLUMNS), join_columns, (void *)n);
     move_running(n, whole, squares);
     for (size_t d = 0; d < D; d++) squares[d] = 1 / sqrt(squares[d] / (double)rows + eps);
@@ -197,7 +191,7 @@ static void forward(const graph *g, const node *n)
         mean[d] = (real)whole[d];
         scale[d] = (real)whole[D + d] * n->in[GAMMA]->data[d];
     }
-    pool_run(g->context->pool, parts_of(n), forward_part, &(job){n, mean, scale});
+    pool_run(g->context->pool, row_parts(n), forward_part, &(job){n, mean, scale});
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -229,7 +223,7 @@ static void sum_columns(void *arg, size_t task, int worker)
     const size_t first = task * COLUMNS, end = min_size(first + COLUMNS, 2 * last_axis(n->out));
     double *sum = whole_of(n);
     memset(sum + first, 0, (end - first) * sizeof *sum);
-    for (size_t part = 0; part < parts_of(n); part++)
+    for (size_t part = 0; part < row_parts(n); part++)
         for (size_t d = first; d < end; d++) sum[d] += array_of(n, part, 0)[d];
 }
 
@@ -262,7 +256,7 @@ static void backward(const graph *g, const node *n)
     const size_t D = last_axis(n->out);
     const double rows = (double)rows_of(n->out);
     double *dbeta = whole_of(n), *dgamma = dbeta + D;
-    pool_run(g->context->pool, parts_of(n), sum_part, (void *)n);
+    pool_run(g->context->pool, row_parts(n), sum_part, (void *)n);
     pool_run(g->context->pool, div_up_size(2 * D, COLUMNS), sum_columns, (void *)n);
     for (size_t d = 0; d < D; d++) {
         if (n->in[BETA]->needs_grad) n->in[BETA]->grad[d] += (real)dbeta[d];
@@ -278,7 +272,7 @@ static void backward(const graph *g, const node *n)
         shift[d] = from_batch ? (real)(f * (dbeta[d] / rows)) : 0;
         slope[d] = from_batch ? (real)(f * scale * (dgamma[d] / rows)) : 0;
     }
-    pool_run(g->context->pool, parts_of(n), backward_part, &(back_job){n, factor, shift, slope});
+    pool_run(g->context->pool, row_parts(n), backward_part, &(back_job){n, factor, shift, slope});
 }
 
 const op op_batch_norm = {.name = "batch_norm",

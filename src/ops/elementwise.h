@@ -2,6 +2,7 @@
 #ifndef SSM2D_OPS_ELEMENTWISE_H
 #define SSM2D_OPS_ELEMENTWISE_H
 
+#include "core/tasks.h"
 #include "graph/graph.h"
 #include "ops/simd/simd_ops.h"
 
@@ -30,6 +31,14 @@ static inline size_t last_axis(const tensor *t) { return t->shape[t->rank - 1]; 
 static inline size_t rows_of(const tensor *t) { return t->count / last_axis(t); }
 static inline real *row_data(const tensor *t, size_t row) { return t->data + row * t->row_stride; }
 static inline real *row_grad(const tensor *t, size_t row) { return t->grad + row * t->row_stride; }
+
+/* Into how many parts operators cut rows of which they sum something: sums are kept for each part
+ * and added in order. A function of the shape alone. */
+enum { ROW_PART = 32, ROW_PARTS_MAX = 2 * TASKS_THREADS };
+static inline size_t row_parts(const node *n)
+{
+    return min_size(div_up_size(rows_of(n->out), ROW_PART), ROW_PARTS_MAX);
+}
 
 /* Number `first` of a row of the gradient of in[i]; NULL when it needs none. */
 static inline real *gradient_at(const node *n, int i, size_t row, size_t first)

@@ -4,7 +4,6 @@
  * x, y: [rows][D]; gamma, beta: [D]. Saved: [rows][2], mean and 1/sqrt(variance + eps). Rows are
  * cut into parts, their number a function of the shape alone; sums over rows are kept for each part
  * and added in order. */
-#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/node_attributes.h"
 #include "ops/simd/simd_ops.h"
@@ -12,7 +11,6 @@
 #include <string.h>
 
 enum { X, GAMMA, BETA };
-enum { PART_ROWS = 32, PARTS_MAX = 2 * TASKS_THREADS };
 
 typedef struct layer_norm_attributes {
     double eps;
@@ -29,11 +27,6 @@ typedef struct job {
     size_t parts;
 } job;
 
-static size_t parts_of(const node *n)
-{
-    return min_size(div_up_size(rows_of(n->out), PART_ROWS), PARTS_MAX);
-}
-
 static size_t saved(const graph *g, const node *n)
 {
     (void)g;
@@ -43,7 +36,7 @@ static size_t saved(const graph *g, const node *n)
 static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g;
-    return back ? parts_of(n) * 2 * last_axis(n->out) : 0;
+    return back ? row_parts(n) * 2 * last_axis(n->out) : 0;
 }
 
 static void forward_part(void *arg, size_t part, int worker)
@@ -83,13 +76,13 @@ static void backward_part(void *arg, size_t part, int worker)
 
 static void forward(const graph *g, const node *n)
 {
-    job j = {g, n, simd_ops_for(g->context->cpu), parts_of(n)};
+    job j = {g, n, simd_ops_for(g->context->cpu), row_parts(n)};
     pool_run(g->context->pool, j.parts, forward_part, &j);
 }
 
 static void backward(const graph *g, const node *n)
 {
-    job j = {g, n, simd_ops_for(g->context->cpu), parts_of(n)};
+    job j = {g, n, simd_ops_for(g->context->cpu), row_parts(n)};
     const size_t D = last_axis(n->out);
     pool_run(g->context->pool, j.parts, backward_part, &j);
     part_sums sums = {.from = n->scratch, .parts = j.parts, .stride = 2 * D, .count = D};

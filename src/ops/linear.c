@@ -63,8 +63,6 @@ typedef struct back_scratch {
     size_t packed, worker, range, total;
 } back_scratch;
 
-static size_t whole_lines(size_t numbers) { return div_up_size(numbers, 16) * 16; }
-
 static back_scratch lay_out(const graph *g, const node *nd, const weights_grid *w)
 {
     const simd_ops *simd = linear_simd(g);

@@ -3,14 +3,12 @@
  * x, y: [rows][D]; gamma, beta: row `row` of [..][D], either may be missing. Rows of x are cut into
  * parts, their number a function of the shape alone; the sums over rows for the gradients of gamma
  * and beta are kept for each part and added in order. */
-#include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/node_attributes.h"
 
 #include <string.h>
 
 enum { X, GAMMA, BETA };
-enum { PART_ROWS = 32, PARTS_MAX = 2 * TASKS_THREADS };
 
 typedef struct scale_shift_attributes {
     size_t row; /* of gamma and beta */
@@ -20,15 +18,10 @@ static const scale_shift_attributes *attributes_of(const node *n) { return n->at
 
 size_t scale_shift_row(const node *n) { return attributes_of(n)->row; }
 
-static size_t parts_of(const node *n)
-{
-    return min_size(div_up_size(rows_of(n->out), PART_ROWS), PARTS_MAX);
-}
-
 static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g;
-    return back ? parts_of(n) * 2 * last_axis(n->out) : 0;
+    return back ? row_parts(n) * 2 * last_axis(n->out) : 0;
 }
 
 static int needs_grad(const node *n, int i) { return n->in[i] && n->in[i]->needs_grad; }
@@ -43,7 +36,7 @@ static void forward_part(void *arg, size_t part, int worker)
 {
     (void)worker;
     const node *n = arg;
-    const size_t rows = rows_of(n->out), D = last_axis(n->out), parts = parts_of(n);
+    const size_t rows = rows_of(n->out), D = last_axis(n->out), parts = row_parts(n);
     const real *gamma = weights_of(n, GAMMA), *beta = weights_of(n, BETA);
     for (size_t r = rows * part / parts; r < rows * (part + 1) / parts; r++) {
         const real *x = row_data(n->in[X], r);
@@ -80,7 +73,7 @@ static void backward_part(void *arg, size_t part, int worker)
 {
     (void)worker;
     const node *n = arg;
-    const size_t rows = rows_of(n->out), D = last_axis(n->out), parts = parts_of(n);
+    const size_t rows = rows_of(n->out), D = last_axis(n->out), parts = row_parts(n);
     real *dgamma = n->scratch + part * 2 * D;
     memset(dgamma, 0, 2 * D * sizeof(real));
     for (size_t r = rows * part / parts; r < rows * (part + 1) / parts; r++)
@@ -89,12 +82,12 @@ static void backward_part(void *arg, size_t part, int worker)
 
 static void forward(const graph *g, const node *n)
 {
-    pool_run(g->context->pool, parts_of(n), forward_part, (void *)n);
+    pool_run(g->context->pool, row_parts(n), forward_part, (void *)n);
 }
 
 static void backward(const graph *g, const node *n)
 {
-    const size_t D = last_axis(n->out), parts = parts_of(n);
+    const size_t D = last_axis(n->out), parts = row_parts(n);
     pool_run(g->context->pool, parts, backward_part, (void *)n);
     part_sums sums = {.from = n->scratch, .parts = parts, .stride = 2 * D, .count = D};
     for (int i = GAMMA; i <= BETA; i++)

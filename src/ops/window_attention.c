@@ -35,8 +35,6 @@ static int bias_needs_grad(const node *n)
     return attention_of_node(n)->entries && n->in[BIAS]->needs_grad;
 }
 
-static size_t whole_lines(size_t numbers) { return div_up_size(numbers, 16) * 16; }
-
 /* How the scratch is cut; returns its size. */
 static size_t lay_out(job *j, int back)
 {

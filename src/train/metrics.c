@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_FILE = 1 << 30, FIRST_CAPACITY = 256 };
+enum { MAX_FILE = 1 << 30 };
 
 struct metrics {
     const ssm2d_context *context;
@@ -26,17 +26,11 @@ struct metrics {
 
 static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
 {
-    if (m->count == m->capacity) {
-        const size_t capacity = m->capacity ? 2 * m->capacity : FIRST_CAPACITY;
-        metric *larger = mem_alloc(m->context, capacity * sizeof *larger);
-        if (!larger)
-            return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
-                        text_path(m->path), capacity);
-        if (m->count) memcpy(larger, m->lines, m->count * sizeof *larger);
-        mem_free(m->context, m->lines);
-        m->lines = larger;
-        m->capacity = capacity;
-    }
+    metric *lines = mem_grow(m->context, m->lines, sizeof *lines, m->count, 1, &m->capacity);
+    if (!lines)
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
+                    text_path(m->path), m->count + 1);
+    m->lines = lines;
     m->lines[m->count++] = *line;
     return SSM2D_OK;
 }

@@ -249,6 +249,7 @@ static void test_table(void **state)
     cJSON_Delete(root);
     shell("cp $FOLDER/o/table5.csv $FOLDER/one.csv");
     shell("$SSM2D reproduce table5 --out $FOLDER/o --seeds 1 --tables-only");
+    assert_int_equal(count_of(tool.out, "smaller than in the paper"), 1); /* the notes */
     assert_says(tool.out, "10 of 10 runs are done.");
     /* again: all is done; and the options are remembered, but for those of that mere look */
     shell("$SSM2D reproduce table5 --out $FOLDER/o");

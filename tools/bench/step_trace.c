@@ -10,9 +10,9 @@ struct step_trace {
     ssm2d_context *context;
     pool_watcher watcher;
     trace_item *items;
-    double *times, *sorted;                   /* [steps][time_count], [max_steps] */
-    size_t item_count, time_count, item_room; /* time_count: of one step */
-    size_t time_room;                         /* of all steps */
+    double *times, *sorted;                       /* [steps][time_count], [max_steps] */
+    size_t item_count, time_count, item_capacity; /* time_count: of one step */
+    size_t time_capacity;                         /* of all steps */
     int steps, max_steps;
     /* of the step that is being recorded */
     size_t item, time;
@@ -23,30 +23,18 @@ struct step_trace {
     int failed, differs;
 };
 
-static int grow(step_trace *t, void **array, size_t size, size_t used, size_t *room, size_t wanted)
-{
-    if (wanted <= *room) return 1;
-    size_t larger = *room ? *room : 1024;
-    while (larger < wanted) larger *= 2;
-    void *memory = mem_alloc(t->context, larger * size);
-    if (!memory) {
-        t->failed = 1;
-        return 0;
-    }
-    if (*array) memcpy(memory, *array, used * size);
-    mem_free(t->context, *array);
-    *array = memory;
-    *room = larger;
-    return 1;
-}
-
 /* Writes down the time since the last one. */
 static void take_time(step_trace *t)
 {
     const double now = clock_seconds(), spent = now - t->last - t->clock;
     const size_t at = (size_t)t->steps * t->time_count + t->time;
-    if (grow(t, (void **)&t->times, sizeof *t->times, at, &t->time_room, at + 1))
+    double *times =
+        t->failed ? NULL : mem_grow(t->context, t->times, sizeof *times, at, 1, &t->time_capacity);
+    if (times) {
+        t->times = times;
         t->times[at] = spent > 0 ? spent : 0;
+    }
+    t->failed |= !times;
     t->time++;
     t->last = clock_seconds();
 }
@@ -57,7 +45,11 @@ static void next_item(step_trace *t, size_t tasks)
     const trace_item item = {t->op, t->backward, tasks, t->time};
     const size_t at = t->item++;
     if (t->steps == 0) {
-        if (!grow(t, (void **)&t->items, sizeof *t->items, at, &t->item_room, at + 1)) return;
+        trace_item *items =
+            mem_grow(t->context, t->items, sizeof *items, t->item_count, 1, &t->item_capacity);
+        t->failed |= !items;
+        if (!items) return;
+        t->items = items;
         t->items[t->item_count++] = item;
     } else if (at >= t->item_count || t->items[at].tasks != tasks
                || t->items[at].first != item.first) {

@@ -298,9 +298,11 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     if (!status && (o->results || (!o->tables_only && !o->plan_only)))
         status = reproduce_options_write(context, all, p, error);
     if (status) return status;
-    printf("%s\n\n", p->options.experiment->title);
-    table_print_notes(stdout, p);
-    fflush(stdout);
+    if (o->plan_only || (!o->tables_only && p->count)) { /* else the table has the notes at once */
+        printf("%s\n\n", p->options.experiment->title);
+        table_print_notes(stdout, p);
+        fflush(stdout);
+    }
     if (o->results) {
         import_counts counts;
         status = reproduce_import(context, p, o->results, &counts, error);
