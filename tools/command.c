@@ -3,9 +3,9 @@
 
 #include "core/processors.h"
 #include "core/status.h"
+#include "core/suggest.h"
 #include "generate.h"
 #include "help.h"
-#include "core/suggest.h"
 #include "io/image.h"
 #include "io/text.h"
 #include "processes.h"

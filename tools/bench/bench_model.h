@@ -4,8 +4,8 @@
 #define SSM2D_TOOLS_BENCH_MODEL_H
 
 #include "bench.h"
-#include "tools/model_names.h"
 #include "models/model.h"
+#include "tools/model_names.h"
 
 typedef struct bench_model bench_model;
 

@@ -10,9 +10,9 @@
 #include "core/context.h"
 #include "core/rng.h"
 #include "core/status.h"
-#include "tools/model_names.h"
 #include "models/model.h"
 #include "ops/ops.h"
+#include "tools/model_names.h"
 #include "train/onednn.h"
 
 #include <dlfcn.h>

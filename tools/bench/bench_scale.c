@@ -5,8 +5,8 @@
 #include "core/status.h"
 #include "draw/canvas.h"
 #include "draw/curves.h"
-#include "tools/processes.h"
 #include "scale_model.h"
+#include "tools/processes.h"
 #include "tools/setting_hint.h"
 
 #include <math.h>

@@ -4,9 +4,9 @@
 #include "data.h"
 #include "data/pixel_ops.h"
 #include "data/resize.h"
-#include "tools/help.h"
 #include "io/image.h"
 #include "io/text.h"
+#include "tools/help.h"
 
 #include <math.h>
 #include <stdio.h>

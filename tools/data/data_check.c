@@ -4,10 +4,10 @@
 #include "core/status.h"
 #include "data.h"
 #include "data/survey.h"
-#include "tools/ignored.h"
 #include "io/image.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "tools/ignored.h"
 #include "tools/progress.h"
 
 #include <stdio.h>

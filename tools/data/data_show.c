@@ -10,8 +10,8 @@
 #include "draw/contact_sheet.h"
 #include "io/text.h"
 #include "tools/runs/run_weights.h"
-#include "train/recipes.h"
 #include "tools/runs/train_values.h"
+#include "train/recipes.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* ssm2d filter - a layer over a picture, row by row as it is decoded, in memory that does not
  * depend on the height. */
-#include "tools/command.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "filter_picture.h"
@@ -9,6 +8,7 @@
 #include "io/text.h"
 #include "layer/config.h"
 #include "layer_setup.h"
+#include "tools/command.h"
 #include "tools/progress.h"
 #include "tools/runs/run_weights.h"
 

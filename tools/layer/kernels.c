@@ -1,6 +1,5 @@
 /* ssm2d kernels - pictures of kernels: the paper's Figure 2, and the kernels and the receptive
  * field of a layer. */
-#include "tools/command.h"
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -10,6 +9,7 @@
 #include "kernels_run.h"
 #include "layer/config.h"
 #include "layer_setup.h"
+#include "tools/command.h"
 #include "tools/runs/run_weights.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
 /* ssm2d layer - a bare layer on arrays in files: forward, every gradient, and a comparison with
  * what is expected. */
-#include "tools/command.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
 #include "io/text.h"
 #include "layer_case.h"
+#include "tools/command.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 #include "layer_setup.h"
 
-#include "tools/command.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/json.h"
 #include "io/layer_config.h"
 #include "io/text.h"
+#include "tools/command.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,10 +1,8 @@
 /* ssm2d reproduce - the tables and figures of the paper, each by one command. */
-#include "tools/command.h"
 #include "core/context.h"
 #include "core/processors.h"
 #include "core/status.h"
 #include "core/suggest.h"
-#include "tools/help.h"
 #include "io/file.h"
 #include "io/text.h"
 #include "reproduce_estimate.h"
@@ -13,6 +11,8 @@
 #include "reproduce_run.h"
 #include "reproduce_settings.h"
 #include "reproduce_table.h"
+#include "tools/command.h"
+#include "tools/help.h"
 #include "tools/stop_signals.h"
 
 #include <stdio.h>

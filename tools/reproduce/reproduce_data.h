@@ -3,8 +3,8 @@
 #ifndef SSM2D_TOOLS_REPRODUCE_DATA_H
 #define SSM2D_TOOLS_REPRODUCE_DATA_H
 
-#include "tools/command.h"
 #include "experiment.h"
+#include "tools/command.h"
 
 enum { DATA_SPEC = 512, DATA_NAMES = 7 };
 

@@ -4,9 +4,9 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "tools/progress.h"
+#include "tools/runs/train_view.h"
 #include "tools/stop_signals.h"
 #include "train/measure.h"
-#include "tools/runs/train_view.h"
 
 #include <math.h>
 #include <stdio.h>

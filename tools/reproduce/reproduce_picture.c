@@ -1,8 +1,8 @@
 /* The pictures of experiments, drawn by the code of `ssm2d kernels` and as curves. */
 #include "core/status.h"
 #include "draw/curves.h"
-#include "tools/layer/kernels_field.h"
 #include "reproduce_table.h"
+#include "tools/layer/kernels_field.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "core/status.h"
 #include "io/file.h"
 #include "io/text.h"
-#include "tools/stop_signals.h"
 #include "tools/runs/train_view.h"
+#include "tools/stop_signals.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,15 +1,15 @@
 /* ssm2d eval - loss and accuracy of a trained model, on its own test images or others, at any image
  * size. */
-#include "tools/command.h"
 #include "core/status.h"
 #include "data/split.h"
 #include "draw/canvas.h"
 #include "eval_report.h"
-#include "tools/ignored.h"
 #include "io/text.h"
+#include "run_weights.h"
+#include "tools/command.h"
+#include "tools/ignored.h"
 #include "tools/processes.h"
 #include "tools/progress.h"
-#include "run_weights.h"
 #include "train/evaluate.h"
 #include "train/run_folder.h"
 #include "train/skipped_total.h"

@@ -1,5 +1,4 @@
 /* ssm2d export - writes a trained model as an ONNX file, for runtimes of others. */
-#include "tools/command.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "export/export_model.h"
@@ -7,6 +6,7 @@
 #include "inference/trained_model.h"
 #include "io/text.h"
 #include "run_weights.h"
+#include "tools/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* ssm2d models - every model by name with the mixers that the paper's tables have for it: how many
  * parameters it has, beside what the paper prints, and where the two do not agree. */
-#include "tools/command.h"
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/json.h"
 #include "models/weights.h"
 #include "models_keys.h"
+#include "tools/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* ssm2d predict - classifies image files with a trained model. */
-#include "tools/command.h"
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -7,6 +6,7 @@
 #include "io/json.h"
 #include "io/text.h"
 #include "run_weights.h"
+#include "tools/command.h"
 #include "train/run_folder.h"
 
 #include <cjson/cJSON.h>

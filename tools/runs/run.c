@@ -1,6 +1,5 @@
 /* ssm2d run - a model on arrays in files: logits, the loss for given labels, and its gradient for
  * every parameter. */
-#include "tools/command.h"
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -9,6 +8,7 @@
 #include "io/npy.h"
 #include "io/text.h"
 #include "ops/ops.h"
+#include "tools/command.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* ssm2d curves - draws how a run went: losses and accuracies over its epochs; or any quantities of
  * several runs, each in a panel with a line for every run, or for the mean of those that differ by
  * their seed alone. */
-#include "tools/command.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "draw/canvas.h"
 #include "draw/curves.h"
 #include "io/text.h"
 #include "report/report_groups.h"
+#include "tools/command.h"
 
 #include <math.h>
 #include <stdio.h>

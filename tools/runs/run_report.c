@@ -1,11 +1,11 @@
 /* ssm2d report - one HTML page about runs. */
-#include "tools/bench/bench_model.h"
-#include "tools/command.h"
 #include "core/clock.h"
 #include "core/status.h"
 #include "io/text.h"
-#include "tools/progress.h"
 #include "report/report.h"
+#include "tools/bench/bench_model.h"
+#include "tools/command.h"
+#include "tools/progress.h"
 
 #include <stdio.h>
 #include <string.h>

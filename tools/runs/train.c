@@ -1,9 +1,9 @@
 /* ssm2d train - trains a model on a data set, or resumes a run; the settings are those of
  * src/train/options.def. */
-#include "tools/command.h"
 #include "core/status.h"
-#include "tools/help.h"
 #include "io/text.h"
+#include "tools/command.h"
+#include "tools/help.h"
 #include "tools/model_names.h"
 #include "tools/processes.h"
 #include "tools/setting_hint.h"

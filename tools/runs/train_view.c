@@ -1,8 +1,8 @@
 #include "train_view.h"
 
 #include "core/clock.h"
-#include "tools/ignored.h"
 #include "io/text.h"
+#include "tools/ignored.h"
 
 #include <stdio.h>
 #include <string.h>
