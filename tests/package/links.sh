@@ -1,0 +1,27 @@
+#!/bin/sh
+# links.sh CMAKE BUILD_DIR SOURCE_DIR
+# Every link of a document to a file of ours leads to one, in this tree and where it is installed.
+set -eu
+cmake=$1 build=$2 source=$3
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$cmake" --install "$build" --prefix "$work/prefix" > "$work/install.log"
+installed=$(dirname "$(find "$work/prefix" -name CITATION.cff)")
+
+count=0
+for tree in "$source" "$installed"; do
+    cd "$tree"
+    for document in *.md docs/*.md; do
+        # The part of a link before #; addresses elsewhere have a colon.
+        for link in $(grep -oE '\]\([^) ]+' "$document" | sed '/:/d; s/^..//; s/#.*//'); do
+            count=$((count + 1))
+            [ -e "$(dirname "$document")/$link" ] && continue
+            echo "$tree/$document: there is no $link"
+            touch "$work/bad"
+        done
+    done
+done
+echo "$count links"
+[ $count -ge 100 ] || { echo "that are too few: does this test still find them?"; exit 1; }
+[ ! -e "$work/bad" ]
