@@ -319,7 +319,7 @@ static void reads_lra_image(void **state)
     }
     dataset_close(d);
     assert_int_equal(try_data(where, DATASET_VAL), SSM2D_ERROR_ARGUMENT);
-    assert_line("has no validation images of its own: hold some out with val-fraction");
+    assert_line("has no validation images of its own: use train or test");
 }
 
 static void reads_mnist(void **state)

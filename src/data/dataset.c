@@ -183,7 +183,8 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
     if (status) return status;
     if (split == DATASET_VAL && !impl->splits)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has no validation images of its own: hold some out with val-fraction",
+                    "%s: has no validation images of its own: use train or test (val-fraction of "
+                    "ssm2d train holds some of train out)",
                     text_path(where));
     dataset *d = mem_alloc(context, sizeof *d);
     if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(where));
