@@ -421,6 +421,28 @@ static void says_what_there_is(void **state)
     assert_line("/file: is not a folder");
 }
 
+static void assert_title(const char *where, const char *expected)
+{
+    char title[32];
+    dataset_title(where, title, sizeof title);
+    assert_string_equal(title, expected);
+}
+
+static void has_short_titles(void **state)
+{
+    (void)state;
+    assert_title("fashion-mnist", "fashion-mnist");
+    assert_title("cifar10:/a/long/way", "cifar10");
+    assert_title("folder:/data/flowers/", "flowers");
+    assert_title("idx:letters", "letters");
+    assert_title("idx:", "idx");
+    assert_title("/data/flowers", "flowers");
+    assert_title("../data//", "data");
+    assert_title("/", "/");
+    assert_title("", "");
+    assert_title("/a/name.that.is.longer.than.there.is.space", "name.that.is.longer.than.there.");
+}
+
 static void normalises_for_other_channels(void **state)
 {
     (void)state;
@@ -449,6 +471,7 @@ int main(void)
         TEST(refuses_bad_cifar),
         TEST(survives_failing_allocations),
         TEST(says_what_there_is),
+        TEST(has_short_titles),
         TEST(normalises_for_other_channels),
     };
     return cmocka_run_group_tests_name("dataset", tests, io_setup, data_end);

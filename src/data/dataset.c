@@ -155,6 +155,22 @@ const char *dataset_kind(const char *where)
     return choose(where, &impl, &folder, NULL) ? NULL : impl->name;
 }
 
+void dataset_title(const char *where, char *title, size_t size)
+{
+    const size_t length = strcspn(where, ":");
+    const dataset_impl *impl = impl_named(where, length);
+    const char *folder = where + (impl && where[length] ? length + 1 : 0);
+    if (impl && (!impl->is_format || !*folder)) {
+        snprintf(title, size, "%s", impl->name);
+        return;
+    }
+    size_t end = strlen(folder);
+    while (end > 1 && folder[end - 1] == '/') end--;
+    size_t begin = end == 1 ? 0 : end; /* the root is called / */
+    while (begin && folder[begin - 1] != '/') begin--;
+    snprintf(title, size, "%.*s", (int)(end - begin), folder + begin);
+}
+
 int dataset_present(const char *where)
 {
     struct stat info;

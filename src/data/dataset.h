@@ -64,6 +64,8 @@ void dataset_limit_pixels(dataset *d, size_t max_pixels);
 int dataset_rebase(const char *where, const char *base, char *out, size_t size);
 /* The name of the data set that `where` is, by itself or by its folder's contents; NULL: none. */
 const char *dataset_kind(const char *where);
+/* A short name of `where` for titles: that of the data set, or else the last part of the folder. */
+void dataset_title(const char *where, char *title, size_t size);
 /* Whether the folder of `where` exists; 1 for a name without a folder. */
 int dataset_present(const char *where);
 const dataset_info *dataset_about(const dataset *d);

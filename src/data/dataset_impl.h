@@ -11,6 +11,7 @@ typedef struct dataset_impl {
     const char *name, *help;
     const char *contents;       /* what a folder of it holds, for messages: "idx files" */
     const char *default_folder; /* used when none is given; NULL: one must be given */
+    int is_format;              /* of any images: its name does not say which */
     /* Whether the folder holds such data; NULL: it is only opened by name. */
     int (*found)(const char *folder);
     /* The splits that a folder has; NULL: training and test. */

@@ -156,6 +156,7 @@ static int path_of(const dataset *d, size_t i, char *path, size_t size)
 
 const dataset_impl dataset_folder = {
     .name = "folder",
+    .is_format = 1,
     .help = "folder:FOLDER: train/CLASS/*.jpg and val/CLASS/.. (or test), or CLASS/*.jpg alone, "
             "for which val-fraction is needed",
     .contents = "train/CLASS/*.png|jpg",

@@ -221,6 +221,7 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
 
 const dataset_impl dataset_idx = {
     .name = "idx",
+    .is_format = 1,
     .help = "idx:FOLDER: MNIST's format, train-images-idx3-ubyte[.gz] .. and t10k-..",
     .contents = "idx files",
     .found = idx_found,

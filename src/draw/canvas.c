@@ -190,3 +190,21 @@ double canvas_text_width(text_style style, const char *given)
     cairo_surface_destroy(surface);
     return box.x_advance;
 }
+
+void canvas_wrap(text_style style, double width, char *text)
+{
+    char *line = text, *before = NULL; /* where the line may be broken */
+    for (char *at = text;; at++) {
+        const char here = *at;
+        if (here != ' ' && here != '\n' && here) continue;
+        *at = 0;
+        if (before && canvas_text_width(style, line) > width) {
+            *before = '\n';
+            line = before + 1;
+        }
+        *at = here;
+        before = here == ' ' ? at : NULL;
+        if (here == '\n') line = at + 1;
+        if (!here) return;
+    }
+}

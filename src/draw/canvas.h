@@ -40,5 +40,7 @@ void canvas_text(canvas *c, double x, double y, text_align align, text_style sty
 void canvas_text_upward(canvas *c, double x, double y, text_style style, const char *text);
 /* Returns the width of the text in points. */
 double canvas_text_width(text_style style, const char *text);
+/* Breaks lines of a text that are wider than so many points, at spaces, which become newlines. */
+void canvas_wrap(text_style style, double width, char *text);
 
 #endif

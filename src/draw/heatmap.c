@@ -14,7 +14,8 @@ enum { Y_AXIS = 42, X_AXIS = 32, ROW_GAP = 18, TEXT_GAP = 10, PANEL_GAP = 14, AS
 enum { BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16 }; /* of colour bars */
 enum { PANEL_SIDE = 132, ASIDE_SIDE = 280, MIN_SIDE = 14 };
 enum { TICK_WIDTH = 22, TICK_HEIGHT = 11 }; /* that the number of a tick takes */
-enum { DECADES = 4 };                       /* of a logarithmic scale */
+enum { DECADES = 4 };                       /* of a logarithmic scale, at most */
+enum { NOTE_WIDTH = 360, NOTE_BYTES = 1024 };
 
 static const double line_grey = 0.35;
 static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15},
@@ -38,22 +39,23 @@ typedef struct layout {
 
 /* ---- values to colours ----------------------------------------------------------------------- */
 
-/* The largest finite absolute value of a panel. */
-static double max_magnitude(const heat_panel *p)
+/* The values at the two ends of the colour scale that so many panels have. Panels of zeros get the
+ * scale up to 1, as an empty range has none. */
+static limits limits_of(const heat_panel *panels, int count)
 {
-    double max = 0;
-    for (size_t i = 0, n = (size_t)p->rows * (size_t)p->cols; i < n; i++)
-        if (isfinite(p->values[i])) max = fmax(max, fabs(p->values[i]));
-    return max;
-}
-
-/* The values at the two ends of the colour scale. A panel of zeros gets the scale up to 1, as an
- * empty range has none. */
-static limits limits_for(const heat_panel *p, double max)
-{
-    if (!(max > 0)) max = 1;
-    if (p->map == COLOUR_DIVERGING) return (limits){-max, max};
-    return (limits){p->logarithmic ? max * pow(10, -DECADES) : 0, max};
+    double max = 0, min = INFINITY; /* of the finite absolute values; min: of those but 0 */
+    for (int k = 0; k < count; k++)
+        for (size_t i = 0, n = (size_t)panels[k].rows * (size_t)panels[k].cols; i < n; i++) {
+            const double magnitude = fabs(panels[k].values[i]);
+            if (!isfinite(magnitude)) continue;
+            max = fmax(max, magnitude);
+            if (magnitude > 0) min = fmin(min, magnitude);
+        }
+    if (!(max > 0)) min = max = 1;
+    if (panels->map == COLOUR_DIVERGING) return (limits){-max, max};
+    if (!panels->logarithmic) return (limits){0, max};
+    const double decades = ceil(log10(max) - log10(min));
+    return (limits){max * pow(10, -fmin(fmax(decades, 1), DECADES)), max};
 }
 
 /* Where a value is on the colour scale, from 0 to 1; NaN stays NaN. */
@@ -259,7 +261,8 @@ static layout lay_out(const heat_figure *f)
         l.grid_y += (height - l.grid_height) / 2;
     }
     l.width = right + MARGIN;
-    l.height = top + height + X_AXIS + MARGIN + NOTE_LINE * lines_of(f->note);
+    if (f->title) l.width = fmax(l.width, canvas_text_width(style_title, f->title) + 2 * MARGIN);
+    l.height = top + height + X_AXIS + MARGIN;
     return l;
 }
 
@@ -271,27 +274,37 @@ static const char *line_at(const char *text, int n, char *copy, size_t size)
     return copy;
 }
 
-/* The width of a page for the title and the note, which may be wider than the panels. */
-static double text_width(const heat_figure *f)
+/* Breaks the lines of the note where the panels end, and makes space for it below them. */
+static void lay_out_note(const heat_figure *f, layout *l, char *note)
 {
-    char text[256];
-    double max = f->title ? canvas_text_width(style_title, f->title) : 0;
-    for (int i = 0; i < lines_of(f->note); i++)
-        max = fmax(max, canvas_text_width(style_note, line_at(f->note, i, text, sizeof text)));
-    return max + 2 * MARGIN;
+    char text[NOTE_BYTES];
+    snprintf(note, NOTE_BYTES, "%s", f->note);
+    canvas_wrap(style_note, fmax(l->width - 2 * MARGIN, NOTE_WIDTH), note);
+    const int lines = lines_of(note);
+    for (int i = 0; i < lines; i++) {
+        const double width = canvas_text_width(style_note, line_at(note, i, text, sizeof text));
+        l->width = fmax(l->width, width + 2 * MARGIN);
+    }
+    l->height += NOTE_LINE * lines;
+}
+
+static void draw_note(canvas *c, const layout *l, const char *note)
+{
+    char text[NOTE_BYTES];
+    for (int i = 0, n = lines_of(note); i < n; i++)
+        canvas_text(c, MARGIN, l->height - MARGIN - NOTE_LINE * (n - 1 - i), TEXT_LEFT, style_note,
+                    line_at(note, i, text, sizeof text));
 }
 
 static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
 {
-    double max = 0; /* of all panels */
-    for (int i = 0; f->shared_scale && i < f->grid_rows * f->grid_cols; i++)
-        max = fmax(max, max_magnitude(&f->panels[i]));
+    const limits shared = limits_of(f->panels, f->grid_rows * f->grid_cols);
     for (int i = 0; i < f->grid_rows; i++) {
         for (int j = 0; j < f->grid_cols; j++) {
             const heat_panel *p = &f->panels[i * f->grid_cols + j];
             box b = {l->grid_x + j * l->step_x, l->grid_y + i * l->step_y, l->panel_width,
                      l->panel_height};
-            limits range = limits_for(p, f->shared_scale ? max : max_magnitude(p));
+            limits range = f->shared_scale ? shared : limits_of(p, 1);
             paint_cells(c, p, range, b);
             if (!f->shared_scale)
                 colour_bar(c, p, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
@@ -306,22 +319,23 @@ static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
     }
     if (f->shared_scale)
         colour_bar(
-            c, f->panels, limits_for(f->panels, max),
+            c, f->panels, shared,
             (box){l->grid_x + l->grid_width + SHARED_GAP, l->grid_y, BAR_WIDTH, l->grid_height});
 }
 
 ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *f,
                           ssm2d_error *error)
 {
+    char note[NOTE_BYTES];
     layout l = lay_out(f);
     canvas *c;
-    ssm2d_status status =
-        canvas_open(context, path, fmax(l.width, text_width(f)), l.height, &c, error);
+    if (f->note) lay_out_note(f, &l, note);
+    ssm2d_status status = canvas_open(context, path, l.width, l.height, &c, error);
     if (status) return status;
     if (f->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, f->title);
     draw_grid(c, f, &l);
     if (f->aside) {
-        limits range = limits_for(f->aside, max_magnitude(f->aside));
+        limits range = limits_of(f->aside, 1);
         box b = l.aside;
         paint_cells(c, f->aside, range, b);
         colour_bar(c, f->aside, range, (box){b.x + b.width + BAR_GAP, b.y, BAR_WIDTH, b.height});
@@ -329,10 +343,6 @@ ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const 
         y_axis(c, f->aside, b);
         canvas_text(c, b.x + b.width / 2, b.y - 8, TEXT_CENTRE, style_head, f->aside_title);
     }
-    for (int i = 0, n = lines_of(f->note); i < n; i++) {
-        char text[256];
-        canvas_text(c, MARGIN, l.height - MARGIN - NOTE_LINE * (n - 1 - i), TEXT_LEFT, style_note,
-                    line_at(f->note, i, text, sizeof text));
-    }
+    if (f->note) draw_note(c, &l, note);
     return canvas_finish(c, error);
 }

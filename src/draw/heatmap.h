@@ -12,13 +12,13 @@ typedef struct heat_panel {
     int row_first, col_first; /* coordinates of values[0], for the ticks */
     int from_below;           /* draw values[0] at the bottom left instead of the top left */
     colour_map map;           /* sequential: from 0 to the largest value; diverging: around 0 */
-    int logarithmic;          /* sequential only: the four decades below the largest value */
+    int logarithmic;          /* sequential only: from the smallest value, within four decades */
     const char *row_label, *col_label;
 } heat_panel;
 
 typedef struct heat_figure {
     const char *title; /* may be NULL */
-    const char *note;  /* lines below the figure; may be NULL */
+    const char *note;  /* lines below the figure, broken where they are too long; may be NULL */
     int grid_rows, grid_cols;
     const heat_panel *panels; /* [grid_rows][grid_cols]; all of one size */
     const char *const *row_titles, *const *col_titles;

@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "data/dataset.h"
 #include "io/file.h"
 #include "io/short_names.h"
 
@@ -114,15 +115,6 @@ static int tells_apart(const report *r, int group, const char *key)
     return 0;
 }
 
-/* The name of data that have one, as cifar10:FOLDER, or the end of their folder. */
-static const char *short_data(const char *data, char text[GROUP_LABEL])
-{
-    const char *colon = strchr(data, ':'), *slash = strrchr(data, '/');
-    snprintf(text, GROUP_LABEL, "%s", slash && slash[1] && !colon ? slash + 1 : data);
-    if (colon) text[strcspn(text, ":")] = 0;
-    return text;
-}
-
 static void append(char label[GROUP_LABEL], const char *text)
 {
     const size_t used = strlen(label);
@@ -159,7 +151,8 @@ static void make_label(const report *r, int group)
         append(label, count == 1 ? " · " : ", ");
         append(label, dot ? dot + 1 : key);
         append(label, " ");
-        append(label, strcmp(key, "data") ? value : short_data(value, data));
+        dataset_title(value, data, sizeof data);
+        append(label, strcmp(key, "data") ? value : data);
     }
 }
 

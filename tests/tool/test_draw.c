@@ -1,6 +1,7 @@
 /* src/draw: colour maps that mean what they show, and cells where they belong. */
 #include "tool_run.h"
 
+#include "draw/canvas.h"
 #include "draw/curves.h"
 #include "draw/heatmap.h"
 #include "io/image.h"
@@ -140,6 +141,75 @@ static void test_corners(void **state)
     check_corners(1);
 }
 
+/* A scale reaches down to the smallest value: 0.1 is the darkest colour beside 1, and 0.01 is not
+ * beside 0.0001; values that are smaller by more than four decades are as dark. */
+static void check_logarithmic(double smallest, double at)
+{
+    const double values[] = {1, smallest, 0.1, 0};
+    static const char *const titles[] = {"title"};
+    const heat_panel panel = {.values = values,
+                              .rows = 2,
+                              .cols = 2,
+                              .map = COLOUR_SEQUENTIAL,
+                              .logarithmic = 1,
+                              .row_label = "row",
+                              .col_label = "column"};
+    const heat_figure figure = {.grid_rows = 1,
+                                .grid_cols = 1,
+                                .panels = &panel,
+                                .row_titles = titles,
+                                .col_titles = titles};
+    ssm2d_context *context = new_context();
+    ssm2d_error error;
+    image_info info;
+    if (heatmap_draw(context, in_folder("a.png"), &figure, &error)) fail_msg("%s", error.line);
+    uint8_t *pixels = read_picture(context, "a.png", &info);
+    double row, col, other_row, other_col;
+    assert_true(centre(pixels, &info, colour_at(COLOUR_SEQUENTIAL, 1), &row, &col) > 10000);
+    assert_true(centre(pixels, &info, colour_at(COLOUR_SEQUENTIAL, at), &other_row, &other_col)
+                > 10000);
+    assert_true(other_row > row + 50);
+    free(pixels);
+    ssm2d_context_destroy(context);
+}
+
+static void test_logarithmic(void **state)
+{
+    (void)state;
+    check_logarithmic(0.1, 0);
+    check_logarithmic(0.01, 0.5);
+    check_logarithmic(0.011, 0.5);
+    check_logarithmic(1e-4, 0.75);
+    check_logarithmic(1e-9, 0.75);
+}
+
+/* Lines of a note are at most as wide as is wanted, where words allow it, and lose nothing. */
+static void test_wrap(void **state)
+{
+    (void)state;
+    static const text_style style = {10, 0, 0};
+    static const char text[] =
+        "a few words of a note that is to be broken\nand a second line of it, "
+        "with averyverylongwordthatcannotbebrokenanywhere in it";
+    for (double width = 20; width < 700; width += 13) {
+        char wrapped[sizeof text], *line = wrapped;
+        memcpy(wrapped, text, sizeof text);
+        canvas_wrap(style, width, wrapped);
+        for (size_t i = 0; i < sizeof text; i++)
+            assert_true(wrapped[i] == text[i] || (wrapped[i] == '\n' && text[i] == ' '));
+        for (char *end = line; end; line = end + 1) {
+            end = strchr(line, '\n');
+            if (end) *end = 0;
+            if (strchr(line, ' ')) assert_true(canvas_text_width(style, line) <= width);
+            if (!end) break;
+            /* the next word would not have fitted */
+            char longer[sizeof text];
+            snprintf(longer, sizeof longer, "%s %.*s", line, (int)strcspn(end + 1, " \n"), end + 1);
+            if (text[end - wrapped] == ' ') assert_true(canvas_text_width(style, longer) > width);
+        }
+    }
+}
+
 /* How many rows the pixels of a colour span below the legend. */
 static double rows_spanned(const uint8_t *pixels, const image_info *info, colour c)
 {
@@ -221,6 +291,8 @@ int main(void)
         cmocka_unit_test(test_diverging_is_lightest_in_the_middle),
         cmocka_unit_test(test_beyond_the_ends),
         cmocka_unit_test_setup_teardown(test_corners, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_logarithmic, folder_setup, folder_teardown),
+        cmocka_unit_test(test_wrap),
         cmocka_unit_test_setup_teardown(test_bars, folder_setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_bands, folder_setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void test_figure2(void **state)
     assert_done();
     image_info two = read_picture(in_folder("b.PNG"));
     assert_true(five.cols > 1500 && five.rows > 600);
-    assert_true(two.cols < five.cols && two.rows == five.rows);
+    assert_true(two.cols < five.cols && two.rows >= five.rows); /* its notes may have more lines */
     assert_int_equal(count_files(in_folder(".")), 2);
 }
 

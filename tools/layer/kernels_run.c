@@ -3,6 +3,7 @@
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
+#include "data/dataset.h"
 #include "draw/heatmap.h"
 #include "io/text.h"
 
@@ -42,7 +43,7 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     } *text = mem_alloc(context, (size_t)panels * sizeof *text);
     heat_panel *panel = mem_alloc(context, (size_t)panels * sizeof *panel);
     const char **titles = mem_alloc(context, 2 * (size_t)panels * sizeof *titles);
-    char title[256], note[512];
+    char title[256], data[128], note[512];
     ssm2d_status status = text && panel && titles
                               ? SSM2D_OK
                               : fail(error, SSM2D_ERROR_MEMORY, "no memory for a picture");
@@ -61,8 +62,9 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
         titles[i] = text[i].row;
         titles[panels + i] = text[i].col;
     }
-    snprintf(title, sizeof title, "Kernels learned by %s on %.120s", m->settings.model.model->name,
-             m->settings.options.data);
+    dataset_title(m->settings.options.data, data, sizeof data);
+    snprintf(title, sizeof title, "Kernels learned by %s on %s", m->settings.model.model->name,
+             data);
     snprintf(note, sizeof note,
              "Weight of the input at each offset from the output's position, all directions "
              "together, without D. Colours: %s.",

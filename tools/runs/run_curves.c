@@ -3,6 +3,7 @@
  * their seed alone. */
 #include "core/context.h"
 #include "core/status.h"
+#include "data/dataset.h"
 #include "draw/canvas.h"
 #include "draw/curves.h"
 #include "io/text.h"
@@ -187,9 +188,10 @@ static ssm2d_status take_mean(const report *r, int group, const quantity *q, poi
 
 static const char *title_of(const values *o, const report_run *run, char title[256])
 {
-    const char *data = run->settings.options.data, *slash = strrchr(data, '/');
-    snprintf(title, 256, "%s with mixer %s on %.120s", run->settings.model.model->name,
-             run->settings.model.mixer.kind->name, slash && slash[1] ? slash + 1 : data);
+    char data[128];
+    dataset_title(run->settings.options.data, data, sizeof data);
+    snprintf(title, 256, "%s with mixer %s on %s", run->settings.model.model->name,
+             run->settings.model.mixer.kind->name, data);
     return o->no_title ? NULL : title;
 }
 
