@@ -57,8 +57,8 @@ void problem_free(problem *p);
 const char *problem_text(const problem *p); /* for messages; overwritten by the next call */
 
 ssm2d_context *context_of(int threads); /* fails the test when there is none */
-/* Whether SSM2D_SHORT_TESTS is set, as for an emulated processor: a test that takes minutes there
- * checks fewer numbers, or fewer cases drawn at random. */
+/* Whether SSM2D_SHORT_TESTS is set, as for an emulated processor or a sanitizer: a test that takes
+ * minutes there checks fewer numbers, or fewer cases drawn at random. */
 int short_tests(void);
 /* Exits with SKIPPED when the machine lacks what SSM2D_CPU asks for: the first thing each main
  * does. */

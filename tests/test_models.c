@@ -206,10 +206,11 @@ static float *initial(ssm2d_context *context, const model_config *c, uint64_t se
     return params;
 }
 
-/* Noise with noise for labels can only be learned by heart. */
+/* Noise with noise for labels can only be learned by heart. In a few steps it gets better. */
 static void overfit(const char *const (*set)[2], int count)
 {
-    enum { BATCH = 8, STEPS = 60 };
+    enum { BATCH = 8 };
+    const int steps = short_tests() ? 12 : 60;
     ssm2d_context *context = context_of(2);
     model_config c = small_config(set, count);
     rng r = rng_seed(5);
@@ -221,7 +222,7 @@ static void overfit(const char *const (*set)[2], int count)
     float *start = initial(context, &c, 1);
     net n = net_make(context, &c, 1, BATCH, start, images, targets);
     double *m = doubles(n.count), *v = doubles(n.count), first = 0;
-    for (int step = 1; step <= STEPS; step++) {
+    for (int step = 1; step <= steps; step++) {
         memset(n.grads, 0, n.count * sizeof *n.grads);
         n.g->step = (uint64_t)step;
         graph_forward(n.g);
@@ -236,7 +237,7 @@ static void overfit(const char *const (*set)[2], int count)
         }
     }
     graph_forward(n.g);
-    if (!(first > 1 && n.loss->data[0] < 1e-2))
+    if (!(first > 1 && n.loss->data[0] < (short_tests() ? 0.7 * first : 1e-2)))
         fail_msg("the loss went from %g to %g", first, n.loss->data[0]);
     net_free(&n);
     free(m), free(v), free(start), free(images), free(targets);
