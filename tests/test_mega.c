@@ -391,7 +391,8 @@ static void is_its_formula(void **state)
          {"mixer.place", "ffn"},
          {"attention", "softmax"},
          {"max_positions", "12"}},
-        {{"image", "4"}, {"norm_eps", "0.1"}}, /* one token */
+        {{"image", "4"}, {"norm_eps", "0.1"}},          /* one token */
+        {{"image", "[8, 12]"}, {"drop_path", "1e-15"}}, /* never, but by the same operators */
         {{"image", "[4, 8]"}, {"norm", "batch"}},
         {{"image", "[8, 12]"}, {"relative_bias", "false"}},
         {{"image", "[8, 12]"}, {"relative_bias", "false"}, {"attention", "softmax"}},
@@ -486,7 +487,8 @@ static void bad_configurations_are_refused(void **state)
         {"ffn", "0", "\"ffn\"", "use"},
         {"attention", "linear", "\"attention\" is \"linear\"", "laplace or softmax"},
         {"norm", "group", "\"norm\" is \"group\"", "layer or batch"},
-        {"drop_path", "0.1", "drop_path", "not a known key"},
+        {"drop_path", "1", "\"drop_path\" is 1", "use a number from 0 to 0.99"},
+        {"window", "4", "window", "not a known key"},
         {"max_position", "64", "max_position", "did you mean \"max_positions\"?"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

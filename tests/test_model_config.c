@@ -287,7 +287,7 @@ static void test_keys(void **state)
             fail_msg("%s", error.line);
         cJSON_free(printed);
     }
-    assert_int_equal(count, 1 + 3 + 11 + 1 + 1 + 1 + 14);
+    assert_int_equal(count, 1 + 3 + 12 + 1 + 1 + 1 + 14);
     cJSON_Delete(root);
 }
 

@@ -318,6 +318,31 @@ static void randaugment_varies_its_magnitude(void **state)
 
 /* ---- erasing --------------------------------------------------------------------------------- */
 
+/* Noise with a bound is the same noise, but for what is beyond it. */
+static void erasing_clips_noise(void **state)
+{
+    (void)state;
+    enum { SIDE = 32, COUNT = SIDE * SIDE };
+    float free_noise[COUNT] = {0}, clipped[COUNT] = {0};
+    chosen c;
+    long beyond = 0;
+    for (uint64_t i = 0; i < 50; i++)
+        for (int clips = 0; clips < 2; clips++) {
+            float *numbers = clips ? clipped : free_noise;
+            choose_augmentation(&c, "erasing",
+                                clips ? "erasing=1 erasing_fill=pixel erasing_clip=1.5"
+                                      : "erasing=1 erasing_fill=pixel");
+            float_image image = {SIDE, SIDE, 1, numbers};
+            rng r = rng_of(&c, i);
+            c.what->run.floats(c.options, &r, &image);
+            for (int k = 0; clips && k < COUNT; k++) {
+                beyond += fabsf(free_noise[k]) > 1.5f;
+                assert_true(clipped[k] == fminf(fmaxf(free_noise[k], -1.5f), 1.5f));
+            }
+        }
+    assert_true(beyond > 100);
+}
+
 static void erasing_draws_rectangles(void **state)
 {
     (void)state;
@@ -520,12 +545,17 @@ static void small_alphas_are_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(resized_crops_are_uniform),        TEST(narrow_images_give_their_middle),
-        TEST(evaluation_takes_the_middle),      TEST(thin_evaluation_is_refused),
-        TEST(autoaugment_follows_its_policies), TEST(randaugment_draws_every_operation),
-        TEST(randaugment_varies_its_magnitude), TEST(erasing_draws_rectangles),
-        TEST(mixing_follows_its_rates),         TEST(mixing_reverses_batches),
-        TEST(small_alphas_are_numbers)};
+    const struct CMUnitTest tests[] = {TEST(resized_crops_are_uniform),
+                                       TEST(narrow_images_give_their_middle),
+                                       TEST(evaluation_takes_the_middle),
+                                       TEST(thin_evaluation_is_refused),
+                                       TEST(autoaugment_follows_its_policies),
+                                       TEST(randaugment_draws_every_operation),
+                                       TEST(randaugment_varies_its_magnitude),
+                                       TEST(erasing_draws_rectangles),
+                                       TEST(erasing_clips_noise),
+                                       TEST(mixing_follows_its_rates),
+                                       TEST(mixing_reverses_batches),
+                                       TEST(small_alphas_are_numbers)};
     return cmocka_run_group_tests(tests, io_setup, data_end);
 }

@@ -13,6 +13,7 @@ static const double min_ratio = 0.3, min_area = 0.02;
 typedef struct erasing_options {
     double erasing, erasing_area;
     int erasing_fill, erasing_ratio, erasing_tries;
+    double erasing_clip;
 } erasing_options;
 
 static const char *const fill_names[] = {"mean", "pixel", NULL};
@@ -30,6 +31,8 @@ static const ssm2d_field fields[] = {
      NULL},
     {"erasing_tries", "how often one is drawn until it fits", SSM2D_KIND_INT,
      offsetof(erasing_options, erasing_tries), 1, 1000, "100", NULL, NULL},
+    {"erasing_clip", "bound of the noise's magnitude, in standard deviations; 0: none",
+     SSM2D_KIND_REAL, offsetof(erasing_options, erasing_clip), 0, 100, "0", NULL, NULL},
     {0}};
 
 static int is_on(const void *options) { return ((const erasing_options *)options)->erasing > 0; }
@@ -40,6 +43,12 @@ static double draw_ratio(int distribution, rng *r)
     return exp(rng_uniform(r, log(min_ratio), -log(min_ratio)));
 }
 
+static float noise(double clip, rng *r)
+{
+    const double x = rng_normal(r);
+    return (float)(clip > 0 ? fmin(fmax(x, -clip), clip) : x);
+}
+
 static void fill_rectangle(const erasing_options *o, rng *r, const float_image *image, size_t top,
                            size_t left, size_t rows, size_t cols)
 {
@@ -47,7 +56,7 @@ static void fill_rectangle(const erasing_options *o, rng *r, const float_image *
         for (size_t y = 0; y < rows; y++) {
             float *row = image->numbers + (c * image->rows + top + y) * image->cols + left;
             for (size_t x = 0; x < cols; x++)
-                row[x] = o->erasing_fill == FILL_MEAN ? 0 : (float)rng_normal(r);
+                row[x] = o->erasing_fill == FILL_MEAN ? 0 : noise(o->erasing_clip, r);
         }
 }
 

@@ -1,8 +1,9 @@
 /* augment_mix - Mixup and CutMix: each image of a batch with a partner, and their targets alike.
  *
  * Mixup: x = lambda x + (1 - lambda) x', lambda ~ Beta(mixup, mixup). CutMix: a box of the partner
- * in its place, its sides floor(side sqrt(1 - lambda)), lambda ~ Beta(cutmix, cutmix), its centre
- * uniform; what sticks out is cut off, and lambda becomes the part of the image that is left. A
+ * in its place, its sides floor(side sqrt(1 - lambda)) rounded down to even numbers (as published:
+ * half of it on each side of the centre), lambda ~ Beta(cutmix, cutmix), its centre uniform; what
+ * sticks out is cut off, and lambda becomes the part of the image that is left. A
  * batch is mixed in one way, by one lambda and one box. Partners are a random permutation of the
  * batch, or the batch reversed. As the loss is linear in its targets, mixing targets mixes
  * losses. */

@@ -18,6 +18,7 @@ typedef struct mega_config {
     int norm;          /* a mega_norm */
     double norm_eps;
     int pos_embed;
+    double drop_path; /* in the last block; linear from 0 */
 } mega_config;
 
 /* Of a model whose family is mega. */

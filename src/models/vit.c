@@ -9,6 +9,7 @@
  * alone. */
 #include "models/vit.h"
 
+#include "core/arith.h"
 #include "core/status.h"
 #include "models/blocks.h"
 #include "ops/ops.h"
@@ -50,6 +51,8 @@ static const ssm2d_field fields[] = {
     REAL(pos_scale, 0, 10, "deviation of the position embedding's initial values"),
     REAL(drop_path, 0, 0.99,
          "stochastic depth: the rate at which a branch is left out in training"),
+    FLAG(drop_path_ramp, "drop_path is of the last block, falling linearly to 0 in the first, as "
+                         "in DeiT; otherwise of every block"),
     {"init",
      "initial weights: xavier (xavier-normal, tokens N(0, 1)) or trunc_normal (deviation 0.02)",
      SSM2D_KIND_CHOICE, PLACE(init), 0, 1, NULL, init_names, NULL},
@@ -88,33 +91,34 @@ static ssm2d_status check(const model_config *c, ssm2d_error *error)
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
-/* The same rate on every branch. */
-static tensor *add_branch(builder *b, tensor *x, tensor *branch)
+static double drop_rate(const vit_config *v, int block)
 {
-    return add(b->g, x, drop_path(b->g, branch, own_of(b->c)->drop_path));
+    return v->drop_path_ramp ? v->drop_path * block / max_int(v->depth - 1, 1) : v->drop_path;
 }
 
-/* last: only CLS is read of what it makes. */
-static tensor *block(builder *b, tensor *x, int last)
+/* cls_alone: only CLS is read of what it makes, since it is the last. */
+static tensor *block(builder *b, tensor *x, int number, int cls_alone)
 {
     const vit_config *v = own_of(b->c);
     const int dim = v->dim, hidden = hidden_of(v);
+    const double rate = drop_rate(v, number);
     if (b->g->status) return NULL;
     const token_grid grid = x->grid;
     x = mix_at(b, x, PLACE_BLOCK);
     tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
     y = attention(b->g, dense(b, y, 3 * dim, v->qkv_bias, "attn.qkv"), v->heads);
-    if (last) {
+    if (cls_alone) {
         x = take_token(b->g, x, CLS);
         y = take_token(b->g, y, CLS);
     }
-    x = add_branch(b, x, dense(b, y, dim, 1, "attn.proj"));
+    x = add(b->g, x, drop_path(b->g, dense(b, y, dim, 1, "attn.proj"), rate));
     y = dense(b, norm(b, x, "norm2"), hidden, 1, "mlp.fc1");
-    if (!last)
+    if (!cls_alone)
         y = mix_at(b, y, PLACE_FFN);
     else if (b->c->mixer.place == PLACE_FFN) /* CLS passes it by, but the weights have it */
         mixer_params(b->g, &b->c->mixer, hidden, grid, b->block);
-    return add_branch(b, x, dense(b, gelu(b->g, y), dim, 1, "mlp.fc2"));
+    y = dense(b, gelu(b->g, y), dim, 1, "mlp.fc2");
+    return add(b->g, x, drop_path(b->g, y, rate));
 }
 
 static builder builder_of(graph *g, const model_config *c)
@@ -146,7 +150,7 @@ static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
     tensor *x = embed(b->g, embed_patches(b, images, v->patch, v->dim), cls, pos);
     for (int i = 0; i < blocks; i++) {
         builder_enter(b, "blocks.%d", i);
-        x = block(b, x, cls_alone && i + 1 == v->depth);
+        x = block(b, x, i, cls_alone && i + 1 == v->depth);
     }
     builder_enter(b, "%s", "");
     return x;

@@ -15,7 +15,8 @@ typedef struct vit_config {
     int pos_embed;
     double pos_scale; /* deviation of its initial values */
     double drop_path;
-    int init; /* a vit_init */
+    int drop_path_ramp; /* whether it grows from 0 with the blocks */
+    int init;           /* a vit_init */
 } vit_config;
 
 /* Of a model whose family is vit. */

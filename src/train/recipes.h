@@ -8,7 +8,7 @@
 /* For which runs a line is. */
 typedef enum recipe_when {
     RECIPE_ALWAYS,
-    RECIPE_WITH_MIXER,    /* the model has a mixer */
+    RECIPE_SSM2D,         /* the mixer is the 2-D SSM */
     RECIPE_TINY_IMAGENET, /* the data are Tiny-ImageNet */
     RECIPE_SWIN,          /* the model is of the family swin */
     RECIPE_MEGA           /* or mega */

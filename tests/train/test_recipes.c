@@ -57,8 +57,8 @@ static void test_lines(void **state)
             assert_int_equal(train_options_check(&s.options, &error), SSM2D_OK);
             assert_int_equal(augment_options_check(&s.augment, &error), SSM2D_OK);
             for (const recipe_line *line = r->lines; line->key; line++) {
-                if (!train_settings_have(&s, line->key) && strcmp(line->key, "drop_path"))
-                    fail_msg("%s: %s", r->name, line->key); /* mega has no drop_path */
+                if (!train_settings_have(&s, line->key) && strcmp(line->key, "drop_path_ramp"))
+                    fail_msg("%s: %s", r->name, line->key); /* only vit has the ramp */
                 int replaced = 0;
                 for (const recipe_line *later = line + 1; later->key; later++)
                     replaced |= !strcmp(later->key, line->key) && recipe_line_applies(later, &s);
@@ -79,8 +79,13 @@ static void test_conditions(void **state)
     train_settings s = recipe_settings("small", "vit", "none");
     assert_string_equal(value_of(&s, "drop_path"), "0.1");
     assert_string_equal(value_of(&s, "autoaugment"), "cifar");
+    s = recipe_settings("small", "vit", "s4nd");
+    assert_string_equal(value_of(&s, "drop_path"), "0.1");
+    s = recipe_settings("small", "mega", "ssm2d");
+    assert_string_equal(value_of(&s, "drop_path"), "0");
     s = recipe_settings("small", "vit", "ssm2d");
     assert_string_equal(value_of(&s, "drop_path"), "0.2");
+    assert_string_equal(value_of(&s, "drop_path_ramp"), "false");
     train_settings tiny_imagenet = s; /* by its name; a folder is recognised by its files */
     if (train_settings_set(&tiny_imagenet, "test", "data", "tiny-imagenet:/none", &error)
         || recipe_apply(find("small"), &tiny_imagenet, &s, &error))
@@ -91,7 +96,8 @@ static void test_conditions(void **state)
     train_rates rates = train_learning_rates(&s.options);
     assert_true(fabs(rates.peak - 5e-4 * 64 / 512) < 1e-18);
     assert_true(rates.start == 1e-6 && rates.final == 1e-5);
-    assert_int_equal(train_epochs(&s.options), 310);
+    assert_string_equal(value_of(&s, "drop_path_ramp"), "true");
+    assert_int_equal(train_epochs(&s.options), 300);
     s = recipe_settings("deit", "swin-t", "none"); /* all three are scaled */
     rates = train_learning_rates(&s.options);
     assert_true(fabs(rates.peak - 5e-4 / 8) < 1e-18 && fabs(rates.start - 5e-7 / 8) < 1e-18
@@ -99,8 +105,14 @@ static void test_conditions(void **state)
     assert_string_equal(value_of(&s, "drop_path"), "0.2");
     assert_string_equal(value_of(&s, "repeats"), "1");
     assert_string_equal(value_of(&s, "decay_of"), "matrices");
-    s = recipe_settings("deit", "mega-t", "none"); /* which has no drop_path */
+    s = recipe_settings("deit", "mega-t", "none");
     assert_true(train_learning_rates(&s.options).peak == 0.002 && s.options.beta2 == 0.98);
+    assert_true(s.options.batch == 1024 && s.options.slices == 16 && s.options.ema == 0);
+    assert_string_equal(value_of(&s, "drop_path"), "0.2");
+    assert_string_equal(value_of(&s, "erasing_clip"), "2");
+    s = recipe_settings("celeba", "swin-t", "ssm2d"); /* as DeiT */
+    assert_string_equal(value_of(&s, "drop_path"), "0.1");
+    assert_true(s.options.ema == 0.99996 && s.options.clip == 0);
     assert_null(recipe_find("smal", &error));
     assert_line("there is no recipe smal; did you mean small?");
     assert_null(recipe_find("imagenet", &error));

@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from . import config as configs
-from .blocks import Mixing, Model, Patches
+from .blocks import Mixing, Model, Patches, drop_path
 
 MEAN, DEVIATION = 0.707107, 0.282095  # of the laplace attention function, as the authors have them
 
@@ -54,8 +54,9 @@ class RelativeBias(nn.Module):
 
 
 class MegaLayer(nn.Module):
-    def __init__(self, config: dict):
+    def __init__(self, config: dict, rate: float):
         super().__init__()
+        self.rate = rate
         dim, z, v, tokens = config["dim"], config["z"], config["v"], configs.tokens(config)
         self.laplace = config["attention"] == "laplace"
         self.scale = 1 / tokens if self.laplace else z ** -0.5
@@ -82,26 +83,30 @@ class MegaLayer(nn.Module):
         else:
             weights = scores.softmax(-1)
         y = F.silu(h + self.h_proj(weights @ value * F.silu(r)))
+        y = drop_path(y, self.rate, self.training)
         return x + torch.sigmoid(u) * (y - x)
 
 
 class FeedForward(nn.Module):
-    def __init__(self, config: dict):
+    def __init__(self, config: dict, rate: float):
         super().__init__()
+        self.rate = rate
         self.norm = Norm(config)
         self.fc1 = nn.Linear(config["dim"], config["ffn"])
         self.fc2 = nn.Linear(config["ffn"], config["dim"])
 
     def forward(self, x: torch.Tensor, between) -> torch.Tensor:
-        return x + self.fc2(F.silu(between(self.fc1(self.norm(x)))))
+        y = self.fc2(F.silu(between(self.fc1(self.norm(x)))))
+        return x + drop_path(y, self.rate, self.training)
 
 
 class Block(Mixing):
-    def __init__(self, config: dict, backend: str):
+    def __init__(self, config: dict, number: int, backend: str):
         dim = config["dim"]
+        rate = config["drop_path"] * number / max(config["depth"] - 1, 1)
         super().__init__(config["mixer"], {"attn": dim, "block": dim, "ffn": config["ffn"]},
                          configs.grid(config), 0, backend)
-        self.mega_layer, self.nffn = MegaLayer(config), FeedForward(config)
+        self.mega_layer, self.nffn = MegaLayer(config, rate), FeedForward(config, rate)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.mega_layer(self.mix("block", x), lambda y: self.mix("attn", y))
@@ -122,7 +127,7 @@ class Mega(Model):
         if config["pos_embed"]:
             self.pos_embed = nn.Parameter(torch.empty(1, configs.tokens(config), dim))
         self.patch_embed = Patches(config["channels"], dim, config["patch"])
-        self.blocks = nn.ModuleList(Block(config, backend) for _ in range(config["depth"]))
+        self.blocks = nn.ModuleList(Block(config, i, backend) for i in range(config["depth"]))
         self.final_norm, self.out_proj = Norm(config), OutProjection(dim)
         self.head = nn.Linear(dim, config["classes"])
         self.reset_parameters()

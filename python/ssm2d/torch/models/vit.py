@@ -21,10 +21,16 @@ class Attention(nn.Module):
         return self.proj(join_heads(attend(q, k, v)))
 
 
-def make_block(config: dict, backend: str) -> TransformerBlock:
+def drop_rate(config: dict, block: int) -> float:
+    """Of stochastic depth in this block."""
+    ramp = block / max(config["depth"] - 1, 1) if config["drop_path_ramp"] else 1
+    return config["drop_path"] * ramp
+
+
+def make_block(config: dict, block: int, backend: str) -> TransformerBlock:
     dim, grid = config["dim"], configs.grid(config)
     attention = Attention(dim, config["heads"], CLS + grid[0] * grid[1], config["qkv_bias"])
-    return TransformerBlock(config, dim, grid, CLS, attention, config["drop_path"], backend)
+    return TransformerBlock(config, dim, grid, CLS, attention, drop_rate(config, block), backend)
 
 
 class VisionTransformer(Model):
@@ -36,7 +42,8 @@ class VisionTransformer(Model):
         if config["pos_embed"]:
             self.pos_embed = nn.Parameter(torch.empty(1, CLS + grid[0] * grid[1], dim))
         self.patch_embed = Patches(config["channels"], dim, config["patch"])
-        self.blocks = nn.ModuleList(make_block(config, backend) for _ in range(config["depth"]))
+        self.blocks = nn.ModuleList(make_block(config, i, backend)
+                                    for i in range(config["depth"]))
         self.norm = nn.LayerNorm(dim, eps=config["norm_eps"])
         self.head = nn.Linear(dim, config["classes"])
         self.reset_parameters()
