@@ -2,7 +2,7 @@
 # CMakePresets.json or a script.
 
 .DEFAULT_GOAL := help
-stages := checks clang asan tsan aarch64 musl gcc11
+stages := checks release python library clang asan tsan aarch64 musl gcc11
 .PHONY: help demo test test-long build dev fuzz fuzz-nightly bench install clean deps $(stages)
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo 'make build     the release build without tests, in build/release'
 	@echo 'make dev       the developers'"'"' build, warnings are errors, in build/dev; then its tests'
 	@echo 'make checks    the rules of the source tree: columns, format, includes, names'
+	@echo 'make release   the release build and its tests; make python: those of the Python package'
 	@echo 'make clang     the build with clang and its numeric tests'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan      the threaded tests under the thread sanitizer'
@@ -32,13 +33,13 @@ help:
 deps:
 	@scripts/install-deps.sh
 
-# The cache keeps what was configured last, so everybody says whether tests are wanted.
+# The cache keeps what was configured last, so everybody says whether tool and tests are wanted.
 build: deps
-	cmake --preset release -DSSM2D_TESTS=OFF
+	cmake --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF
 	cmake --build --preset release
 
 demo: deps
-	cmake --preset release -DSSM2D_TESTS=OFF
+	cmake --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF
 	cmake --build --preset release --target ssm2d_tool make_picture save_images
 	@examples/demo.sh build/release demo
 
@@ -76,7 +77,7 @@ bench: build
 # Not through `build`: installing is often done as root, by people who do not want packages
 # installed on the way.
 install:
-	cmake --preset release -DSSM2D_TESTS=OFF
+	cmake --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF
 	cmake --build --preset release
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
 

@@ -257,6 +257,9 @@ void help_overall(FILE *out, const command *const *commands)
           "Exit codes: 0 success, 1 failure, 2 wrong usage.\n\n"
           "environment:\n"
           "  SSM2D_CPU     the instruction set to use: baseline, avx2 or avx512\n"
-          "                (default: the best the machine has)\n",
+          "                (default: the best the machine has)\n"
+          "  SSM2D_MPI     the module of MPI to load (default: that of the launcher)\n"
+          "  SSM2D_MPI_TIMEOUT\n"
+          "                seconds that a process waits for another (default: 600)\n",
           out);
 }

@@ -163,5 +163,7 @@ void man_overall(FILE *out, const command *const *commands)
     entry(out, "SSM2D_CPU",
           "the instruction set to use: baseline, avx2 or avx512 (default: the best the machine "
           "has)");
+    entry(out, "SSM2D_MPI", "the module of MPI to load (default: that of the launcher)");
+    entry(out, "SSM2D_MPI_TIMEOUT", "seconds that a process waits for another (default: 600)");
     see_also(out, names);
 }

@@ -108,8 +108,9 @@ PROTOTYPES = {
 }
 
 HOW_TO_BUILD = """Build it in a clone of the project:
-    cmake --preset release -DSSM2D_TOOL=OFF -DSSM2D_TESTS=OFF && cmake --build --preset release
-and set SSM2D_LIBRARY=<clone>/build/release/src/libssm2d.so, or install library and package
+    cmake -S . -B build/python -DCMAKE_BUILD_TYPE=Release -DSSM2D_TOOL=OFF -DSSM2D_TESTS=OFF
+    cmake --build build/python
+and set SSM2D_LIBRARY=<clone>/build/python/src/libssm2d.so, or install library and package
 together:
     pip install <clone>"""
 

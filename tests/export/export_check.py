@@ -213,12 +213,19 @@ def check_run() -> None:
     assert said.startswith("demo.onnx: ") and "any number of images of 8 x 8" in said, said
     model = check("demo.onnx", {"images": images}, {"logits": run_tool(*files, images)})
 
+    call(TOOL, "train", "--data", "data", "--out", "runs/bce", "--batch", "8", "--epochs", "1",
+         "--loss", "bce", "--set", "dim=16", "--set", "depth=1", "--set", "heads=2", "--set",
+         "patch=2", "--threads", "1")
+    call(TOOL, "export", "runs/bce", "-o", "bce.onnx")
+    assert metadata_of(onnx.load("bce.onnx"))["probabilities"] == "sigmoid"
+
     # metadata: what data.json and train.json say
     notes, data = metadata_of(model), json.load(open("runs/demo/data.json"))
     channels = config["channels"]
     settings = json.load(open("runs/demo/train.json"))
     assert json.loads(notes["classes"]) == data["classes"]
     assert notes["labels"] == "class" and notes["image_size"] == "8x8"
+    assert notes["probabilities"] == "softmax"
     assert np.allclose(json.loads(notes["mean"]), data["mean"][:channels], 1e-6)
     assert np.allclose(json.loads(notes["std"]), data["std"][:channels], 1e-6)
     assert notes["interpolation"] == settings["interpolation"]

@@ -49,7 +49,7 @@ const command command_bench_infer = {
     "model without a mixer and beside oneDNN's sgemm on large matrices, in alternation; "
     "prints medians, and the time of each operator. Without --batch, for batches of 128 "
     "images and of one.\n"
-    "bench/peers/torch_vit.py and torch_swin.py time the same with PyTorch, "
+    "bench/peers/torch_vit.py, torch_swin.py and torch_mega.py time the same with PyTorch, "
     "onnxruntime_vit.py with ONNX Runtime.",
     options,
     bench_model_check,

@@ -108,7 +108,7 @@ const command command_bench_train = {
     "has a part of the batch, with the sum in a fixed order and without (docs/scaling.md): the "
     "bytes that a process sends, the part of the time in communication, and the part in which "
     "nothing is computed for it.\n"
-    "bench/peers/torch_vit.py and torch_swin.py time the same with PyTorch.",
+    "bench/peers/torch_vit.py, torch_swin.py and torch_mega.py time the same with PyTorch.",
     options,
     check,
     run,

@@ -76,6 +76,9 @@ static ssm2d_status add_data(ssm2d_context *context, export_notes *n, const ssm2
     ssm2d_status status = add_json(context, n, "classes", names, error);
     if (!status)
         status = add(context, n, "labels", d->labels == LABEL_BINARY ? "binary" : "class", error);
+    if (!status)
+        status = add(context, n, "probabilities", m->loss == TRAIN_LOSS_BCE ? "sigmoid" : "softmax",
+                     error);
     if (!status) status = add_channels(context, n, "mean", d->norm.mean, channels, error);
     if (!status) status = add_channels(context, n, "std", d->norm.std, channels, error);
     if (!status) status = add_setting(context, n, m, "interpolation", error);
