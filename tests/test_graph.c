@@ -321,6 +321,8 @@ static void first_bad_tensor_is_named(void **state)
            *out = gelu(g, layer_norm(g, d, graph_param(g, spec_of(1, shape + 1), "gamma"),
                                      graph_param(g, spec_of(1, shape + 1), "beta"), 1e-5));
     out = add(g, d, scale(g, out, 0));
+    const param_spec moments = {.rank = 1, .shape = {2}, .group = PARAM_STATE};
+    graph_param(g, &moments, "moments");
     finish(g, out);
     double *p = doubles(g->param_count), *dp = doubles(g->param_count);
     graph_bind(g, p, dp);
@@ -331,6 +333,8 @@ static void first_bad_tensor_is_named(void **state)
     graph_forward(g);
     for (size_t i = 0; i < out->count; i++) out->grad[i] = 1;
     graph_backward(g);
+    assert_null(graph_find_bad(g));
+    p[g->param_count - 1] = NAN; /* state, which nothing reads in training */
     assert_null(graph_find_bad(g));
 
     x[3] = NAN;

@@ -66,6 +66,11 @@ static void test_presets(void **state)
     assert_int_equal(vit_of(&c)->patch, 2);
     assert_int_equal(c.image[0], 64);
     assert_int_equal(c.image[1], 32);
+    /* numbers that files could not keep are those that they keep */
+    c = parsed("{\"model\": \"vit\", \"norm_eps\": 0.00030000000000000003}");
+    assert_true(vit_of(&c)->norm_eps == 0.0003);
+    c = parsed("{\"model\": \"vit\", \"norm_eps\": 0.016666666666666666}");
+    assert_true(vit_of(&c)->norm_eps == 1.0 / 60);
     c = parsed("{\"model\": \"vit-mini\"}");
     assert_int_equal(vit_of(&c)->dim, 96);
     assert_int_equal(vit_of(&c)->depth, 4);

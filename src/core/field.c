@@ -3,6 +3,7 @@
 #include "core/status.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,15 @@ int field_takes(const ssm2d_field *f, double number)
     return 1;
 }
 
+double field_real(double number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", number);
+    const double shorter = strtod(text, NULL);
+    return fabs(shorter - number) <= DBL_EPSILON * fmax(fabs(shorter), fabs(number)) ? shorter
+                                                                                     : number;
+}
+
 /* One number at the start of a text; *end says where it stops, NULL that there is none. */
 static double number_at(const ssm2d_field *f, const char *text, char **end)
 {
@@ -153,7 +163,7 @@ ssm2d_status field_parse(field_source from, const ssm2d_field *f, const char *te
         if (f->kind == SSM2D_KIND_INT)
             *(int *)(void *)place = (int)number;
         else
-            *(double *)(void *)place = number;
+            *(double *)(void *)place = field_real(number);
         return SSM2D_OK;
     }
     case SSM2D_KIND_FLAG:

@@ -150,10 +150,13 @@ const char *graph_find_bad(graph *g)
     for (int i = 0; i < g->tensor_count; i++)
         if (g->tensors[i]->role == ROLE_PARAM && g->tensors[i]->grad)
             memset(g->tensors[i]->grad, 0, g->tensors[i]->count * sizeof(real));
-    for (int i = 0; i < g->tensor_count; i++)
-        if ((g->tensors[i]->role == ROLE_PARAM || g->tensors[i]->role == ROLE_INPUT)
-            && bad(g->tensors[i], g->tensors[i]->data))
-            return g->tensors[i]->name;
+    for (int i = 0; i < g->tensor_count; i++) {
+        const tensor *t = g->tensors[i];
+        /* in training nothing reads state, which the run that failed may have written */
+        const int is_read = t->role == ROLE_PARAM ? t->needs_grad || !g->training : 1;
+        if ((t->role == ROLE_PARAM || t->role == ROLE_INPUT) && is_read && bad(t, t->data))
+            return t->name;
+    }
     point_given_views(g);
     for (int i = 0; i < p->visits; i++) {
         const node *n = p->visit[i].node;

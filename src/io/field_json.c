@@ -44,7 +44,7 @@ ssm2d_status field_from_json(field_source from, const ssm2d_field *f, const cJSO
         return SSM2D_OK;
     case SSM2D_KIND_REAL:
         if (!field_takes(f, number_of(value))) break;
-        *(double *)(void *)place = value->valuedouble;
+        *(double *)(void *)place = field_real(value->valuedouble);
         return SSM2D_OK;
     case SSM2D_KIND_FLAG:
         if (!cJSON_IsBool(value)) break;

@@ -133,10 +133,12 @@ void html_json_number(html *h, double value, int digits)
 
 void html_seconds(html *h, double seconds)
 {
-    const long whole = (long)(seconds + 0.5);
-    if (!(seconds >= 0 && seconds < 1e9))
+    if (!(seconds >= 0 && seconds < 1e9)) {
         html_put(h, "–");
-    else if (seconds < 59.95)
+        return;
+    }
+    const long whole = (long)(seconds + 0.5);
+    if (seconds < 59.95)
         html_printf(h, "%.1f s", seconds);
     else if (whole < 3600)
         html_printf(h, "%ld:%02ld", whole / 60, whole % 60);

@@ -196,7 +196,6 @@ static ssm2d_status make_groups(report *r, ssm2d_error *error)
         if (g == r->group_count) r->groups[r->group_count++] = (report_group){.first = i};
         run->group = g;
         r->groups[g].count++;
-        r->groups[g].finished += run->state == REPORT_FINISHED;
         if (shows_more(run, first_of(r, g))) r->groups[g].first = i;
     }
     r->names_are_settings = names_are_settings(r);

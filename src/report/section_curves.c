@@ -108,8 +108,9 @@ static void put_run(html *h, const report *r, int index)
     run_style(r, index, &hue, &dash);
     html_put(h, "{\"name\":");
     html_json_text(h, run->name);
-    html_printf(h, ",\"setup\":%d,\"colour\":%d,\"dash\":%d,\"validation\":%s", run->group, hue,
-                dash, run->last && run->last->validation ? "true" : "false");
+    html_printf(h, ",\"setup\":%d,\"colour\":%d,\"dash\":%d,\"validation\":%s,\"repeat\":%s",
+                run->group, hue, dash, run->last && run->last->validation ? "true" : "false",
+                report_is_repeat(r, index) ? "true" : "false");
     put_list(h, run, "x", 0, stride, get_epoch);
     put_list(h, run, "loss", 0, stride, get_loss);
     put_list(h, run, "lr", 0, stride, get_lr);
@@ -178,7 +179,7 @@ static void put_table(html *h, const report *r)
 static int has_means(const report *r)
 {
     for (int i = 0; i < r->run_count; i++)
-        for (int k = 0; k < i; k++)
+        for (int k = 0; k < i && !report_is_repeat(r, i); k++)
             if (r->runs[i].group == r->runs[k].group && has_lines(&r->runs[i])
                 && has_lines(&r->runs[k]))
                 return 1;
@@ -222,7 +223,8 @@ static void put_mean_rows(html *h, const report *r, int group, walk *walks, cons
 {
     int count = 0;
     for (int i = 0; i < r->run_count; i++) {
-        if (r->runs[i].group != group || !has_lines(&r->runs[i])) continue;
+        if (r->runs[i].group != group || !has_lines(&r->runs[i]) || report_is_repeat(r, i))
+            continue;
         walks[count] = (walk){.run = &r->runs[i], .epochs = 1, .stride = 1};
         next[count] = next_line(&walks[count]);
         count++;

@@ -142,6 +142,21 @@ static const char *epochs_of(const report *r)
                         : "Accuracies of epochs are of test images.";
 }
 
+/* Of a setup, those that its means are of: repeats of a seed do not count. */
+static void put_run_count(html *h, const report *r, int group)
+{
+    int count = 0, finished = 0;
+    for (int i = 0; i < r->run_count; i++) {
+        if (r->runs[i].group != group || report_is_repeat(r, i)) continue;
+        count++;
+        finished += r->runs[i].state == REPORT_FINISHED;
+    }
+    if (finished == count)
+        html_printf(h, "</th><td>%d</td><td>", count);
+    else
+        html_printf(h, "</th><td>%d of %d</td><td>", finished, count);
+}
+
 static void put_setups(html *h, const report *r)
 {
     const int tested = any(r, run_test_accuracy), top5 = any(r, run_top5);
@@ -161,10 +176,7 @@ static void put_setups(html *h, const report *r)
                     is_best && count > 1 ? " class=\"best\"" : "");
         put_group_swatch(h, r, g);
         html_text(h, group->label);
-        if (group->finished == group->count)
-            html_printf(h, "</th><td>%d</td><td>", group->count);
-        else
-            html_printf(h, "</th><td>%d of %d</td><td>", group->finished, group->count);
+        put_run_count(h, r, g);
         put_spread(h, report_spread(r, g, run_last_accuracy), 100, 2);
         html_put(h, "</td><td>");
         put_spread(h, report_spread(r, g, run_best_accuracy), 100, 2);

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/status.h"
+#include "data/dataset.h"
 #include "io/file.h"
 #include "io/text.h"
 #include "train/machines.h"
@@ -229,24 +230,16 @@ static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error
     return SSM2D_OK;
 }
 
-/* Writes the last part of a path, or the name of a data set, to out and returns out. */
-static const char *short_name(const char *path, char out[SSM2D_TEXT])
-{
-    snprintf(out, SSM2D_TEXT, "%s", path);
-    for (size_t end = strlen(out); end > 1 && out[end - 1] == '/';) out[--end] = 0;
-    const char *slash = strrchr(out, '/');
-    return slash && slash[1] ? slash + 1 : out;
-}
-
 /* Writes what an epoch leaves: metrics, curves and weights. */
 static ssm2d_status write_epoch(training *s, const metric *line, ssm2d_error *error)
 {
     trainer *t = s->t;
     const train_options *o = &t->settings.options;
-    char data[SSM2D_TEXT], title[SSM2D_TEXT + 64];
+    char data[128], title[256];
     ssm2d_status status = metrics_add(s->metrics, line, error);
+    dataset_title(o->data, data, sizeof data);
     snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
-             t->settings.model.mixer.kind->name, short_name(o->data, data));
+             t->settings.model.mixer.kind->name, data);
     if (!status) status = check_folder(s, error);
     if (!status) status = metrics_draw(s->metrics, s->curves, title, train_epochs(o), error);
     if (!status) status = check_folder(s, error);

@@ -12,7 +12,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOCK_TRIES = 15 };
 
 static const char *const label_words[] = {
     [LABEL_CLASS] = "one class per image", [LABEL_BINARY] = "binary labels"};
@@ -47,7 +50,13 @@ ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
     if (*lock < 0)
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder),
                     strerror(errno));
-    if (!flock(*lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) {
+    /* who looks at a run, as ssm2d report does, has the lock for a moment */
+    int taken = 1;
+    for (int tries = 0; taken && tries < LOCK_TRIES; tries++) {
+        if (tries) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        taken = flock(*lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    }
+    if (!taken) {
         ssm2d_status status = run_still_there(folder, *lock, error);
         if (!status) return SSM2D_OK;
         run_unlock(*lock);

@@ -276,6 +276,19 @@ static void test_seeds(void **state)
     assert_means(text, 1, 3);
     assert_means(text, 2, 3);
     free(text);
+    /* a repeat of a seed does not count */
+    shell_run("cd $FOLDER && cp -r s0 again");
+    assert_int_equal(tool.code, 0);
+    TOOL("report", in_folder("plain"), in_folder("s0"), in_folder("again"), in_folder("s1"),
+         in_folder("s2"), "-o", in_folder("r.html"), "--no-data", "--no-measure");
+    assert_done();
+    text = page("r.html");
+    assert_cell(text, "id=\"setups\"", "data-group=\"1\"", 0, "3");
+    assert_cell(text, "id=\"setups\"", "data-group=\"1\"", 1, "%.2f ± %.2f", mean, deviation);
+    assert_int_equal(count_of(text, "\"repeat\":true"), 1);
+    assert_means(text, 1, 3);
+    assert_means(text, 2, 3);
+    free(text);
     /* a run that does not have an epoch does not count there */
     shell_run("cd $FOLDER && sed -i '/\"kind\": \"epoch\".*\"epoch\": 1,/d' s2/metrics.jsonl");
     assert_int_equal(tool.code, 0);

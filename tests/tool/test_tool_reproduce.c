@@ -302,6 +302,15 @@ static void test_figures(void **state)
     assert_done();
     assert_says(tool.out, "ssm2d kernels --figure2 -o ");
     assert_null(strstr(tool.out, "ssm2d train"));
+    /* a file of somebody else that has the name of one of ours */
+    shell("mkdir $FOLDER/o && echo mine > $FOLDER/o/figure2.csv");
+    TOOL("reproduce", "figure2", "--out", in_folder("o"));
+    assert_refused(1, "reproduce", "figure2.csv: is there already, and not from ssm2d reproduce");
+    shell("grep -q mine $FOLDER/o/figure2.csv && test $(ls $FOLDER/o | wc -l) = 1 && "
+          "rm $FOLDER/o/figure2.csv");
+    TOOL("reproduce", "figure2", "--out", in_folder("o"));
+    assert_done();
+    shell("cd $FOLDER && rm o/figure2.options.json"); /* the table says whose it is */
     TOOL("reproduce", "figure2", "--out", in_folder("o"));
     assert_done();
     assert_pictures("o/figure2");

@@ -502,6 +502,9 @@ static void test_receptive_fields(void **state)
     assert_non_null(strstr(tool.out, "plain: vit-mini, none: half of "));
     assert_non_null(strstr(tool.out, "run: vit-mini, ssm2d ("));
     free(get_file(in_folder("f.png"), &(size_t){0}));
+    shell_run("cd $FOLDER && touch test && "
+              "$SSM2D kernels run -o f.png --receptive-field test --images 2");
+    assert_done(); /* ./test is the file */
     FIELDS(in_folder("data"), in_folder("run"), "--block", "1");
     assert_done();
     put_picture(in_folder("one.png"), 9, 7, 3);

@@ -23,18 +23,27 @@ struct step_trace {
     int failed, differs;
 };
 
+/* As mem_grow. Large memory is cleared by the pool, which is watched: what it runs for that is no
+ * part of the step. */
+static void *grow(step_trace *t, void *list, size_t element, size_t count, size_t *capacity)
+{
+    t->depth++;
+    void *larger = t->failed ? NULL : mem_grow(t->context, list, element, count, 1, capacity);
+    t->depth--;
+    t->failed |= !larger;
+    return larger;
+}
+
 /* Writes down the time since the last one. */
 static void take_time(step_trace *t)
 {
     const double now = clock_seconds(), spent = now - t->last - t->clock;
     const size_t at = (size_t)t->steps * t->time_count + t->time;
-    double *times =
-        t->failed ? NULL : mem_grow(t->context, t->times, sizeof *times, at, 1, &t->time_capacity);
+    double *times = grow(t, t->times, sizeof *times, at, &t->time_capacity);
     if (times) {
         t->times = times;
         t->times[at] = spent > 0 ? spent : 0;
     }
-    t->failed |= !times;
     t->time++;
     t->last = clock_seconds();
 }
@@ -45,9 +54,7 @@ static void next_item(step_trace *t, size_t tasks)
     const trace_item item = {t->op, t->backward, tasks, t->time};
     const size_t at = t->item++;
     if (t->steps == 0) {
-        trace_item *items =
-            mem_grow(t->context, t->items, sizeof *items, t->item_count, 1, &t->item_capacity);
-        t->failed |= !items;
+        trace_item *items = grow(t, t->items, sizeof *items, t->item_count, &t->item_capacity);
         if (!items) return;
         t->items = items;
         t->items[t->item_count++] = item;

@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "core/suggest.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "io/text.h"
 #include "reproduce_estimate.h"
 #include "reproduce_import.h"
@@ -17,6 +18,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef reproduce_values values;
 
@@ -280,6 +282,35 @@ static ssm2d_status check_data(const ssm2d_context *context, const plan *p, ssm2
     return SSM2D_OK;
 }
 
+/* Refuses a folder where files have the names of those to be written and are of somebody else. Ours
+ * are beside their options, or are there because of --tables-only, and say whose they are. */
+static ssm2d_status check_files(const ssm2d_context *context, const char *out, const experiment *e,
+                                ssm2d_error *error)
+{
+    static const char *const endings[] = {"options.json", "md", "csv", "json", "png", "svg", "pdf"};
+    char path[RUN_PATH];
+    const char *name = NULL;
+    cJSON *root = NULL;
+    int found = 0, ours = 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !found; i++) {
+        snprintf(path, sizeof path, "%s/%s.%s", out, e->name, endings[i]);
+        found = !access(path, F_OK);
+        if (found && i == 0) return SSM2D_OK;
+    }
+    if (!found) return SSM2D_OK;
+    char json[RUN_PATH];
+    snprintf(json, sizeof json, "%s/%s.json", out, e->name);
+    if (!access(json, F_OK) && !json_read_regular(context, json, &root, NULL)) {
+        name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "experiment"));
+        ours = name && !strcmp(name, e->name);
+    }
+    cJSON_Delete(root);
+    if (ours) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: is there already, and not from ssm2d reproduce: give another --out",
+                text_path(path));
+}
+
 /* Everything after the options are known. */
 static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
                                    const reproduce_options *all, const plan *p, ssm2d_error *error)
@@ -289,7 +320,8 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
         print_commands(context, p);
         return SSM2D_OK;
     }
-    ssm2d_status status = reproduce_settings_check_begun(context, p, error);
+    ssm2d_status status = check_files(context, o->out, p->options.experiment, error);
+    if (!status) status = reproduce_settings_check_begun(context, p, error);
     if (!status && !o->tables_only) status = check_data(context, p, error);
     if (status) return status;
     snprintf(path, sizeof path, "%s/runs", o->out);

@@ -85,6 +85,15 @@ static ssm2d_status cost_of(ssm2d_context *context, const planned_run *run, cJSO
     return fail(error, SSM2D_ERROR_MEMORY, "no memory for estimates");
 }
 
+/* Whether a file has the form of ours: an object of objects. */
+static int is_list(const cJSON *root)
+{
+    if (!cJSON_IsObject(root)) return 0;
+    for (const cJSON *item = root->child; item; item = item->next)
+        if (!cJSON_IsObject(item)) return 0;
+    return 1;
+}
+
 ssm2d_status reproduce_estimate(ssm2d_context *context, const plan *p, run_estimate *estimates,
                                 ssm2d_error *first_failure, ssm2d_error *error)
 {
@@ -94,9 +103,10 @@ ssm2d_status reproduce_estimate(ssm2d_context *context, const plan *p, run_estim
     ssm2d_status status = SSM2D_OK;
     *first_failure = (ssm2d_error){""};
     snprintf(path, sizeof path, "%s/estimates.json", p->options.out);
-    /* what cannot be read is measured again */
-    if (access(path, F_OK) || json_read_regular(context, path, &root, NULL)
-        || !cJSON_IsObject(root)) {
+    /* what cannot be read is measured again, and a file that is not ours is left alone */
+    const int is_new = access(path, F_OK) != 0;
+    const int is_ours = !is_new && !json_read_regular(context, path, &root, NULL) && is_list(root);
+    if (!is_ours) {
         cJSON_Delete(root);
         root = cJSON_CreateObject();
     }
@@ -131,7 +141,7 @@ ssm2d_status reproduce_estimate(ssm2d_context *context, const plan *p, run_estim
         status = SSM2D_OK;
     }
     progress_end(&shown);
-    if (!status && measured)
+    if (!status && measured && (is_new || is_ours))
         json_write(context, path, root, NULL); /* what cannot be kept is measured again */
     else
         cJSON_Delete(root);

@@ -49,10 +49,9 @@ static ssm2d_status claim_run(const plan *p, const planned_run *run, int *claim,
     }
     /* ssm2d train --resume knows nothing of claims */
     if (run_exists(run->folder)) {
-        if (run_lock(run->folder, &lock, NULL)) {
-            close(fd);
-            return SSM2D_OK;
-        }
+        const ssm2d_status status = run_lock(run->folder, &lock, error);
+        if (status) close(fd);
+        if (status) return status == SSM2D_ERROR_ARGUMENT ? SSM2D_OK : status; /* taken, or worse */
         run_unlock(lock);
     }
     *claim = fd;

@@ -168,10 +168,21 @@ static int mean_at(const report *r, int group, const quantity *q, const metric *
     return 1;
 }
 
+/* The run of a group with most lines, of those that count. */
+static const report_run *longest_run(const report *r, int group)
+{
+    const report_run *longest = NULL;
+    for (int i = 0; i < r->run_count; i++)
+        if (r->runs[i].group == group && !report_is_repeat(r, i)
+            && (!longest || lines_of(&r->runs[i]) > lines_of(longest)))
+            longest = &r->runs[i];
+    return longest;
+}
+
 static ssm2d_status take_mean(const report *r, int group, const quantity *q, points *out,
                               ssm2d_error *error)
 {
-    const report_run *first = &r->runs[r->groups[group].first]; /* the one with most epochs */
+    const report_run *first = longest_run(r, group);
     const metric *l;
     int missed = 0;
     size_t *at = mem_alloc(r->context, (size_t)r->run_count * sizeof *at);
