@@ -40,8 +40,8 @@ const char *field_values(const ssm2d_field *f, char *text, size_t size);
 /* The refusal of a value, shown as it is; for readers of other formats. */
 ssm2d_status field_refuse(field_source from, const ssm2d_field *f, const char *shown,
                           ssm2d_error *error);
-/* What a field becomes that is set to this number: the nearest of 15 digits where that differs in the
- * last bit at most, since JSON files keep no more of it. */
+/* What a field becomes that is set to this number: the nearest of 15 digits where that differs in
+ * the last bit at most, since JSON files keep no more of it. */
 double field_real(double number);
 /* Whether a number is one of the field's. */
 int field_takes(const ssm2d_field *f, double number);

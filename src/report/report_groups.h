@@ -9,7 +9,7 @@
 enum { GROUP_LABEL = 256 };
 
 typedef struct report_group {
-    int first;    /* run; that with weights, where one has them */
+    int first; /* run; that with weights, where one has them */
     int count; /* of runs */
     /* Model, mixer, and in what it differs from other groups; of a single run its name, model and
      * mixer, unless that name is a list of settings. */
