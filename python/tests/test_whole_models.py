@@ -261,6 +261,13 @@ class Modules(Files):
         model = make("swin-mini", SWIN, None, drop_path=0.6)
         rates = [block.rate for stage in model.layers for block in stage.blocks]
         np.testing.assert_allclose(rates, [0, 0.2, 0.4, 0.6])
+        # as do Mega's, and ViT's when asked for
+        for name, settings, ramp in (("mega-mini", MEGA, True), ("vit-mini", VIT, False),
+                                     ("vit-mini", {**VIT, "drop_path_ramp": True}, True)):
+            model = make(name, settings, None, drop_path=0.6)
+            blocks = [getattr(block, "nffn", block) for block in model.blocks]
+            wanted = np.linspace(0, 0.6, len(blocks)) if ramp else [0.6] * len(blocks)
+            np.testing.assert_allclose([block.rate for block in blocks], wanted)
 
     def test_copies(self):
         for name, settings, mixer in VARIANTS[:1] + VARIANTS[6:7] + VARIANTS[11:12]:
