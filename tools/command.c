@@ -301,6 +301,7 @@ static int run_command(const command *c, int argc, char **argv)
     long threads;
     int help, code = EXIT_USAGE;
     if (processes_join(c, &error)) return complain(c->name, &error, EXIT_USAGE);
+    const char *words = processes_words(argc, argv);
     ssm2d_status status = command_parse(c, argc, argv, values, &threads, &help, &error);
     if (status && processes()->size == 1) return complain(c->name, &error, EXIT_USAGE);
     if (help) {
@@ -317,7 +318,7 @@ static int run_command(const command *c, int argc, char **argv)
         error = why;
         code = EXIT_FAILED;
     } else {
-        status = processes_meet(context, argc, argv, status, &error);
+        status = processes_meet(context, words, status, &error);
         if (!status) {
             status = c->run(context, values, &error);
             code = status ? EXIT_FAILED : EXIT_DONE;

@@ -56,8 +56,7 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error)
     return status;
 }
 
-/* The words of the command line, one per line, but for the number of threads, which may differ. */
-static const char *words_of(int argc, char **argv)
+const char *processes_words(int argc, char **argv)
 {
     static char words[1 << 16];
     size_t used = 0;
@@ -71,10 +70,10 @@ static const char *words_of(int argc, char **argv)
     return words;
 }
 
-ssm2d_status processes_meet(const ssm2d_context *context, int argc, char **argv,
-                            ssm2d_status status, ssm2d_error *error)
+ssm2d_status processes_meet(const ssm2d_context *context, const char *words, ssm2d_status status,
+                            ssm2d_error *error)
 {
-    return cluster_meet(&together, context, words_of(argc, argv), status, error);
+    return cluster_meet(&together, context, words, status, error);
 }
 
 int processes_threads(long given)

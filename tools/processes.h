@@ -13,9 +13,12 @@ int processes_speak(void);
 /* Before the command line is read: joins the others, or refuses a command that works in one process
  * alone when there are several. */
 ssm2d_status processes_join(const command *c, ssm2d_error *error);
+/* The words of the command line, but for the number of threads, which may differ, in memory that
+ * stays; before it is read, as that changes it. */
+const char *processes_words(int argc, char **argv);
 /* After it, with what came of that: all go on, or none. */
-ssm2d_status processes_meet(const ssm2d_context *context, int argc, char **argv,
-                            ssm2d_status status, ssm2d_error *error);
+ssm2d_status processes_meet(const ssm2d_context *context, const char *words, ssm2d_status status,
+                            ssm2d_error *error);
 /* The threads for this process when the command line does not say. */
 int processes_threads(long given);
 /* After a failure, before it is reported. One that the processes have not agreed on is of this one

@@ -188,6 +188,23 @@ class Errors(Case):
                 SSM2d(6, **wrong)
             self.assertIn(part, str(caught.exception))
 
+    def test_wrong_dtype_with_kernels_at_hand(self):
+        for training in (False, True):
+            layer = make().train(training)
+            for grad in (False, True):
+                with torch.set_grad_enabled(grad):
+                    layer(self.u)
+                    for other in (self.u.float(), self.u.long()):
+                        with self.assertRaisesRegex(TypeError, "u: dtype torch"):
+                            layer(other)
+
+    def test_negative_views(self):
+        layer = make()
+        with torch.no_grad():
+            u = torch.complex(self.u, self.u).conj().imag  # minus u, without a copy
+            self.assertTrue(u.is_neg())
+            torch.testing.assert_close(layer(u), layer(-self.u), rtol=0, atol=0)
+
     def test_calls(self):
         for backend in ("auto", "torch"):
             layer = make(backend=backend)

@@ -56,6 +56,17 @@ class Resizing(unittest.TestCase):
 
 
 class Preparing(unittest.TestCase):
+    @unittest.skipUnless(Image, "Pillow is not installed")
+    def test_transparent_colours(self):
+        """As the tool: over white."""
+        for mode, colour in (("L", 0), ("RGB", (0, 0, 0))):
+            image = Image.new(mode, (6, 4), colour)
+            for is_clear in (False, True):
+                if is_clear:
+                    image.info["transparency"] = colour
+                how = Preprocess((4, 6), 3, (0, 0, 0), (1, 1, 1), eval_crop=0)
+                self.assertTrue((how(image) == is_clear).all())
+
     def test_values(self):
         how = Preprocess((4, 6), 3, (0.1, 0.2, 0.3), (0.5, 1, 2), eval_crop=0)
         image = pixels(4, 6)

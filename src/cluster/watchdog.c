@@ -1,14 +1,19 @@
 #include "cluster/watchdog.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 process_state process_state_of(long process)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%ld/stat", process);
     FILE *f = fopen(path, "r");
-    if (!f) return PROCESS_ENDED;
+    if (!f) { /* it has no folder, where processes have one */
+        const int is_gone = errno == ENOENT || errno == ESRCH;
+        return is_gone && !access("/proc/self/stat", R_OK) ? PROCESS_ENDED : PROCESS_RUNS;
+    }
     const size_t length = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[length] = 0;

@@ -298,8 +298,8 @@ static ssm2d_status check(const loader_options *o, size_t count, size_t length, 
                     MAX_REPEATS);
     if (o->train && length < o->batch)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "batch=%zu: the data set has only %zu images to train on: use a smaller batch",
-                    o->batch, count);
+                    "batch=%zu: an epoch has only %zu images to train on: use a smaller batch",
+                    o->batch, length);
     if (o->shares > 1 && (o->share >= o->shares || (o->train && o->batch % o->shares)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "batch=%zu: cannot be shared by %zu processes: use a multiple", o->batch,

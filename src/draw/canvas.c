@@ -191,6 +191,18 @@ double canvas_text_width(text_style style, const char *given)
     return box.x_advance;
 }
 
+const char *canvas_fit(text_style style, double width, const char *text, char *out, size_t size)
+{
+    text_valid(text, out, size);
+    size_t length = strlen(out);
+    while (length && canvas_text_width(style, out) > width) {
+        do length--;
+        while (length && ((unsigned char)out[length] & 0xc0) == 0x80); /* a whole character */
+        if (length + 3 <= size) strcpy(out + length, "..");
+    }
+    return out;
+}
+
 void canvas_wrap(text_style style, double width, char *text)
 {
     char *line = text, *before = NULL; /* where the line may be broken */

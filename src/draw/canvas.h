@@ -40,6 +40,8 @@ void canvas_text(canvas *c, double x, double y, text_align align, text_style sty
 void canvas_text_upward(canvas *c, double x, double y, text_style style, const char *text);
 /* Returns the width of the text in points. */
 double canvas_text_width(text_style style, const char *text);
+/* The text, or as much of it as fits a width and two dots; what is not UTF-8 is left out. */
+const char *canvas_fit(text_style style, double width, const char *text, char *out, size_t size);
 /* Breaks lines of a text that are wider than so many points, at spaces, which become newlines. */
 void canvas_wrap(text_style style, double width, char *text);
 

@@ -67,19 +67,6 @@ static void draw_cells(canvas *c, const confusion *m, double x, double y, double
     canvas_frame(c, x, y, m->classes * side, m->classes * side, 0.35);
 }
 
-/* The text cut to a width. */
-static const char *name_text(const char *name, double width, text_style style, char *out,
-                             size_t size)
-{
-    text_valid(name, out, size);
-    for (size_t length = strlen(out); length > 2 && canvas_text_width(style, out) > width;) {
-        do length--;
-        while (length && ((unsigned char)out[length] & 0xc0) == 0x80);
-        strcpy(out + length, ".."); /* takes the place of what was cut before */
-    }
-    return out;
-}
-
 static text_style name_style(double side) { return (text_style){fmin(8.5, side), 0, 0.3}; }
 
 /* Names of columns read upwards. */
@@ -88,7 +75,7 @@ static void draw_names(canvas *c, const confusion *m, double x, double y, double
     const text_style style = name_style(side);
     for (int i = 0; i < m->classes; i++) {
         char text[128];
-        name_text(m->names[i], space - 6, style, text, sizeof text);
+        canvas_fit(style, space - 6, m->names[i], text, sizeof text);
         const double at = (i + 0.5) * side;
         canvas_text(c, x - 5, y + at + style.size / 3, TEXT_RIGHT, style, text);
         canvas_text_upward(c, x + at + style.size / 3,

@@ -12,21 +12,6 @@ enum { MARGIN = 16, TITLE = 28, GAP = 10, LINE = 11, MIN_SIDE = 64, MAX_SIDE = 1
 
 static const text_style style_title = {13, 1, 0.1}, style_text = {8.5, 0, 0.2};
 
-/* Shortens the text, a character at a time, until it fits. */
-static const char *fit_text(const char *text, text_style style, double width, char *out,
-                            size_t size)
-{
-    text_valid(text, out, size);
-    size_t length = strlen(out);
-    while (length && canvas_text_width(style, out) > width) {
-        do length--;
-        while (length && ((unsigned char)out[length] & 0xc0) == 0x80); /* a whole character */
-        if (length + 3 < size) strcpy(out + length, "..");
-        if (!length) break;
-    }
-    return out;
-}
-
 static void paint(canvas *c, const contact_sheet *s, const uint8_t *pixels, double x, double y,
                   double scale)
 {
@@ -74,14 +59,14 @@ ssm2d_status contact_sheet_draw(const ssm2d_context *context, const char *path,
     const double across = s->columns * (width + GAP) - GAP;
     if (s->title)
         canvas_text(c, MARGIN, MARGIN + 12, TEXT_LEFT, style_title,
-                    fit_text(s->title, style_title, across, text, sizeof text));
+                    canvas_fit(style_title, across, s->title, text, sizeof text));
     for (int i = 0; i < s->count; i++) {
         const double x = MARGIN + i % s->columns * (width + GAP);
         const double y = top + (double)(i / s->columns) * step;
         paint(c, s, s->image(s->user, i), x + (width - (double)s->cols * scale) / 2, y, scale);
         for (int k = 0; k < s->lines; k++)
             canvas_text(c, x + width / 2, y + height + 10 + k * LINE, TEXT_CENTRE, style_text,
-                        fit_text(s->text(s->user, i, k), style_text, width, text, sizeof text));
+                        canvas_fit(style_text, width, s->text(s->user, i, k), text, sizeof text));
     }
     return canvas_finish(c, error);
 }

@@ -117,9 +117,13 @@ static ssm2d_status decode(image_reader *reader, decoder *d, ssm2d_error *error)
     const int alpha = image.alpha != 0;
     const int grey =
         image.photometric == PHOTOMETRIC_MINISBLACK || image.photometric == PHOTOMETRIC_MINISWHITE;
-    d->rgba =
-        cols > IMAGE_MAX_WHOLE / 4 / rows ? NULL : mem_alloc(reader->context, rows * cols * 4);
-    if (!d->rgba)
+    const int is_large = cols > IMAGE_MAX_WHOLE / 4 / rows;
+    d->rgba = is_large ? NULL : mem_alloc(reader->context, rows * cols * 4);
+    if (is_large)
+        status = fail(error, SSM2D_ERROR_UNSUPPORTED,
+                      "%s: has %zu x %zu pixels, more than are read of a TIFF: save it as PNG",
+                      text_path(reader->path), rows, cols);
+    else if (!d->rgba)
         status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu x %zu pixels",
                       text_path(reader->path), rows, cols);
     else if (!TIFFRGBAImageGet(&image, (uint32_t *)(void *)d->rgba, (uint32_t)cols, (uint32_t)rows))

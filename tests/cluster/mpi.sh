@@ -297,6 +297,12 @@ one_process() {
     timeout 120 $launcher -np 1 "$tool" train "${settings[@]}" --lr 0.1 --out x : \
         -np 1 "$tool" train "${settings[@]}" --lr 0.2 --out x > out 2> err || code=$?
     says 'was started with other options: "0.2" where rank 0 has "0.1"'
+    # the number of threads may differ, wherever it stands among options that are lists
+    local few=(--set dim=16 --set depth=1 --set heads=2 --batch 16 --epochs 1 --out threads)
+    code=0
+    timeout 120 $launcher -np 1 "$tool" train --data data --threads 1 "${few[@]}" : \
+        -np 1 "$tool" train --data data --threads 2 "${few[@]}" > out 2> err || code=$?
+    [ $code = 0 ] || give_up "does not take two numbers of threads"
     code=0
     timeout 120 $launcher -np 1 "$tool" train "${settings[@]}" --out x : \
         -np 1 "$tool" train "${settings[@]}" --out > out 2> err || code=$?

@@ -210,6 +210,31 @@ static void test_wrap(void **state)
     }
 }
 
+/* Whatever space there is for it, a text that is too wide ends with two dots, in its memory. */
+static void test_fit(void **state)
+{
+    (void)state;
+    static const text_style style = {10, 0, 0};
+    char name[400], out[128 + 1];
+    for (size_t length = 1; length < sizeof name; length += 3) {
+        memset(name, 'w', length);
+        name[length] = 0;
+        for (size_t size = 4; size < sizeof out; size += 31) {
+            out[size] = 'x';
+            canvas_fit(style, 104, name, out, size);
+            assert_int_equal(out[size], 'x');
+            assert_true(canvas_text_width(style, out) <= 104);
+            if (length > 40 && size > 40) assert_string_equal(out + strlen(out) - 3, "w..");
+        }
+    }
+    assert_string_equal(canvas_fit(style, 500,
+                                   "gr\xc3\xbc\xc3\x9f"
+                                   "e",
+                                   out, sizeof out),
+                        "gr\xc3\xbc\xc3\x9f"
+                        "e");
+}
+
 /* How many rows the pixels of a colour span below the legend. */
 static double rows_spanned(const uint8_t *pixels, const image_info *info, colour c)
 {
@@ -293,6 +318,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_corners, folder_setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_logarithmic, folder_setup, folder_teardown),
         cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_fit),
         cmocka_unit_test_setup_teardown(test_bars, folder_setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_bands, folder_setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -269,7 +269,7 @@ static void test_wrong(void **state)
     TOOL("train", "--out", in_folder("x"), "--config", in_folder("c.json"));
     assert_refused(1, "train", "did you mean \"epochs\"?");
     TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), "--batch", "100");
-    assert_refused(1, "train", "batch=100: the data set has only 80 images");
+    assert_refused(1, "train", "batch=100: an epoch has only 80 images");
     TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), "--set", "heads=5");
     assert_refused(1, "train", "heads");
     TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), SMALL, "--lr", "900",

@@ -59,7 +59,9 @@ static ssm2d_status make_loader(const ssm2d_context *context, const data_case *c
     if (status) return status;
     loader_options o = loader_options_default(d);
     o.train = 1;
-    o.batch = min_size((size_t)s.options.batch, info->count);
+    /* repeated images come in multiples of 256 */
+    const size_t epoch = info->count < 256 ? info->count : info->count / 256 * 256;
+    o.batch = min_size((size_t)s.options.batch, epoch);
     o.rows = (size_t)s.model.image[0];
     o.cols = (size_t)s.model.image[1];
     o.channels = s.model.channels;

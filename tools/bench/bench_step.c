@@ -67,12 +67,14 @@ ssm2d_status bench_step_run(bench_step *b, ssm2d_error *error)
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 /* The largest over all processes. */
-static ssm2d_status largest(cluster *c, double *value, ssm2d_error *error)
+static ssm2d_status largest(const bench_step *b, double *value, ssm2d_error *error)
 {
-    double all[1024];
-    if (c->size > (int)(sizeof all / sizeof *all)) return SSM2D_OK;
+    cluster *c = b->setup.cluster;
+    double *all = mem_alloc(b->setup.context, (size_t)c->size * sizeof *all);
+    if (!all) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d processes", c->size);
     const ssm2d_status status = cluster_gather(c, value, sizeof *value, all, error);
     for (int i = 0; i < c->size && !status; i++) *value = fmax(*value, all[i]);
+    mem_free(b->setup.context, all);
     return status;
 }
 
@@ -91,7 +93,7 @@ ssm2d_status bench_step_measure(bench_step *b, double seconds, bench_step_cost *
         status = bench_step_run(b, error);
         samples[n] = bench_now() - start;
         const double sent = c->bytes;
-        if (!status) status = largest(c, &samples[n], error); /* so that all make as many steps */
+        if (!status) status = largest(b, &samples[n], error); /* so that all make as many steps */
         gathered += c->bytes - sent;
         elapsed += samples[n];
     }
@@ -157,9 +159,9 @@ ssm2d_status bench_step_timeline(bench_step *b, double seconds, double *visits, 
         update(b);
         const double updated = bench_now();
         double whole = 0;
-        status = largest(b->setup.cluster, &whole, error); /* all begin the next one together */
+        status = largest(b, &whole, error); /* all begin the next one together */
         whole = bench_now() - start - (updated - done);
-        if (!status) status = largest(b->setup.cluster, &whole, error);
+        if (!status) status = largest(b, &whole, error);
         own += done - start;
         slowest += whole;
         *update_ms += updated - done;

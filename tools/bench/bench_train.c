@@ -79,7 +79,9 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
 static const option options[] = {
 #include "bench_model_options.def"
     {"simulate-threads", OPTION_INT, BENCH_AT(simulate_threads),
-     "predict the step with so many threads from the times of its tasks", .low = 1, .high = 1024},
+     "predict the step with so many threads from the times of its tasks, which are measured with "
+     "one thread and with two, whatever --threads says",
+     .low = 1, .high = 1024},
     {"memory", OPTION_CHOICE, BENCH_AT(memory),
      "normal, or low, as of train; low is timed beside normal", .choice = memory_name,
      .default_value = "normal"},

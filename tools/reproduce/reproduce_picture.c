@@ -56,15 +56,17 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
     curve_panel panels[EXPERIMENT_ROWS];
     double x[EXPERIMENT_COLUMNS], y[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS],
         spread[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
-    int count = 0, lines = 0;
+    int count = 0, lines = 0, is_new = 1; /* is_new: the next row begins a panel */
     ssm2d_status status = SSM2D_OK;
     for (int c = 0; c < p->columns; c++) x[c] = 100 * p->form->columns[c].part;
     for (int r = 0; r < p->rows; r++) {
         const experiment_row *row = &p->form->rows[r];
+        is_new |= row->plain;
         if (!has_results(&t->rows[r], p->columns)) continue;
-        if (row->plain || !count)
+        if (is_new)
             panels[count++] = (curve_panel){
                 .y_label = "test accuracy, %", .curves = &curves[lines], .legend_below = 1};
+        is_new = 0;
         for (int c = 0; c < p->columns; c++) {
             const cell_summary *cell = &t->rows[r].cells[c];
             y[r][c] = cell->n ? cell->mean : NAN;

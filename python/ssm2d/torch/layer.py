@@ -362,6 +362,8 @@ gamma, beta."""
         if u.numel() == 0:
             check_input(u, self.layout, self.channels)
             return u.clone()
+        if u.is_neg():  # its memory has the opposite numbers
+            u = u.resolve_neg()
         shape = self._runner.shape(u, grad)
         if shape.copy:
             u = u.contiguous()
@@ -401,7 +403,7 @@ gamma, beta."""
         # By value, not by version counters: those do not see what is written through .data or by
         # another process.
         if (cache is None or len(cache[1]) > MAX_SHAPES or cache[0].dtype is not flat.dtype
-                or not torch.equal(cache[0], flat)):
+                or flat.dtype is not u.dtype or not torch.equal(cache[0], flat)):
             check_params(self.config, flat, u)
             cache = self._cache = (flat, {})
         pool = cache[1].get(shape)

@@ -81,8 +81,10 @@ def _from_pil(image):
     image = ImageOps.exif_transpose(image)
     if image.mode.startswith("I") or image.mode == "F":
         raise ValueError(f"image: mode {image.mode}: convert it to 8 bits a channel")
-    if image.mode == "P":
-        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    if "transparency" in image.info and image.mode in ("1", "L", "P", "RGB"):
+        image = image.convert("RGBA")
+    elif image.mode == "P":
+        image = image.convert("RGB")
     elif image.mode not in ("L", "LA", "RGB", "RGBA"):
         image = image.convert("L" if image.mode == "1" else "RGB")
     return np.asarray(image)
