@@ -241,9 +241,11 @@ typedef struct ssm2d_plan_options {
     const char *algorithm; /* "auto", "direct", "fft", "scan"; NULL is "auto" */
     int measure;           /* auto: time the candidates on this machine instead of estimating */
     int inference;         /* no backward will be asked for: less memory */
-    size_t max_bytes;      /* refuse plans whose workspace is larger; 0: no limit */
-    ssm2d_strides in;      /* of u and du */
-    ssm2d_strides out;     /* of y and dy */
+    /* Refuse plans whose workspace, which has memory for each thread, is larger; 0: no limit. So
+     * `auto` may choose another algorithm, with other bits, on another number of threads. */
+    size_t max_bytes;
+    ssm2d_strides in;  /* of u and du */
+    ssm2d_strides out; /* of y and dy */
 } ssm2d_plan_options;
 
 typedef struct ssm2d_plan ssm2d_plan;

@@ -103,23 +103,30 @@ static double lowest_cost(const candidates *c)
     return cost;
 }
 
+static int may_go_on(ssm2d_status status) { return !status || status == SSM2D_ERROR_MEMORY; }
+
 /* Puts measured costs, in seconds, in the place of estimated ones. A candidate for whose tables or
- * workspace there is no memory is not taken; when there is none for any, that is the reason. */
+ * workspace there is no memory is not taken, and those that are hopeless only if none of the others
+ * is; when there is no memory for any, that is the reason. */
 static ssm2d_status measure_all(const plan_request *r, candidates *c, ssm2d_error *error)
 {
     const double hopeless = HOPELESS * lowest_cost(c);
+    double estimate[PLAN_CANDIDATES];
     plan_arrays arrays;
     void *memory = NULL;
     ssm2d_status status = arrays_make(r, &arrays, &memory, error);
     if (status) return status;
-    status = r->functions->params_init(r->request, arrays.params, error);
-    for (int i = 0; i < c->count && (!status || status == SSM2D_ERROR_MEMORY); i++) {
-        const int measured = c->cost[i] <= hopeless;
+    for (int i = 0; i < c->count; i++) {
+        estimate[i] = c->cost[i];
         c->cost[i] = NEVER;
-        if (measured) status = measure(r, c->draft[i], &arrays, &c->cost[i], error);
     }
+    status = r->functions->params_init(r->request, arrays.params, error);
+    for (int last = 0; last < 2 && lowest_cost(c) == NEVER; last++)
+        for (int i = 0; i < c->count && may_go_on(status); i++)
+            if ((estimate[i] > hopeless) == last)
+                status = measure(r, c->draft[i], &arrays, &c->cost[i], error);
     mem_free(r->context, memory);
-    return lowest_cost(c) < NEVER ? SSM2D_OK : status;
+    return lowest_cost(c) < NEVER && may_go_on(status) ? SSM2D_OK : status;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* params_file - the parameters of the bare layer from and to safetensors files. */
 #include "core/context.h"
 #include "core/field.h"
+#include "core/float_mode.h"
 #include "core/status.h"
 #include "io/safetensors.h"
 #include "io/text.h"
@@ -177,8 +178,8 @@ static ssm2d_status load(const layer_file *f, const safetensors *file, void *par
     return status;
 }
 
-ssm2d_status ssm2d_params_load(const char *path, const char *prefix, const ssm2d_config *config,
-                               ssm2d_type type, void *params, ssm2d_error *error)
+static ssm2d_status load_params(const char *path, const char *prefix, const ssm2d_config *config,
+                                ssm2d_type type, void *params, ssm2d_error *error)
 {
     layer_file f;
     safetensors *file;
@@ -193,5 +194,14 @@ ssm2d_status ssm2d_params_load(const char *path, const char *prefix, const ssm2d
             fail(error, status, "%s: %s", text_path(path), why.line);
     }
     ssm2d_context_destroy(f.context);
+    return status;
+}
+
+ssm2d_status ssm2d_params_load(const char *path, const char *prefix, const ssm2d_config *config,
+                               ssm2d_type type, void *params, ssm2d_error *error)
+{
+    const float_mode before = float_mode_set(); /* numbers of another type are rounded */
+    const ssm2d_status status = load_params(path, prefix, config, type, params, error);
+    float_mode_restore(before);
     return status;
 }

@@ -173,11 +173,13 @@ static tensor *norm_of(builder *b, tensor *x, const char *part)
 }
 
 /* As gated_update, with stochastic depth of what is to take the place of x. */
-static tensor *update(graph *g, tensor *x, tensor *u, tensor *h, tensor *p, double rate)
+static tensor *update(builder *b, tensor *x, tensor *u, tensor *h, tensor *p, double rate)
 {
+    graph *g = b->g;
     if (!g->random || rate == 0) return gated_update(g, x, u, h, p);
-    tensor *y = drop_path(g, silu(g, add(g, contiguous(g, h), p)), rate);
-    return add(g, x, gate(g, sigmoid(g, u), add(g, y, scale(g, x, -1))));
+    tensor *y = inside(b, add(g, contiguous(g, h), p));
+    y = inside(b, add(g, drop_path(g, silu(g, y), rate), scale(g, x, -1)));
+    return add(g, x, gate(g, inside(b, sigmoid(g, u)), y));
 }
 
 static tensor *gated_attention(builder *b, tensor *x, double rate)
@@ -201,7 +203,7 @@ static tensor *gated_attention(builder *b, tensor *x, double rate)
     shared = silu(g, shared);
     tensor *q = scale_shift(g, shared, gamma, beta, 0), *k = scale_shift(g, shared, gamma, beta, 1);
     tensor *y = silu_gate(g, attend(b, q, k, value), r);
-    return update(g, x, u, h, inner(b, y, dim, "mega_layer.h_proj"), rate);
+    return update(b, x, u, h, inner(b, y, dim, "mega_layer.h_proj"), rate);
 }
 
 static tensor *block(builder *b, tensor *x, double rate)

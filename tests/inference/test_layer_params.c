@@ -13,6 +13,7 @@
 
 #include "ssm2d_model.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,6 +88,29 @@ static void test_round_trip(void **state)
             }
 }
 
+/* The caller's rounding changes no bit of numbers that are made shorter. */
+static void test_rounding(void **state)
+{
+    (void)state;
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    const ssm2d_config c = config_of(SSM2D_REAL, 6);
+    size_t bytes, half;
+    void *params = params_of(&c, SSM2D_DOUBLE, &bytes), *first = params_of(&c, SSM2D_FLOAT, &half),
+         *again = params_of(&c, SSM2D_FLOAT, &half);
+    assert_int_equal(ssm2d_params_save(path, NULL, &c, SSM2D_DOUBLE, params, &error), SSM2D_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(fesetround(modes[i]), 0);
+        const ssm2d_status status =
+            ssm2d_params_load(path, NULL, &c, SSM2D_FLOAT, i ? again : first, &error);
+        const int kept = fegetround() == modes[i];
+        fesetround(FE_TONEAREST);
+        assert_int_equal(status, SSM2D_OK);
+        assert_true(kept);
+        if (i) assert_memory_equal(first, again, half);
+    }
+    free(params), free(first), free(again);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -130,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rounding, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
