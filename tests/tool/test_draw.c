@@ -97,30 +97,38 @@ static size_t centre(const uint8_t *pixels, const image_info *info, colour c, do
     return n;
 }
 
+/* The pixels of a figure of one panel; the caller frees them. */
+static uint8_t *draw_panel(const heat_panel *panel, const char *title, image_info *info)
+{
+    static const char *const titles[] = {"title"};
+    const heat_figure figure = {.title = title,
+                                .grid_rows = 1,
+                                .grid_cols = 1,
+                                .panels = panel,
+                                .row_titles = titles,
+                                .col_titles = titles};
+    ssm2d_context *context = new_context();
+    ssm2d_error error;
+    if (heatmap_draw(context, in_folder("a.png"), &figure, &error)) fail_msg("%s", error.line);
+    uint8_t *pixels = read_picture(context, "a.png", info);
+    ssm2d_context_destroy(context);
+    return pixels;
+}
+
 /* values[0][0] is the largest, values[1][1] the smallest: from_below, they are at the bottom left
  * and at the top right. */
 static void check_corners(int from_below)
 {
     static const double values[] = {1, 0, NAN, -1};
-    static const char *const titles[] = {"title"};
-    heat_panel panel = {.values = values,
-                        .rows = 2,
-                        .cols = 2,
-                        .from_below = from_below,
-                        .map = COLOUR_DIVERGING,
-                        .row_label = "row",
-                        .col_label = "column"};
-    heat_figure figure = {.title = "Corners",
-                          .grid_rows = 1,
-                          .grid_cols = 1,
-                          .panels = &panel,
-                          .row_titles = titles,
-                          .col_titles = titles};
-    ssm2d_context *context = new_context();
-    ssm2d_error error;
+    const heat_panel panel = {.values = values,
+                              .rows = 2,
+                              .cols = 2,
+                              .from_below = from_below,
+                              .map = COLOUR_DIVERGING,
+                              .row_label = "row",
+                              .col_label = "column"};
     image_info info;
-    if (heatmap_draw(context, in_folder("a.png"), &figure, &error)) fail_msg("%s", error.line);
-    uint8_t *pixels = read_picture(context, "a.png", &info);
+    uint8_t *pixels = draw_panel(&panel, "Corners", &info);
     double high_row, high_col, low_row, low_col, none_row, none_col;
     assert_true(centre(pixels, &info, colour_at(COLOUR_DIVERGING, 1), &high_row, &high_col)
                 > 10000);
@@ -131,7 +139,6 @@ static void check_corners(int from_below)
     assert_true(from_below ? high_row > low_row + 50 : high_row < low_row - 50);
     assert_true(fabs(none_row - low_row) < 20 && fabs(none_col - high_col) < 20);
     free(pixels);
-    ssm2d_context_destroy(context);
 }
 
 static void test_corners(void **state)
@@ -142,11 +149,11 @@ static void test_corners(void **state)
 }
 
 /* A scale reaches down to the smallest value: 0.1 is the darkest colour beside 1, and 0.01 is not
- * beside 0.0001; values that are smaller by more than four decades are as dark. */
+ * beside 0.0001; values that are smaller by more than four decades are as dark. `at` is where 0.1
+ * is on the scale. */
 static void check_logarithmic(double smallest, double at)
 {
     const double values[] = {1, smallest, 0.1, 0};
-    static const char *const titles[] = {"title"};
     const heat_panel panel = {.values = values,
                               .rows = 2,
                               .cols = 2,
@@ -154,23 +161,14 @@ static void check_logarithmic(double smallest, double at)
                               .logarithmic = 1,
                               .row_label = "row",
                               .col_label = "column"};
-    const heat_figure figure = {.grid_rows = 1,
-                                .grid_cols = 1,
-                                .panels = &panel,
-                                .row_titles = titles,
-                                .col_titles = titles};
-    ssm2d_context *context = new_context();
-    ssm2d_error error;
     image_info info;
-    if (heatmap_draw(context, in_folder("a.png"), &figure, &error)) fail_msg("%s", error.line);
-    uint8_t *pixels = read_picture(context, "a.png", &info);
+    uint8_t *pixels = draw_panel(&panel, NULL, &info);
     double row, col, other_row, other_col;
     assert_true(centre(pixels, &info, colour_at(COLOUR_SEQUENTIAL, 1), &row, &col) > 10000);
     assert_true(centre(pixels, &info, colour_at(COLOUR_SEQUENTIAL, at), &other_row, &other_col)
                 > 10000);
     assert_true(other_row > row + 50);
     free(pixels);
-    ssm2d_context_destroy(context);
 }
 
 static void test_logarithmic(void **state)

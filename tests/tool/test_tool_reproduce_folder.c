@@ -19,7 +19,7 @@ static void test_interrupted(void **state)
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("2"));
     shell("cd $FOLDER && { $SSM2D " TABLE5 "--seeds 2 --out o > log 2>&1 & } && " WAIT_FOR_RESULTS(
-        "o") "kill -9 $! && { wait $! 2> /dev/null || true; }");
+        "o") "kill -9 $! && { wait $! 2> /dev/null && exit 9 || test $? = 137; }");
     /* the table has what was done */
     assert_file_says(in_folder("o/table5.md"), " of 20 runs are done.");
     shell("cd $FOLDER && $SSM2D " TABLE5
