@@ -65,8 +65,9 @@
 
   const spacingOf = (x) => (x[x.length - 1] - x[0]) / Math.max(1, x.length - 1);
 
-  // The mean over a setup's runs, but for repeats of a seed, wherever all that have got so far have a point: {x, y, n}, where n
-  // is the number of values, and their deviation (n - 1) and least. null: no two runs share an x.
+  // The mean over a setup's runs, but for repeats of a seed, wherever all that have got so far have
+  // a point: {x, y, n}, where n is the number of values, and their deviation (n - 1) and least.
+  // null: no two runs share an x.
   function meanOf(panel, setup) {
     const steps = setup.runs.some(bySteps);
     const curves = setup.runs.filter((run) => !run.repeat).map((run) => {
