@@ -6,15 +6,15 @@ stages := checks release python library clang asan tsan aarch64 musl gcc11
 .PHONY: help demo test test-long build dev fuzz fuzz-nightly bench install clean deps $(stages)
 
 help:
-	@echo 'make demo      install what is missing, build, train on real images, draw and classify'
+	@echo 'make demo      install missing packages, build, train on real images, draw and classify'
 	@echo '               (results in demo/)'
-	@echo 'make test      install what is missing, build in every way and run every test: about ten'
-	@echo '               minutes on two cores; tests/run-all.sh says what the stages are'
-	@echo '               (PYTHON=1: installs torch, too, for the tests of the Python package)'
+	@echo 'make test      install missing packages, build every configuration and run its tests: about'
+	@echo '               fifteen minutes on two cores; tests/run-all.sh describes the stages'
+	@echo '               (PYTHON=1: also installs torch, for the tests of the Python package)'
 	@echo 'make test-long the same with every test repeated for every instruction set in every stage,'
-	@echo '               an older compiler, and longer fuzzing: about half an hour'
+	@echo '               an older compiler, and longer fuzzing'
 	@echo 'make build     the release build without tests, in build/release'
-	@echo 'make dev       the developers'"'"' build, warnings are errors, in build/dev; then its tests'
+	@echo 'make dev       the developer build, warnings are errors, in build/dev; then its tests'
 	@echo 'make checks    the rules of the source tree: columns, format, includes, names'
 	@echo 'make release   the release build and its tests; make python: those of the Python package'
 	@echo 'make clang     the build with clang and its numeric tests'
@@ -33,7 +33,7 @@ help:
 deps:
 	@scripts/install-deps.sh
 
-# The cache keeps what was configured last, so everybody says whether tool and tests are wanted.
+# CMake's cache keeps the last configuration, so every target says whether it wants tool and tests.
 build: deps
 	cmake --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF
 	cmake --build --preset release
@@ -43,8 +43,8 @@ demo: deps
 	cmake --build --preset release --target ssm2d_tool make_picture save_images
 	@examples/demo.sh build/release demo
 
-# PYTHON=1 also installs what the tests of the Python package need; without it they are run when
-# that is there.
+# PYTHON=1 also installs the packages for the tests of the Python package; without it these tests
+# run if the packages are installed.
 export PYTHON LONG
 
 test:
@@ -74,8 +74,7 @@ bench: build
 	cmake --build --preset release --target fftw_peer
 	build/release/bench/fftw_peer
 
-# Not through `build`: installing is often done as root, by people who do not want packages
-# installed on the way.
+# Does not depend on `build`, which installs packages: users often install as root.
 install:
 	cmake --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF
 	cmake --build --preset release

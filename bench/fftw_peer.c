@@ -171,18 +171,22 @@ static double measure_layer(ssm2d_context *context, const job *j, const char *al
     ssm2d_error error;
     ssm2d_plan *plan;
     ssm2d_workspace *workspace;
-    ssm2d_config config = ssm2d_config_default();
+    ssm2d_layer *layer = NULL;
+    char settings[64];
     ssm2d_plan_options options = ssm2d_plan_options_default();
     double best = INFINITY;
-    config.channels = (int)j->channels;
+    snprintf(settings, sizeof settings, "channels=%zu init=authors", (size_t)j->channels);
     options.batch = j->batch;
-    options.rows = j->rows;
-    options.cols = j->cols;
+    options.grid = ssm2d_grid_2d(j->rows, j->cols);
     options.algorithm = algorithm;
     options.inference = 1;
-    float *params = calloc(ssm2d_param_total(&config), sizeof *params);
-    if (!params || ssm2d_params_init(&config, SSM2D_INIT_AUTHORS, 1, SSM2D_FLOAT, params, &error)
-        || ssm2d_plan_create(context, &config, &options, &plan, &error)
+    if (ssm2d_layer_create(context, "ssm2d", settings, &layer, &error)) {
+        fprintf(stderr, "fftw_peer: %s\n", error.line);
+        exit(1);
+    }
+    float *params = calloc(ssm2d_layer_param_count(layer), sizeof *params);
+    if (!params || ssm2d_params_init(layer, 1, params, &error)
+        || ssm2d_plan_create(context, layer, &options, &plan, &error)
         || ssm2d_workspace_create(plan, &workspace, &error)) {
         fprintf(stderr, "fftw_peer: %s\n", params ? error.line : "no memory");
         exit(1);
@@ -195,6 +199,7 @@ static double measure_layer(ssm2d_context *context, const job *j, const char *al
     snprintf(chosen, size, "%s", ssm2d_plan_algorithm(plan));
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
+    ssm2d_layer_destroy(layer);
     free(params);
     return best;
 }

@@ -8,54 +8,58 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The pixels, to be freed, and what they are; NULL when the file is no such picture. */
-static uint8_t *read_picture(const char *path, ssm2d_model_image *image)
+typedef struct picture {
+    uint8_t *pixels; /* to be freed; NULL when the file is no such picture */
+    size_t rows, cols;
+    int channels;
+} picture;
+
+static picture read_picture(const char *path)
 {
+    picture p = {0};
     char kind = 0, end = 0;
     FILE *file = fopen(path, "rb");
-    const int found =
-        file ? fscanf(file, "P%c %5zu %5zu 255%c", &kind, &image->cols, &image->rows, &end) : 0;
-    image->channels = kind == '6' ? 3 : 1;
-    const size_t bytes = image->rows * image->cols * (size_t)image->channels;
-    uint8_t *pixels = found == 4 && (kind == '5' || kind == '6') ? malloc(bytes + 1) : NULL;
-    if (pixels && fread(pixels, 1, bytes, file) != bytes) {
-        free(pixels);
-        pixels = NULL;
+    const int found = file ? fscanf(file, "P%c %5zu %5zu 255%c", &kind, &p.cols, &p.rows, &end) : 0;
+    p.channels = kind == '6' ? 3 : 1;
+    const size_t bytes = p.rows * p.cols * (size_t)p.channels;
+    if (found == 4 && (kind == '5' || kind == '6')) p.pixels = malloc(bytes + 1);
+    if (p.pixels && fread(p.pixels, 1, bytes, file) != bytes) {
+        free(p.pixels);
+        p.pixels = NULL;
     }
     if (file) fclose(file);
-    return (uint8_t *)(image->pixels = pixels);
+    return p;
 }
 
 int main(int count, char **words)
 {
     ssm2d_model *model = NULL;
-    ssm2d_model_plan *plan = NULL;
+    ssm2d_session *session = NULL;
     ssm2d_error error = {"usage: classify RUN PICTURE.ppm"};
-    ssm2d_model_image image = {0};
-    uint8_t *pixels = count == 3 ? read_picture(words[2], &image) : NULL;
-    if (count == 3 && !pixels)
+    const picture p = count == 3 ? read_picture(words[2]) : (picture){0};
+    if (count == 3 && !p.pixels)
         snprintf(error.line, sizeof error.line, "%.200s: is no binary PPM or PGM", words[2]);
-    if (!pixels || ssm2d_model_open(words[1], NULL, &model, &error)
-        || ssm2d_model_plan_create(model, NULL, &plan, &error)
-        || ssm2d_model_prepare(plan, 0, 1, &image, &error)) {
+    if (!p.pixels || ssm2d_model_open(words[1], NULL, &model, &error)
+        || ssm2d_session_create(model, NULL, &session, &error)
+        || ssm2d_session_prepare(session, 0, p.pixels, p.rows, p.cols, p.channels, 0, &error)) {
         fprintf(stderr, "%s\n", error.line);
         return 1;
     }
-    const int classes = ssm2d_model_info_of(model).classes;
-    float *logits = malloc((size_t)classes * sizeof *logits);
-    double *likely = malloc((size_t)classes * sizeof *likely);
-    if (!logits || !likely) return 1;
-    ssm2d_model_run(plan, NULL, 1, logits);
-    ssm2d_model_probabilities(model, logits, 1, likely);
-    for (int shown = 0; shown < 5 && shown < classes; shown++) {
+    const int outputs = ssm2d_model_info_of(model).outputs;
+    float *logits = malloc((size_t)outputs * sizeof *logits);
+    double *likely = malloc((size_t)outputs * sizeof *likely);
+    if (!logits || !likely || ssm2d_session_run(session, NULL, 1, logits, &error)
+        || ssm2d_model_probabilities(model, logits, 1, likely, &error))
+        return 1;
+    for (int shown = 0; shown < 5 && shown < outputs; shown++) {
         int best = 0;
-        for (int i = 1; i < classes; i++)
+        for (int i = 1; i < outputs; i++)
             if (likely[i] > likely[best]) best = i;
-        printf("%5.1f %%  %s\n", 100 * likely[best], ssm2d_model_class_name(model, best));
+        printf("%5.1f %%  %s\n", 100 * likely[best], ssm2d_model_output_name(model, best));
         likely[best] = -1;
     }
-    free(logits), free(likely), free(pixels);
-    ssm2d_model_plan_destroy(plan);
+    free(logits), free(likely), free(p.pixels);
+    ssm2d_session_destroy(session);
     ssm2d_model_close(model);
     return 0;
 }

@@ -1,27 +1,37 @@
-/* ssm2d.h - the 2-D state-space layer for C and C++ programs.
+/* ssm2d.h - state-space layers over grids for C and C++ programs.
  *
- * A layer is a configuration and one flat array of parameters that the caller owns. A plan fixes
- * (batch, rows, columns, number type), decides how to compute, and is the only place where a
- * request can be refused. A workspace is the memory of one execution. Executing a plan cannot fail
- * and allocates nothing.
+ * A layer is a kind with its settings; its parameters are one flat array that the caller owns. A
+ * plan fixes batch, grid and number type, decides how to compute, and is the place where requests
+ * are refused. A workspace is the memory of one execution. Executing a plan allocates nothing, and
+ * a call that keeps the contract cannot fail.
  *
- *     ssm2d_context *ctx;  ssm2d_plan *plan;  ssm2d_workspace *ws;  ssm2d_error err;
- *     ssm2d_config cfg = ssm2d_config_default();          cfg.channels = 192;
+ *     ssm2d_context *ctx;  ssm2d_layer *layer;  ssm2d_plan *plan;  ssm2d_workspace *ws;
+ *     ssm2d_error err;
  *     ssm2d_plan_options opt = ssm2d_plan_options_default();
- *     opt.batch = 128; opt.rows = opt.cols = 8;
- *     if (ssm2d_context_create(NULL, &ctx, &err) || ssm2d_plan_create(ctx, &cfg, &opt, &plan, &err)
+ *     opt.batch = 128;
+ *     opt.grid = ssm2d_grid_2d(8, 8);
+ *     if (ssm2d_context_create(NULL, &ctx, &err)
+ *         || ssm2d_layer_create(ctx, "ssm2d", "channels=192 d_state=16 directions=4", &layer, &err)
+ *         || ssm2d_plan_create(ctx, layer, &opt, &plan, &err)
  *         || ssm2d_workspace_create(plan, &ws, &err)) { puts(err.line); ... }
- *     float *params = malloc(ssm2d_param_total(&cfg) * sizeof *params);
- *     ssm2d_params_init(&cfg, SSM2D_INIT_IDENTITY, 42, SSM2D_FLOAT, params, &err);
+ *     float *params = malloc(ssm2d_layer_param_count(layer) * sizeof *params);
+ *     ssm2d_params_init(layer, 42, params, &err);
  *     ssm2d_forward(plan, ws, params, u, y);
  *     ssm2d_backward(plan, ws, params, u, dy, du, dparams);           // adds to du and dparams
  *
- * Threads: a context, a plan and a parameter array may be shared by any number of threads; each
- * thread executes with a workspace of its own, or a stream of its own. Subnormal numbers are taken
- * as zero while the library computes, and the caller's floating-point mode is restored afterwards;
- * neither it nor the number of threads changes a bit of the results. The library never prints or
- * exits; it aborts only where asserts are on and a caller breaks a contract. docs/layer.md has the
- * mathematics and a walk through these functions. MIT licence. */
+ * Number types: a function that takes data exists twice, for float and, with the suffix _double,
+ * for double. The one whose type is not that of the plan or stream returns SSM2D_ERROR_ARGUMENT.
+ *
+ * Threads: a context, a layer, a plan and a parameter array may be shared by any number of threads;
+ * each thread executes with a workspace of its own, or a stream of its own. Subnormal numbers are
+ * taken as zero while the library computes, and the caller's floating-point mode is restored
+ * afterwards; neither it nor the number of threads changes a bit of the results. The library never
+ * prints, exits or aborts. docs/layer.md has the mathematics of every kind, its settings, and a
+ * walk through these functions.
+ *
+ * Everything but the last section is stable: programs keep compiling and running with later
+ * versions. The last section is experimental, and there only with SSM2D_EXPERIMENTAL defined.
+ * MIT licence. */
 #ifndef SSM2D_H
 #define SSM2D_H
 
@@ -29,9 +39,9 @@
 #include <stdint.h>
 
 #define SSM2D_VERSION_MAJOR 0
-#define SSM2D_VERSION_MINOR 2
+#define SSM2D_VERSION_MINOR 3
 #define SSM2D_VERSION_PATCH 0
-#define SSM2D_VERSION       "0.2.0"
+#define SSM2D_VERSION       "0.3.0"
 
 #if defined(__GNUC__)
 #define SSM2D_API __attribute__((visibility("default")))
@@ -47,16 +57,16 @@ extern "C" {
 
 typedef enum ssm2d_status {
     SSM2D_OK = 0,
-    /* a value that can never work; the line names the field and the value */
+    /* a value or a call that can never work; the line names the field and the value */
     SSM2D_ERROR_ARGUMENT,
-    SSM2D_ERROR_MEMORY, /* the allocator said no */
-    /* a sound request that this build, machine or algorithm cannot serve */
+    SSM2D_ERROR_MEMORY, /* the allocator returned NULL */
+    /* a valid request that this build, machine, kind or algorithm cannot serve */
     SSM2D_ERROR_UNSUPPORTED,
-    SSM2D_ERROR_SYSTEM /* the operating system said no (a thread could not be started) */
+    SSM2D_ERROR_SYSTEM /* the operating system refused (a thread could not be started) */
 } ssm2d_status;
 
 /* Where a function takes `ssm2d_error *`, NULL is allowed; on failure `line` gets one English
- * sentence, else it is left. */
+ * sentence, else it is left as it is. This struct will not change. */
 typedef struct ssm2d_error {
     char line[512];
 } ssm2d_error;
@@ -64,11 +74,12 @@ typedef struct ssm2d_error {
 SSM2D_API const char *ssm2d_version(void);
 SSM2D_API const char *ssm2d_status_name(ssm2d_status status);
 
-/* Structs that may grow. ssm2d_context_options, ssm2d_config and ssm2d_plan_options begin with
- * their own size, by which the library knows the header that a program was compiled with: what
- * later versions add has its default for the program. Start from the ssm2d_*_default() functions,
- * which set it; a size that no version had, 0 among them, is refused. The functions ssm2d_*_init
- * are what those call, and what bindings for other languages call with the size of their struct. */
+/* Structs that may grow. Option structs begin with their own size, by which the library knows the
+ * header that a program was compiled with: members that later versions add have their defaults for
+ * the program. Start from the ssm2d_*_default() functions, which set it; a size that no version
+ * had, 0 among them, is refused. Structs that the library fills are passed with their size. The
+ * inline functions below do both; bindings for other languages call ssm2d_*_init and ssm2d_*_sized
+ * with the size of their own struct. */
 
 /* ---- context: threads, memory, instruction set ----------------------------------------------- */
 
@@ -83,8 +94,8 @@ typedef struct ssm2d_context_options {
      * has */
     const char *cpu;
     /* Memory; NULL: malloc and free; both or neither. Any alignment will do, and the memory need
-     * not be zeroed. They are called only by functions named create and destroy, in the thread that
-     * calls those. */
+     * not be zeroed. They are called only by functions named create, destroy and import, in the
+     * thread that calls those. */
     void *(*allocate)(size_t bytes, void *user);
     void (*release)(void *memory, void *user);
     void *user;
@@ -108,139 +119,140 @@ SSM2D_API int ssm2d_context_threads(const ssm2d_context *context);
 /* the instruction set in use */
 SSM2D_API const char *ssm2d_context_cpu(const ssm2d_context *context);
 
-/* ---- configuration --------------------------------------------------------------------------- */
+/* ---- layer: a kind with its settings --------------------------------------------------------- */
 
-typedef enum ssm2d_norm {
-    SSM2D_NORM_NONE,
-    SSM2D_NORM_HALF,
-    SSM2D_NORM_RELAXED,
-    SSM2D_NORM_PAPER
-} ssm2d_norm;
+/* The i-th kind of layer, NULL past the last: "ssm2d", the 2-D state-space layer, and what it is
+ * compared with, "s4nd", a separable state-space layer, and "ema", the moving average of Mega. */
+SSM2D_API const char *ssm2d_kind_name(int i);
+SSM2D_API const char *ssm2d_kind_help(const char *kind); /* one line; NULL: no such kind */
+/* The i-th algorithm that plans of the kind may name, NULL past the last. */
+SSM2D_API const char *ssm2d_kind_algorithm(const char *kind, int i);
 
-typedef enum ssm2d_values { SSM2D_REAL, SSM2D_POLAR, SSM2D_CARTESIAN } ssm2d_values;
+typedef enum ssm2d_setting_type {
+    SSM2D_SETTING_INT,   /* a whole number */
+    SSM2D_SETTING_REAL,  /* a number */
+    SSM2D_SETTING_FLAG,  /* true or false */
+    SSM2D_SETTING_CHOICE /* one of `choices` */
+} ssm2d_setting_type;
 
-/* Which mirror images two directions are: none and both axes (the paper), or none and columns,
- * which can be streamed. */
-typedef enum ssm2d_pair { SSM2D_PAIR_BOTH, SSM2D_PAIR_COLUMNS } ssm2d_pair;
+/* One setting of a kind. Texts belong to the library and stay. */
+typedef struct ssm2d_setting {
+    const char *name, *help;
+    ssm2d_setting_type type;
+    double minimum, maximum;    /* of numbers, both included */
+    const char *default_value;  /* as text; NULL: it has none and must be given */
+    const char *const *choices; /* of a choice, ended by NULL */
+    const int *allowed; /* when not every whole number in between will do: ended by 0; else NULL */
+} ssm2d_setting;
 
-/* Which of the K = directions * n_ssm systems serves channel h of direction r:
- *     authors     (r*H + h) mod K, as published. When K divides H, all directions of a channel use
- *                 one system, and the layer cannot tell left from right or top from bottom.
- *     distinct    (h + r*n_ssm) mod K: the directions of a channel use different systems.
- * With share_directions K is n_ssm and the system is h mod K for either. The row of C is r*H + h
- * with c_per_channel (shared: h), else the number of the system. */
-typedef enum ssm2d_assign { SSM2D_ASSIGN_AUTHORS, SSM2D_ASSIGN_DISTINCT } ssm2d_assign;
-
-typedef struct ssm2d_config {
-    size_t size;          /* of this struct */
-    int channels;         /* H; no default, must be set */
-    int d_state;          /* N, coordinates of the state of one system */
-    int n_ssm;            /* S, systems per direction */
-    int directions;       /* 1: none; 2: see pair; 4: none, rows, columns, both */
-    ssm2d_pair pair;      /* read when directions is 2 */
-    int average;          /* directions are averaged instead of summed */
-    ssm2d_norm norm;      /* of the recursion */
-    ssm2d_values values;  /* real, or complex with polar or cartesian B and C */
-    int share_directions; /* every direction uses the same systems */
-    int c_per_channel;    /* C per direction and channel instead of per system */
-    int skip;             /* adds D.u */
-    int layer_norm;       /* LayerNorm over channels at the end, eps 1e-5 */
-    int trunc_rows;       /* kernel cut to this many rows; 0: as many as the grid has */
-    int trunc_cols;
-    ssm2d_assign assign; /* which system serves which channel */
-} ssm2d_config;
-
-SSM2D_API void ssm2d_config_init(ssm2d_config *config, size_t size);
-/* The paper's layer: d_state 16, n_ssm 8, 2 directions, relaxed, real, with skip. channels is 0 and
- * must be set. */
-static inline ssm2d_config ssm2d_config_default(void)
+/* The i-th setting of a kind, `channels` first; returns 0 when there is no such. */
+SSM2D_API int ssm2d_kind_setting_sized(const char *kind, int i, ssm2d_setting *setting,
+                                       size_t size);
+static inline int ssm2d_kind_setting(const char *kind, int i, ssm2d_setting *setting)
 {
-    ssm2d_config config;
-    ssm2d_config_init(&config, sizeof config);
-    return config;
+    return ssm2d_kind_setting_sized(kind, i, setting, sizeof *setting);
 }
-SSM2D_API ssm2d_status ssm2d_config_check(const ssm2d_config *config, ssm2d_error *error);
 
-/* One field of a configuration, described, so that a program can list, parse, check and print it.
- * The fields of ssm2d_config are integers, flags and choices; the other kinds are there for
- * configurations of programs that use the same description. */
-typedef enum ssm2d_kind {
-    SSM2D_KIND_INT,    /* int */
-    SSM2D_KIND_REAL,   /* double */
-    SSM2D_KIND_FLAG,   /* int: 0 false, 1 true */
-    SSM2D_KIND_CHOICE, /* int, or an enum: the place of its name in `names` */
-    SSM2D_KIND_TEXT,   /* char[SSM2D_TEXT], not empty */
-    SSM2D_KIND_PAIR,   /* int[2]: rows and columns; one number stands for both */
-    SSM2D_KIND_LIST    /* ssm2d_list */
-} ssm2d_kind;
+/* Immutable. Any number of plans, streams and threads may use one; they keep what they need of it,
+ * so that it may be destroyed before them. */
+typedef struct ssm2d_layer ssm2d_layer;
 
-#define SSM2D_TEXT 1024
-#define SSM2D_LIST 8
-typedef struct ssm2d_list {
-    int count, at[SSM2D_LIST];
-} ssm2d_list;
-
-typedef struct ssm2d_field {
-    const char *name;
-    const char *help;
-    ssm2d_kind kind;
-    size_t offset;             /* in the configuration */
-    double minimum, maximum;   /* of numbers, both included */
-    const char *default_value; /* as text; NULL: the field has none and must be set */
-    const char *const *names;  /* of a choice, ended by NULL */
-    const int *allowed; /* when not every integer in between will do: ended by 0; else NULL */
-} ssm2d_field;
-
-/* The table ends with a field whose name is NULL; *count, unless NULL, gets how many there are. */
-SSM2D_API const ssm2d_field *ssm2d_config_fields(size_t *count);
+/* settings: words key=value, such as "channels=192 d_state=16". Settings that are not given have
+ * their defaults; unknown ones are refused with a suggestion, and so are values out of bounds, a
+ * key that is given twice, and missing `channels`. */
+SSM2D_API ssm2d_status ssm2d_layer_create(ssm2d_context *context, const char *kind,
+                                          const char *settings, ssm2d_layer **layer,
+                                          ssm2d_error *error);
+SSM2D_API void ssm2d_layer_destroy(ssm2d_layer *layer);
+SSM2D_API const char *ssm2d_layer_kind(const ssm2d_layer *layer);
+SSM2D_API int ssm2d_layer_channels(const ssm2d_layer *layer);
+/* Like snprintf: writes the value of a setting as text, ended by 0 within size bytes, and returns
+ * how long it is without the 0. Returns -1 when the kind has no such setting. */
+SSM2D_API int ssm2d_layer_setting(const ssm2d_layer *layer, const char *key, char *text,
+                                  size_t size);
+/* Like snprintf: all settings, defaults included, as ssm2d_layer_create takes them. */
+SSM2D_API int ssm2d_layer_settings(const ssm2d_layer *layer, char *text, size_t size);
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
+enum { SSM2D_PARAM_RANK = 5 };
+
 typedef struct ssm2d_param {
-    const char *name; /* A B C, or A_angle A_radius B_angle .., then D, gamma, beta */
+    const char *name; /* as in docs/layer.md and in files */
     int rank;
-    size_t shape[4];
-    size_t offset, size; /* in numbers, from the start of the flat array */
-    int decay;           /* whether weight decay is meant to act on it (never on A, B, C) */
-    int system; /* whether it is an A, B or C of the systems, which may want a learning rate of
-                 * their own */
+    size_t shape[SSM2D_PARAM_RANK];
+    size_t offset, count; /* in elements, from the start of the flat array */
+    int decay;            /* whether weight decay should act on it (never on systems) */
+    int system; /* whether it belongs to the recurrences, which may need a learning rate of their
+                 * own */
 } ssm2d_param;
 
-/* The i-th parameter array, i from 0; returns 0 when there is no such (or the configuration is not
- * valid). */
-SSM2D_API int ssm2d_param_get(const ssm2d_config *config, int i, ssm2d_param *param);
-/* numbers in the flat array; 0 when not valid */
-SSM2D_API size_t ssm2d_param_total(const ssm2d_config *config);
+/* The i-th parameter array, i from 0; returns 0 when there is no such. */
+SSM2D_API int ssm2d_layer_param_sized(const ssm2d_layer *layer, int i, ssm2d_param *param,
+                                      size_t size);
+static inline int ssm2d_layer_param(const ssm2d_layer *layer, int i, ssm2d_param *param)
+{
+    return ssm2d_layer_param_sized(layer, i, param, sizeof *param);
+}
+/* elements of the flat array */
+SSM2D_API size_t ssm2d_layer_param_count(const ssm2d_layer *layer);
 
-typedef enum ssm2d_type { SSM2D_FLOAT, SSM2D_DOUBLE } ssm2d_type;
-
-/* IDENTITY: D = 1 and a small C, so that a block starts close to what it was without the layer.
- * AUTHORS: as published. */
-typedef enum ssm2d_init { SSM2D_INIT_IDENTITY, SSM2D_INIT_AUTHORS } ssm2d_init;
-
-/* The same seed gives the same values on every machine, and (rounded) in both types. */
-SSM2D_API ssm2d_status ssm2d_params_init(const ssm2d_config *config, ssm2d_init init, uint64_t seed,
-                                         ssm2d_type type, void *params, ssm2d_error *error);
+/* Initial values, by the setting `init` where the kind has one: identity (D = 1 and a small C, so
+ * that a block starts close to what it was without the layer) or authors (as published). The same
+ * seed gives the same values on every machine, and (rounded) in both types. */
+SSM2D_API ssm2d_status ssm2d_params_init(const ssm2d_layer *layer, uint64_t seed, float *params,
+                                         ssm2d_error *error);
+SSM2D_API ssm2d_status ssm2d_params_init_double(const ssm2d_layer *layer, uint64_t seed,
+                                                double *params, ssm2d_error *error);
 /* Refuses NaN and infinity, naming the array and the index. Executing does not look. */
-SSM2D_API ssm2d_status ssm2d_params_check(const ssm2d_config *config, ssm2d_type type,
-                                          const void *params, ssm2d_error *error);
+SSM2D_API ssm2d_status ssm2d_params_check(const ssm2d_layer *layer, const float *params,
+                                          ssm2d_error *error);
+SSM2D_API ssm2d_status ssm2d_params_check_double(const ssm2d_layer *layer, const double *params,
+                                                 ssm2d_error *error);
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
-/* Distances between neighbours, in numbers; negative ones are fine. All zero: dense
- * [batch][rows][cols][channels]. Any slice or permutation of a dense array will do; strides by
- * which cells would share numbers are refused. */
+typedef enum ssm2d_type { SSM2D_FLOAT, SSM2D_DOUBLE } ssm2d_type;
+
+/* A grid of one to three axes, the slowest first: two are rows and columns. A kind refuses numbers
+ * of axes that it does not have. */
+enum { SSM2D_GRID_AXES = 3 };
+typedef struct ssm2d_grid {
+    int axes;
+    size_t extent[SSM2D_GRID_AXES]; /* those past `axes` are not read */
+} ssm2d_grid;
+
+static inline ssm2d_grid ssm2d_grid_1d(size_t cells)
+{
+    ssm2d_grid grid = {1, {cells, 1, 1}};
+    return grid;
+}
+static inline ssm2d_grid ssm2d_grid_2d(size_t rows, size_t cols)
+{
+    ssm2d_grid grid = {2, {rows, cols, 1}};
+    return grid;
+}
+static inline ssm2d_grid ssm2d_grid_3d(size_t planes, size_t rows, size_t cols)
+{
+    ssm2d_grid grid = {3, {planes, rows, cols}};
+    return grid;
+}
+
+/* Distances between neighbours, in elements; negative ones are fine. All zero: dense
+ * [batch][axes of the grid ..][channels]. Any slice or permutation of a dense array will do;
+ * strides by which cells would share elements are refused. */
 typedef struct ssm2d_strides {
-    ptrdiff_t batch, row, col, channel;
+    ptrdiff_t batch, axis[SSM2D_GRID_AXES], channel;
 } ssm2d_strides;
 
 typedef struct ssm2d_plan_options {
     size_t size; /* of this struct */
-    size_t batch, rows, cols;
+    size_t batch;
+    ssm2d_grid grid;
     ssm2d_type type;
-    const char *algorithm; /* "auto", "direct", "fft", "scan"; NULL is "auto" */
+    const char *algorithm; /* "auto", or one of ssm2d_kind_algorithm; NULL is "auto" */
     int measure;           /* auto: time the candidates on this machine instead of estimating */
-    int inference;         /* no backward will be asked for: less memory */
+    int inference;         /* backward will not be called: less memory */
     /* Refuse plans whose workspace, which has memory for each thread, is larger; 0: no limit. So
      * `auto` may choose another algorithm, with other bits, on another number of threads. */
     size_t max_bytes;
@@ -252,7 +264,7 @@ typedef struct ssm2d_plan ssm2d_plan;
 typedef struct ssm2d_workspace ssm2d_workspace;
 
 SSM2D_API void ssm2d_plan_options_init(ssm2d_plan_options *options, size_t size);
-/* batch 1, float, auto; rows and cols must be set */
+/* batch 1, float, auto; the grid must be set */
 static inline ssm2d_plan_options ssm2d_plan_options_default(void)
 {
     ssm2d_plan_options options;
@@ -260,67 +272,123 @@ static inline ssm2d_plan_options ssm2d_plan_options_default(void)
     return options;
 }
 
-SSM2D_API ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_config *config,
+SSM2D_API ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_layer *layer,
                                          const ssm2d_plan_options *options, ssm2d_plan **plan,
                                          ssm2d_error *error);
 SSM2D_API void ssm2d_plan_destroy(ssm2d_plan *plan);
 SSM2D_API const char *ssm2d_plan_algorithm(const ssm2d_plan *plan); /* what was decided */
 SSM2D_API size_t ssm2d_plan_bytes(const ssm2d_plan *plan);          /* of one workspace */
-/* the i-th algorithm there is, NULL past the last */
-SSM2D_API const char *ssm2d_algorithm_name(int i);
 
 SSM2D_API ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **workspace,
                                               ssm2d_error *error);
 SSM2D_API void ssm2d_workspace_destroy(ssm2d_workspace *workspace);
 
 /* ---- executing ---------------------------------------------------------------------------------
- * Pointers are to float or double as the plan says and need no more alignment than those types;
- * inputs and outputs must not overlap. What these functions ask of the caller (a workspace of this
- * plan, pointers that are not NULL, the order of calls, no backward on a plan for inference) is
- * checked by assert where the library was built without NDEBUG; in release builds it is not
- * checked, and behaviour is undefined when it does not hold. */
+ * Pointers need no more alignment than their type; inputs and outputs must not overlap. A call
+ * returns SSM2D_OK, or changes nothing and returns SSM2D_ERROR_ARGUMENT: for NULL where an array is
+ * needed, a plan of the other number type, a workspace of another plan, apply before prepare,
+ * backward before a forward or on a plan for inference; or SSM2D_ERROR_UNSUPPORTED: for a kernel,
+ * or its gradient, of a kind that has none. Sizes of arrays and overlap cannot be checked. */
 
 /* y = layer(u). The same as prepare, then apply. */
-SSM2D_API void ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params,
-                             const void *u, void *y);
+SSM2D_API ssm2d_status ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                     const float *params, const float *u, float *y);
+SSM2D_API ssm2d_status ssm2d_forward_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                            const double *params, const double *u, double *y);
 /* Turns parameters into kernels once; apply may then run many times. The workspace keeps what it
  * needs of params. */
-SSM2D_API void ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *workspace,
-                             const void *params);
-SSM2D_API void ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *u,
-                           void *y);
+SSM2D_API ssm2d_status ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                     const float *params);
+SSM2D_API ssm2d_status ssm2d_prepare_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                            const double *params);
+SSM2D_API ssm2d_status ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                   const float *u, float *y);
+SSM2D_API ssm2d_status ssm2d_apply_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                          const double *u, double *y);
 /* Adds dLoss/du to du and dLoss/dparams to dparams; either may be NULL. Comes after a forward (or
- * prepare, apply) in the same workspace with the same params and u. The plan must not have been
- * made for inference. */
-SSM2D_API void ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
-                              const void *params, const void *u, const void *dy, void *du,
-                              void *dparams);
-/* kernel[directions][channels][rows][cols]: the causal kernel of each direction and channel,
- * without D and the averaging; what is cut off is 0. This and the next need the workspace for
- * themselves: prepare again before apply or backward. */
-SSM2D_API void ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *workspace, const void *params,
-                            void *kernel);
-/* Adds to dparams the gradient of A, B and C for a given dLoss/dkernel. The plan must not have been
- * made for inference. */
-SSM2D_API void ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
-                                     const void *params, const void *dkernel, void *dparams);
+ * prepare, apply) in the same workspace with the same params and u. */
+SSM2D_API ssm2d_status ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                      const float *params, const float *u, const float *dy,
+                                      float *du, float *dparams);
+SSM2D_API ssm2d_status ssm2d_backward_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                             const double *params, const double *u,
+                                             const double *dy, double *du, double *dparams);
+/* The shape of what ssm2d_kernel writes; returns the rank, 0 when the kind has no kernel. */
+enum { SSM2D_KERNEL_RANK = 4 };
+SSM2D_API int ssm2d_kernel_shape(const ssm2d_plan *plan, size_t shape[SSM2D_KERNEL_RANK]);
+/* The convolution kernels of the layer, without what it adds to them (D, omega) and without
+ * averaging over directions:
+ *     ssm2d   [directions][channels][rows][cols], causal; 0 where it is truncated
+ *     s4nd    [n_ssm][2*rows-1][2*cols-1], offset (o1, o2) at (o1+rows-1, o2+cols-1)
+ *     ema     [channels, or twice that when bidirectional][cells], truncated to `trunc` cells
+ * This function and the next overwrite the workspace: prepare again before apply or backward. */
+SSM2D_API ssm2d_status ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                    const float *params, float *kernel);
+SSM2D_API ssm2d_status ssm2d_kernel_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                           const double *params, double *kernel);
+/* Adds to dparams the gradient for a given dLoss/dkernel. Only ssm2d has it now. The plan must not
+ * be for inference. */
+SSM2D_API ssm2d_status ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
+                                             const float *params, const float *dkernel,
+                                             float *dparams);
+SSM2D_API ssm2d_status ssm2d_kernel_backward_double(const ssm2d_plan *plan,
+                                                    ssm2d_workspace *workspace,
+                                                    const double *params, const double *dkernel,
+                                                    double *dparams);
 
 /* ---- stream: the layer as a recurrence over rows, with memory for one row -------------------- */
 
 typedef struct ssm2d_stream ssm2d_stream;
 
-/* Only for directions that look up: directions 1, or 2 with pair `columns`. params is copied, and
- * refused when it is not finite. */
-SSM2D_API ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_config *config,
-                                           size_t batch, size_t cols, ssm2d_type type,
-                                           const void *params, ssm2d_stream **stream,
-                                           ssm2d_error *error);
+/* Only for kinds that can be streamed, and directions that look up: of ssm2d directions=1, or
+ * directions=2 with pair=columns. params is copied, and refused when it is not finite. */
+SSM2D_API ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_layer *layer,
+                                           size_t batch, size_t cols, const float *params,
+                                           ssm2d_stream **stream, ssm2d_error *error);
+SSM2D_API ssm2d_status ssm2d_stream_create_double(ssm2d_context *context, const ssm2d_layer *layer,
+                                                  size_t batch, size_t cols, const double *params,
+                                                  ssm2d_stream **stream, ssm2d_error *error);
 /* One thread at a time may use a stream; several streams may run in parallel.
- * Takes the next row u[batch][cols][channels] and gives the layer's output for it,
- * y[batch][cols][channels]. Cannot fail. */
-SSM2D_API void ssm2d_stream_push(ssm2d_stream *stream, const void *u, void *y);
-SSM2D_API void ssm2d_stream_reset(ssm2d_stream *stream); /* back to before the first row */
+ * Takes the next row u[batch][cols][channels] and writes the layer's output for it,
+ * y[batch][cols][channels]. Returns SSM2D_ERROR_ARGUMENT for NULL, or a stream of the other number
+ * type; else it cannot fail. */
+SSM2D_API ssm2d_status ssm2d_stream_push(ssm2d_stream *stream, const float *u, float *y);
+SSM2D_API ssm2d_status ssm2d_stream_push_double(ssm2d_stream *stream, const double *u, double *y);
+SSM2D_API ssm2d_status ssm2d_stream_reset(ssm2d_stream *stream); /* to before the first row */
 SSM2D_API void ssm2d_stream_destroy(ssm2d_stream *stream);
+
+/* ---- experimental: may change or go in any version ------------------------------------------- */
+#ifdef SSM2D_EXPERIMENTAL
+
+/* What a kind can do, as bits; 0: no such kind. */
+enum {
+    SSM2D_CAN_KERNEL = 1,          /* ssm2d_kernel */
+    SSM2D_CAN_KERNEL_BACKWARD = 2, /* ssm2d_kernel_backward */
+    SSM2D_CAN_STREAM = 4,          /* ssm2d_stream_create */
+    SSM2D_CAN_GRID_1D = 16,        /* grids of one axis, of two, of three */
+    SSM2D_CAN_GRID_2D = 32,
+    SSM2D_CAN_GRID_3D = 64
+};
+SSM2D_API unsigned ssm2d_kind_capabilities(const char *kind);
+
+/* Wisdom: what `measure` has decided, so that a later run decides the same without measuring, and
+ * the bits of its results do not depend on a timing. A line for each decision:
+ *
+ *     ssm2d channels=192 .. | batch=128 grid=8x8 in=.. out=.. type=float inference=0 max_bytes=0 \
+ *     cpu=avx2 threads=4 | fft
+ *
+ * A plan with `measure` looks here first, and adds what it has measured. Any number of threads may
+ * call these functions. */
+
+/* Like snprintf: writes all lines, in a fixed order, and returns their length without the 0. */
+SSM2D_API size_t ssm2d_wisdom_export(const ssm2d_context *context, char *text, size_t size);
+/* Adds lines to what the context knows, replacing decisions on the same request; all, or none when
+ * a line is malformed, which the error names by its number. Empty lines and those that begin with #
+ * are passed over. */
+SSM2D_API ssm2d_status ssm2d_wisdom_import(ssm2d_context *context, const char *text,
+                                           ssm2d_error *error);
+
+#endif
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,11 @@
 #!/bin/sh
-# install-deps.sh [STAGE..] - installs the Debian packages that building and testing need and that
-# are not there yet; silent when all are. This is the only list of them.
+# install-deps.sh [STAGE..] - installs the missing Debian packages for building and testing; prints
+# nothing if all are installed. This is the only list of them.
 #
-# A STAGE of tests/run-all.sh adds what that stage needs besides; `all` means every stage but python
-# (the environment's PYTHON=1 adds it). What a stage needs may be impossible to get, on an old or
-# foreign distribution: this is said in a line, and the stage, or the test that needs it, will say
-# that it is skipped. Without
-# the other packages nothing can be built, so that this script fails.
+# A STAGE of tests/run-all.sh adds the packages of that stage; `all` means every stage except python
+# (PYTHON=1 in the environment adds it). If a package of a stage is not available, on an old or
+# other distribution, the script says so, and the stage or test is skipped. Without the other
+# packages nothing can be built, and the script fails.
 set -eu
 
 packages="
@@ -14,7 +13,8 @@ build-essential cmake ninja-build pkg-config
 clang libclang-rt-dev
 libdnnl-dev
 libcjson-dev
-libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev libarchive-dev
+libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev libgif-dev
+libheif-dev libarchive-dev
 libcairo2-dev
 protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 zlib1g-dev
@@ -25,7 +25,7 @@ dataset-fashion-mnist
 
 packages_of() {
     case $1 in
-    checks) echo clang-format ;;
+    checks) echo clang-format clang-tools ;;
     aarch64) [ "$(uname -m)" = aarch64 ] \
         || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static ;;
     musl) echo musl-tools ;;
@@ -58,8 +58,7 @@ apt() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" < /dev/null
 }
 
-# install PACKAGE..: fetches the package lists when they are missing altogether (containers), or too
-# old for what they name to be there still
+# install PACKAGE..: fetches the package lists first if they are missing (containers) or outdated
 install() {
     if apt-get install --simulate --no-install-recommends "$@" > /dev/null 2>&1 \
         && apt install -y --no-install-recommends "$@"; then

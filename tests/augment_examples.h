@@ -146,7 +146,7 @@ static void mix_run(const void *options, rng *r, float_batch *b)
     const float weight = (float)rng_uniform(r, 0, 1);
     mix_rows(b->images, b->scratch_images, b->count, b->rows * b->cols * (size_t)b->channels,
              weight);
-    mix_rows(b->targets, b->scratch_targets, b->count, (size_t)b->classes, weight);
+    mix_rows(b->targets, b->scratch_targets, b->count, (size_t)b->elements, weight);
 }
 
 static const augmentation example_mix = {

@@ -4,37 +4,30 @@
 #define SSM2D_TESTS_BASELINE_TRIAL_H
 
 #include "problem.h"
-#include "ssm2d_baselines.h"
 
-typedef union any_config {
-    ssm2d_baseline_config base;
-    ssm2d_s4nd_config s4nd;
-    ssm2d_ema_config ema;
-} any_config;
-
-any_config s4nd_of(int channels, int n_ssm, int d_state, double rate);
-any_config ema_of(int channels, int d_state, int bidirectional, int shift, int trunc);
+ssm2d_layer s4nd_of(int channels, int n_ssm, int d_state, double rate);
+ssm2d_layer ema_of(int channels, int d_state, int bidirectional, int shift, int trunc);
 
 /* A configuration, a grid and numbers; `grid` is for pack and unpack alone. */
 typedef struct trial {
-    any_config config;
+    ssm2d_layer layer;
     problem grid;
     size_t total, taps;
     double *params, *u, *dy;
 } trial;
 
 /* Without numbers. */
-trial trial_shape(any_config config, size_t batch, size_t rows, size_t cols);
+trial trial_shape(ssm2d_layer layer, size_t batch, size_t rows, size_t cols);
 /* With parameters as they begin, and random u and dy; the caller frees it with trial_free. */
-trial trial_make(any_config config, size_t batch, size_t rows, size_t cols, rng *r);
+trial trial_make(ssm2d_layer layer, size_t batch, size_t rows, size_t cols, rng *r);
 void trial_free(trial *t);
 
 /* These fail the test when the library refuses; the caller destroys what they return. */
-ssm2d_baseline_plan *plan_for(ssm2d_context *context, const trial *t, ssm2d_type type,
-                              const char *algorithm, layout in, layout out, int inference);
-ssm2d_baseline_workspace *workspace_for(const ssm2d_baseline_plan *plan);
-/* How many numbers ssm2d_baseline_kernel writes. */
-size_t kernel_count(const ssm2d_baseline_plan *plan);
+ssm2d_plan *plan_for(ssm2d_context *context, const trial *t, ssm2d_type type, const char *algorithm,
+                     layout in, layout out, int inference);
+ssm2d_workspace *workspace_for(const ssm2d_plan *plan);
+/* How many numbers ssm2d_kernel writes. */
+size_t kernel_count(const ssm2d_plan *plan);
 
 /* Kernel, output and gradients, to be freed with answer_free. */
 answer run_trial(ssm2d_context *context, const trial *t, ssm2d_type type, const char *algorithm,

@@ -76,15 +76,15 @@ golden_case case_read(ssm2d_context *context, const char *folder)
     int used = 6; /* u, dy, y, du, K, dK, then two for each parameter */
     c.dparams = doubles(p->total);
     ssm2d_param q;
-    for (int i = 0; ssm2d_param_get(&p->config, i, &q); i++, used += 2) {
+    for (int i = 0; param_get(&p->config, i, &q); i++, used += 2) {
         /* the golden arrays' word for D */
         const char *name = strcmp(q.name, "D") == 0 ? "omega" : q.name;
         char gradient[64];
         snprintf(gradient, sizeof gradient, "d%s", name);
         double *x = case_array(context, folder, name, q.rank, q.shape),
                *dx = case_array(context, folder, gradient, q.rank, q.shape);
-        memcpy(p->params + q.offset, x, q.size * sizeof *x);
-        memcpy(c.dparams + q.offset, dx, q.size * sizeof *dx);
+        memcpy(p->params + q.offset, x, q.count * sizeof *x);
+        memcpy(c.dparams + q.offset, dx, q.count * sizeof *dx);
         free(x);
         free(dx);
     }

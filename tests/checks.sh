@@ -3,11 +3,15 @@
 # is `checks: N tests, N passed, N failed, N skipped`.
 #
 #   columns     no line is longer than 100 columns
-#   format      the C files are as clang-format (.clang-format) lays them out
-#   includes    #include points one way: the diagram in docs/ARCHITECTURE.md says which
+#   format      the C files are formatted by clang-format (.clang-format)
+#   includes    #include follows the diagram in docs/ARCHITECTURE.md
 #   names       no two files of src and tools have the same name
-#   memory      memory comes from the context: malloc and its kin are called in src/core alone
+#   memory      memory comes from the context: only src/core calls malloc and similar functions
 #   silence     the library neither prints nor ends the process
+#   opening     only src/io/file_open.c opens files; it does not block on pipes or follow links
+#               where it should not
+#   clock       durations are measured with clock_seconds(), which does not depend on the date
+#   products    no product of two ints is an index or becomes a size, because it may overflow
 #
 # ROOT=.. checks another tree than the one this script is in.
 set -eu
@@ -49,15 +53,15 @@ code() {
     }' "$@"
 }
 
-# Bytes that go on with a character of UTF-8 are not columns.
+# Continuation bytes of UTF-8 characters are not columns.
 check_columns() {
-    files '*.c' '*.h' '*.def' '*.sh' '*.py' '*.cmake' '*.in' '*CMakeLists.txt' '*Makefile' \
+    files '*.c' '*.cpp' '*.h' '*.def' '*.sh' '*.py' '*.cmake' '*.in' '*CMakeLists.txt' '*Makefile' \
         CMakePresets.json .clang-format \
         | xargs awk '{ line = $0; gsub(/[\200-\277]/, "", line) }
             length(line) > 100 { print FILENAME ":" FNR ": has " length(line) " columns" }'
 }
 
-# Versions of clang-format do not agree on every line; this is the one of Debian 12.
+# Versions of clang-format differ; this is the one of Debian 12.
 formatter() {
     wanted=14
     if ! command -v clang-format > /dev/null; then
@@ -65,19 +69,19 @@ formatter() {
     else
         is=$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')
         [ "$is" != $wanted ] || return 0
-        why="clang-format is version $is, and the tree is laid out by version $wanted"
+        why="clang-format is version $is, and the tree is formatted by version $wanted"
     fi
     echo "checks: SKIPPED: format: $why"
     return 1
 }
 
 check_format() {
-    files '*.c' '*.h' | xargs clang-format --dry-run -Werror > "$work/format" 2>&1 \
+    files '*.c' '*.cpp' '*.h' | xargs clang-format --dry-run -Werror > "$work/format" 2>&1 \
         || grep 'error:' "$work/format" || cat "$work/format"
 }
 
-# The diagram: lines of ARCHITECTURE.md that are set as code and have arrows, `a <- b, c <- d`: b
-# and c may include what is in a, and d what is in a, b and c.
+# The diagram: indented lines of ARCHITECTURE.md with arrows, `a <- b, c <- d`: b and c may include
+# headers of a, and d those of a, b and c.
 check_includes() {
     {
         sed -n 's/^    \(.*<-.*\)/diagram \1/p' docs/ARCHITECTURE.md
@@ -151,16 +155,82 @@ check_silence() {
     grep -E '(^|[^A-Za-z0-9_])(stdout|stderr)([^A-Za-z0-9_]|$)' "$work/code"
 }
 
+# These files only open /proc and /sys, never a user's file, and are in folders that may not include
+# src/io (see docs/ARCHITECTURE.md).
+opens_system_files='src/core/processors.c src/cluster/board.c src/cluster/meeting.c
+    src/cluster/watchdog.c'
+
+# The list includes library functions that open a file by its name.
+check_opening() {
+    words='open|open64|openat|openat2|creat|fopen|fopen64|freopen|freopen64|tmpfile|mkstemp'
+    words="$words|mkostemp|posix_spawn_file_actions_addopen|gzopen|gzopen64|TIFFOpenW?(Ext)?"
+    words="$words|archive_read_open_filename|archive_read_open_file|spng_set_png_path"
+    words="$words|cairo_(svg|pdf|ps)_surface_create|cairo_surface_write_to_png"
+    words="$words|cairo_image_surface_create_from_png"
+    code $(files 'src/*.c' 'src/*.h' 'tools/*.c' 'tools/*.h') | called "$words" > "$work/opened"
+    for owner in src/io/file_open.c $opens_system_files; do
+        grep -q "^$owner:" "$work/opened" || echo "$owner: opens nothing: take it off the list"
+        sed -i "\|^$owner:|d" "$work/opened"
+    done
+    cat "$work/opened"
+}
+
+# Only machines.c (when a run began) and run_name.c (the name of a run) use the date.
+check_clock() {
+    code $(files 'src/*.c' 'src/*.h' 'tools/*.c' 'tools/*.h' \
+        | grep -v -e '^src/train/machines.c' -e '^tools/runs/run_name.c') > "$work/code"
+    called 'time|gettimeofday|clock|ftime|timespec_get' < "$work/code"
+    grep -E 'CLOCK_(REALTIME|TAI)' "$work/code"
+}
+
+# Compilers do not warn of counts[row * classes + c] with ints; clang-query finds it. Products with
+# a constant are allowed, and folders without sizes from users are not checked.
+inquirer() {
+    for query in clang-query clang-query-14 clang-query-19; do
+        if command -v $query > /dev/null && pkg-config --exists cairo; then return 0; fi
+    done
+    echo "checks: SKIPPED: products: clang-query or cairo is not installed" \
+        "(scripts/install-deps.sh checks installs both)"
+    return 1
+}
+
+check_products() {
+    cat > "$work/query" << 'END'
+set output diag
+set bind-root false
+let whole hasType(hasCanonicalType(anyOf(asString("int"), asString("unsigned int"))))
+let size hasType(hasCanonicalType(anyOf(asString("unsigned long"), asString("long"))))
+let constant anyOf(integerLiteral(), characterLiteral(), unaryExprOrTypeTraitExpr(),
+    declRefExpr(to(enumConstantDecl())))
+let product binaryOperator(hasOperatorName("*"), whole,
+    unless(hasEitherOperand(ignoringParenImpCasts(expr(constant))))).bind("product")
+let sum expr(anyOf(product,
+    binaryOperator(hasAnyOperatorName("+", "-"), whole, hasDescendant(product))))
+match arraySubscriptExpr(isExpansionInMainFile(), hasIndex(ignoringParenImpCasts(sum)))
+match binaryOperator(isExpansionInMainFile(), hasAnyOperatorName("+", "-", "+=", "-="),
+    hasType(pointerType()), hasRHS(ignoringParenImpCasts(sum)))
+match castExpr(isExpansionInMainFile(), hasCastKind("CK_IntegralCast"), size,
+    hasSourceExpression(ignoringParens(sum)))
+END
+    $query -f "$work/query" $(files 'src/data/*.c' 'src/draw/*.c' 'src/inference/*.c' 'src/io/*.c' \
+        'src/mixers/*.c' 'src/models/*.c' 'src/report/*.c' 'src/train/*.c' 'tools/*.c') -- \
+        -std=gnu11 -Iinclude -Isrc -I. $(pkg-config --cflags cairo) > "$work/products" 2>&1
+    sed -n "s|^$PWD/||; s|: note: \"product\" binds here|: a product of ints: use row_major()|p" \
+        "$work/products" | sort -u
+    # what could not be read was not checked
+    grep -E 'error:|^[0-9]+:[0-9]+: Error' "$work/products"
+}
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
-[ $# != 0 ] || set -- columns format includes names memory silence
+[ $# != 0 ] || set -- columns format includes names memory silence opening clock products
 for name; do
-    if [ "$name" = format ] && ! formatter; then
+    if { [ "$name" = format ] && ! formatter; } || { [ "$name" = products ] && ! inquirer; }; then
         skipped=$((skipped + 1))
         continue
     fi
-    # A rule's function prints what breaks it; its exit code is grep's, and says nothing.
+    # The function of a rule prints violations; its exit code, which is grep's, has no meaning.
     "check_$name" > "$work/found" || true
     if [ -s "$work/found" ]; then
         failed=$((failed + 1))

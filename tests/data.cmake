@@ -4,7 +4,8 @@ foreach(name resize dataset folder image_sets bad_images split augment loader wo
     targets pixel_ops policies reduced_decoding)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name}
-    PRIVATE ssm2d_data ssm2d_io ssm2d_objects test_frame PkgConfig::JPEG ZLIB::ZLIB)
+    PRIVATE ssm2d_data ssm2d_io ssm2d_tasks ssm2d_nn ssm2d_objects test_frame PkgConfig::JPEG
+    ZLIB::ZLIB)
   add_test(NAME data_${name} COMMAND test_${name})
   set_tests_properties(data_${name} PROPERTIES LABELS "data" TIMEOUT 600)
 endforeach()

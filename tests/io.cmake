@@ -13,8 +13,22 @@ foreach(name file md5 npy json safetensors short_names image_read image_write im
     image_kinds image_exif image_cmyk image_bmp)
   io_test(${name})
 endforeach()
+# image.c with the table of formats that has one line more.
+io_test(extending_image)
+target_sources(test_extending_image PRIVATE ${PROJECT_SOURCE_DIR}/src/io/image.c)
+target_include_directories(test_extending_image BEFORE
+  PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/extending)
+target_sources(test_json PRIVATE ${PROJECT_SOURCE_DIR}/src/mixers/layer_json.c)
 if(WEBP_FOUND)
   io_test(image_webp PkgConfig::WEBP)
+endif()
+if(TARGET ssm2d_gif)
+  io_test(image_gif ssm2d_gif)
+endif()
+if(HEIF_FOUND)
+  io_test(image_heif PkgConfig::HEIF)
+  set_tests_properties(image_heif PROPERTIES ENVIRONMENT
+    "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp:print_suppressions=0")
 endif()
 if(TIFF_FOUND)
   io_test(image_tiff PkgConfig::TIFF)

@@ -155,7 +155,7 @@ static inline long io_fail_everywhere(ssm2d_status (*attempt)(void))
         assert_int_equal(meter.live, before);
         if (status == SSM2D_OK) return n;
         assert_int_equal(status, SSM2D_ERROR_MEMORY);
-        assert_line("no memory");
+        assert_line("memory");
         assert_true(n < 1000);
     }
 }

@@ -77,7 +77,7 @@ model_case model_case_read(ssm2d_context *context, const char *name)
         || model_config_finish(&c.config, &error)
         || weights_create(context, &c.config, &c.weights, &error))
         fail_msg("%s: %s", name, error.line);
-    c.classes = (size_t)c.config.classes;
+    c.classes = (size_t)c.config.outputs;
     c.params = malloc(c.weights->total * sizeof *c.params);
     snprintf(path, sizeof path, "%s/weights.safetensors", c.folder);
     if (weights_load(c.weights, path, NULL, c.params, NULL, &error))

@@ -1,6 +1,8 @@
 # The tests of models: whole graphs (once per instruction set), configurations, weights, and the
 # commands run and models.
-layer_test(test_models "models;threads" model_case.c)
+layer_test(test_models "models;threads" model_case.c
+  ${PROJECT_SOURCE_DIR}/tools/reproduce/paper_counts.c)
+target_include_directories(test_models PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(test_models PRIVATE ssm2d_nn_double)
 layer_test(test_mega "models;threads")
 target_link_libraries(test_mega PRIVATE ssm2d_nn_double)

@@ -51,10 +51,13 @@ typedef struct op_builder {
     const char *op;
     int variants;
     tensor *(*build)(maker *m, int variant);
+    int rounds; /* a step function, whose gradient is that of the identity by definition */
 } op_builder;
 
 /* The list of each file; the last entry has no name. */
 extern const op_builder value_examples[], linear_examples[], attention_examples[], token_examples[],
     mixer_examples[], loss_examples[];
+/* Of operators that a test adds; other tests have none. */
+extern const op_builder added_examples[] __attribute__((weak));
 
 #endif

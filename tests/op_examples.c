@@ -13,12 +13,13 @@
 #include <cmocka.h>
 
 static const op_builder *const lists[] = {value_examples, linear_examples, attention_examples,
-                                          token_examples, mixer_examples,  loss_examples};
+                                          token_examples, mixer_examples,  loss_examples,
+                                          added_examples};
 
 static const op_builder *example_of(const char *name)
 {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (const op_builder *b = lists[i]; b->op; b++)
+        for (const op_builder *b = lists[i]; b && b->op; b++)
             if (!strcmp(b->op, name)) return b;
     return NULL;
 }
@@ -27,6 +28,12 @@ static int variants(const char *name)
 {
     const op_builder *example = example_of(name);
     return example ? example->variants : 0;
+}
+
+static int rounds(const char *name)
+{
+    const op_builder *example = example_of(name);
+    return example && example->rounds;
 }
 
 static tensor *loss_of(graph *g, tensor *x, const char *name)
@@ -131,4 +138,4 @@ static void run_trial(trial *t, const double *params, const double *dout, double
     for (size_t i = 0; i < t->param_count; i++) dparams[i] = (double)d[i];
 }
 
-const trial_functions TRIAL = {variants, open_trial, close_trial, run_trial};
+const trial_functions TRIAL = {variants, rounds, open_trial, close_trial, run_trial};

@@ -23,6 +23,7 @@ typedef struct trial trial; /* a finished graph with memory for its parameters *
 /* The functions there are for one number type; `type_of` gives those of float and of double. */
 typedef struct trial_functions {
     int (*variants)(const char *op); /* 0: there is no example */
+    int (*rounds)(const char *op);   /* see op_builder */
     /* fails the test when it cannot */
     trial *(*open)(ssm2d_context *context, const char *op, int variant, trial_mode mode);
     void (*close)(trial *t);

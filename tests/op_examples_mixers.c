@@ -1,63 +1,42 @@
-/* Examples of mixers: the layer, S4ND and EMA. */
+/* Examples of the operator `mix`: every kind of layer, three times. */
+#include "layer_calls.h"
 #include "op_builders.h"
-
-static tensor *mix_ssm2d_example(maker *m, int v)
-{
-    static const struct {
-        size_t batch;
-        int channels, first, rows, cols, norm;
-    } s[] = {{2, 5, 1, 3, 4, 0}, {1, 1, 0, 1, 1, 0}, {3, 9, 2, 4, 2, 1}};
-    ssm2d_config c = ssm2d_config_default();
-    c.channels = s[v].channels;
-    c.d_state = 3;
-    c.n_ssm = 2;
-    c.layer_norm = s[v].norm;
-    tensor *x = give(
-        m, SHAPE(s[v].batch, (size_t)(s[v].first + s[v].rows * s[v].cols), (size_t)c.channels));
-    return mix_ssm2d(m->g, x, weight(m, "mixer", SHAPE(ssm2d_param_total(&c))), &c, s[v].first,
-                     s[v].rows, s[v].cols);
-}
 
 typedef struct tokens {
     size_t batch;
-    int channels, first, rows, cols;
+    int channels;
+    token_grid grid;
 } tokens;
 
-static const tokens baseline_tokens[] = {{2, 5, 1, 3, 4}, {1, 1, 0, 1, 1}, {3, 9, 2, 4, 2}};
-
-static tensor *give_tokens(maker *m, const tokens *t)
+static ssm2d_layer layer_example(int kind, int v, int channels)
 {
-    return give(m, SHAPE(t->batch, (size_t)(t->first + t->rows * t->cols), (size_t)t->channels));
+    const ssm2d_config two = {.channels = channels,
+                              .d_state = 3,
+                              .n_ssm = 2,
+                              .directions = 4,
+                              .norm = SSM2D_NORM_RELAXED,
+                              .skip = 1,
+                              .layer_norm = v == 2,
+                              .assign = SSM2D_ASSIGN_DISTINCT};
+    const s4nd_config separable = {channels, LAYER_INIT_AUTHORS, 4, 2, 1};
+    const ema_config average = {channels, 3, v != 2, 1, v == 2 ? 5 : 0};
+    if (kind == 0) return layer_of(&layer_ssm2d, &two);
+    return kind == 1 ? layer_of(&layer_s4nd, &separable) : layer_of(&layer_ema, &average);
 }
 
-static tensor *mix_s4nd_example(maker *m, int v)
+static tensor *mix_example(maker *m, int v)
 {
-    const tokens *t = &baseline_tokens[v];
-    ssm2d_s4nd_config c = ssm2d_s4nd_config_default();
-    c.base.channels = t->channels;
-    c.d_state = 4;
-    c.n_ssm = 2;
-    tensor *x = give_tokens(m, t);
-    tensor *params = weight(m, "mixer", SHAPE(ssm2d_baseline_param_total(&c.base)));
-    return mix_s4nd(m->g, x, params, &c, t->first, t->rows, t->cols);
-}
-
-static tensor *mix_ema_example(maker *m, int v)
-{
-    const tokens *t = &baseline_tokens[v];
-    ssm2d_ema_config c = ssm2d_ema_config_default();
-    c.base.channels = t->channels;
-    c.d_state = 3;
-    c.bidirectional = v != 2;
-    c.trunc = v == 2 ? 5 : 0;
-    tensor *x = give_tokens(m, t);
-    tensor *params = weight(m, "mixer", SHAPE(ssm2d_baseline_param_total(&c.base)));
-    return mix_ema(m->g, x, params, &c, t->first, t->rows, t->cols);
+    static const tokens s[] = {
+        {2, 5, {1, {2, {3, 4, 1}}}}, {1, 1, {0, {2, {1, 1, 1}}}}, {3, 9, {2, {2, {4, 2, 1}}}}};
+    const tokens *t = &s[v % 3];
+    const ssm2d_layer layer = layer_example(v / 3, v % 3, t->channels);
+    const size_t count = (size_t)t->grid.first + grid_cells(t->grid.shape);
+    tensor *x = give(m, SHAPE(t->batch, count, (size_t)t->channels));
+    tensor *params = weight(m, "mixer", SHAPE(ssm2d_layer_param_count(&layer)));
+    return mix_layer(m->g, x, params, &layer, t->grid);
 }
 
 const op_builder mixer_examples[] = {
-    {"mix_ema", 3, mix_ema_example},
-    {"mix_s4nd", 3, mix_s4nd_example},
-    {"mix_ssm2d", 3, mix_ssm2d_example},
+    {"mix", 9, mix_example},
     {NULL, 0, NULL},
 };

@@ -75,6 +75,15 @@ static tensor *contiguous_example(maker *m, int v)
 {
     return contiguous(m->g, give_plain(m, v + 5));
 }
+
+/* There and back, with a scale per row and with a single one; views, too. */
+static tensor *convert_example(maker *m, int v)
+{
+    tensor *x = give_plain(m, v < 4 ? v : v + 1);
+    x = convert_to(m->g, x, v % 2 ? ELEMENT_INT8 : ELEMENT_BFLOAT16, v % 4 == 1);
+    return convert_to(m->g, x, ELEMENT_REAL, 0);
+}
+
 static tensor *scale_example(maker *m, int v) { return scale(m->g, give_plain(m, v), -1.25); }
 static tensor *gelu_example(maker *m, int v) { return gelu(m->g, give_plain(m, v)); }
 static tensor *silu_example(maker *m, int v) { return silu(m->g, give_plain(m, v)); }
@@ -91,6 +100,7 @@ static tensor *drop_path_example(maker *m, int v)
 const op_builder value_examples[] = {
     {"add", PAIRS, add_example},
     {"contiguous", 3, contiguous_example},
+    {"convert", 6, convert_example, .rounds = 1},
     {"drop_path", 3, drop_path_example},
     {"dropout", 4, dropout_example},
     {"gate", PAIRS, gate_example},

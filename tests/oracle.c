@@ -21,7 +21,7 @@ static double complex polar(double radius, double raw_angle)
 const double *oracle_param(const ssm2d_config *config, const double *params, const char *name)
 {
     ssm2d_param p;
-    for (int i = 0; ssm2d_param_get(config, i, &p); i++)
+    for (int i = 0; param_get(config, i, &p); i++)
         if (strcmp(p.name, name) == 0) return params + p.offset;
     return NULL;
 }
@@ -49,7 +49,9 @@ static scalars scalars_of(const ssm2d_config *config, const arrays *raw, int dir
         shared = config->share_directions;
     int K = shared ? S : config->directions * S;
     int first = config->assign == SSM2D_ASSIGN_DISTINCT ? direction * S : direction * H;
-    int system = shared ? channel % S : (first + channel) % K;
+    int system = (first + channel) % K;
+    if (config->assign == SSM2D_ASSIGN_PAPER) system = direction * S + channel % S;
+    if (shared) system = channel % S;
     int row = !config->c_per_channel ? system : shared ? channel : direction * H + channel;
     int rows = !config->c_per_channel ? K : shared ? H : config->directions * H;
 

@@ -7,7 +7,7 @@
 #ifndef TESTS_ORACLE_H
 #define TESTS_ORACLE_H
 
-#include "ssm2d.h"
+#include "layer_calls.h"
 
 /* By the recursion cell by cell, or by listing every path from the first cell to each other one:
  * small grids only. */

@@ -41,7 +41,7 @@ ssm2d_config random_config(rng *r)
     c.layer_norm = c.channels >= 7 && below(r, 3) == 0; /* over a few channels it is all rounding */
     c.trunc_rows = below(r, 3) ? 0 : 1 + below(r, 12);
     c.trunc_cols = below(r, 3) ? 0 : 1 + below(r, 12);
-    c.assign = below(r, 2) ? SSM2D_ASSIGN_DISTINCT : SSM2D_ASSIGN_AUTHORS;
+    c.assign = (ssm2d_assign)below(r, 3);
     return c;
 }
 
@@ -54,16 +54,16 @@ problem problem_make(ssm2d_config config, size_t batch, size_t rows, size_t cols
 {
     problem p = {.config = config, .batch = batch, .rows = rows, .cols = cols};
     ssm2d_error error;
-    if (ssm2d_config_check(&config, &error)) fail_msg("%s", error.line);
-    p.total = ssm2d_param_total(&config);
+    if (config_check(&config, &error)) fail_msg("%s", error.line);
+    p.total = param_total(&config);
     p.cells = batch * rows * cols * (size_t)config.channels;
     p.taps = (size_t)config.directions * (size_t)config.channels * rows * cols;
     p.params = doubles(p.total);
     p.u = doubles(p.cells);
     p.dy = doubles(p.cells);
     ssm2d_param q;
-    for (int i = 0; ssm2d_param_get(&config, i, &q); i++)
-        fill_normal(r, p.params + q.offset, q.size, strcmp(q.name, "gamma") == 0, 0.7);
+    for (int i = 0; param_get(&config, i, &q); i++)
+        fill_normal(r, p.params + q.offset, q.count, strcmp(q.name, "gamma") == 0, 0.7);
     fill_normal(r, p.u, p.cells, 0, 1);
     fill_normal(r, p.dy, p.cells, 0, 1);
     return p;
@@ -81,6 +81,7 @@ const char *problem_text(const problem *p)
     static const char *const norms[] = {"none", "half", "relaxed", "paper"}, *const values[] = {
                                                                                  "real", "polar",
                                                                                  "cartesian"};
+    static const char *const assigns[] = {"", " distinct", " paper"};
     static char text[320];
     const ssm2d_config *c = &p->config;
     snprintf(text, sizeof text,
@@ -90,8 +91,8 @@ const char *problem_text(const problem *p)
              c->directions == 2 ? (c->pair == SSM2D_PAIR_COLUMNS ? " columns" : " both") : "",
              c->average ? " average" : "", norms[c->norm], values[c->values],
              c->share_directions ? " shared" : "", c->c_per_channel ? " c_per_channel" : "",
-             c->assign == SSM2D_ASSIGN_DISTINCT ? " distinct" : "", c->skip ? " skip" : "",
-             c->layer_norm ? " layer_norm" : "", c->trunc_rows, c->trunc_cols);
+             assigns[c->assign], c->skip ? " skip" : "", c->layer_norm ? " layer_norm" : "",
+             c->trunc_rows, c->trunc_cols);
     return text;
 }
 
@@ -103,8 +104,6 @@ ssm2d_context *context_of(int threads)
     if (ssm2d_context_create(&options, &context, &error)) fail_msg("%s", error.line);
     return context;
 }
-
-int short_tests(void) { return getenv("SSM2D_SHORT_TESTS") != NULL; }
 
 void skip_without_cpu(void)
 {
@@ -123,8 +122,8 @@ const char *serves(const problem *p, int *k)
 {
     int cut = (p->config.trunc_rows && (size_t)p->config.trunc_rows < p->rows)
               || (p->config.trunc_cols && (size_t)p->config.trunc_cols < p->cols);
-    const char *name = ssm2d_algorithm_name(*k);
-    if (name && cut && strcmp(name, "scan") == 0) name = ssm2d_algorithm_name(++*k);
+    const char *name = ssm2d_kind_algorithm("ssm2d", *k);
+    if (name && cut && strcmp(name, "scan") == 0) name = ssm2d_kind_algorithm("ssm2d", ++*k);
     return name;
 }
 
@@ -133,15 +132,14 @@ static ssm2d_plan *plan_with(ssm2d_context *context, const problem *p, ssm2d_typ
 {
     ssm2d_plan_options options = ssm2d_plan_options_default();
     options.batch = p->batch;
-    options.rows = p->rows;
-    options.cols = p->cols;
+    options.grid = ssm2d_grid_2d(p->rows, p->cols);
     options.type = type;
     options.algorithm = algorithm;
     options.in = in;
     options.out = out;
     ssm2d_plan *plan;
     ssm2d_error error;
-    if (ssm2d_plan_create(context, &p->config, &options, &plan, &error))
+    if (plan_create(context, &p->config, &options, &plan, &error))
         fail_msg("%s: %s", problem_text(p), error.line);
     return plan;
 }
@@ -149,7 +147,7 @@ static ssm2d_plan *plan_with(ssm2d_context *context, const problem *p, ssm2d_typ
 ssm2d_plan *plan_of(ssm2d_context *context, const problem *p, ssm2d_type type,
                     const char *algorithm)
 {
-    ssm2d_strides dense = {0, 0, 0, 0};
+    const ssm2d_strides dense = {0};
     return plan_with(context, p, type, algorithm, dense, dense);
 }
 
@@ -166,22 +164,17 @@ ssm2d_strides layout_strides(layout l, const problem *p)
     ptrdiff_t H = p->config.channels, R = (ptrdiff_t)p->rows, C = (ptrdiff_t)p->cols;
     switch (l) {
     case CHANNEL_FIRST:
-        return (ssm2d_strides){.batch = H * R * C, .row = C, .col = 1, .channel = R * C};
-    case TOKENS:
-        return (ssm2d_strides){.batch = (1 + R * C) * H, .row = C * H, .col = H, .channel = 1};
+        return (ssm2d_strides){.batch = H * R * C, .axis = {C, 1}, .channel = R * C};
+    case TOKENS: return (ssm2d_strides){.batch = (1 + R * C) * H, .axis = {C * H, H}, .channel = 1};
     case PADDED:
         return (ssm2d_strides){.batch = (R + 1) * ((C + 2) * (H + 3) + 1),
-                               .row = (C + 2) * (H + 3) + 1,
-                               .col = H + 3,
+                               .axis = {(C + 2) * (H + 3) + 1, H + 3},
                                .channel = 1};
-    case TRANSPOSED:
-        return (ssm2d_strides){.batch = R * C * H, .row = H, .col = R * H, .channel = 1};
+    case TRANSPOSED: return (ssm2d_strides){.batch = R * C * H, .axis = {H, R * H}, .channel = 1};
     case SPREAD:
-        return (ssm2d_strides){
-            .batch = R * C * H * 2, .row = C * H * 2, .col = H * 2, .channel = 2};
-    case BOTTOM_UP:
-        return (ssm2d_strides){.batch = R * C * H, .row = -C * H, .col = H, .channel = 1};
-    default: return (ssm2d_strides){0, 0, 0, 0};
+        return (ssm2d_strides){.batch = R * C * H * 2, .axis = {C * H * 2, H * 2}, .channel = 2};
+    case BOTTOM_UP: return (ssm2d_strides){.batch = R * C * H, .axis = {-C * H, H}, .channel = 1};
+    default: return (ssm2d_strides){0};
     }
 }
 
@@ -201,8 +194,8 @@ static size_t place(layout l, const problem *p, size_t at)
     if (l == DENSE) return at;
     /* a negative one wraps around, and back with the start */
     ssm2d_strides s = layout_strides(l, p);
-    return layout_start(l, p) + batch * (size_t)s.batch + row * (size_t)s.row + col * (size_t)s.col
-           + channel * (size_t)s.channel;
+    return layout_start(l, p) + batch * (size_t)s.batch + row * (size_t)s.axis[0]
+           + col * (size_t)s.axis[1] + channel * (size_t)s.channel;
 }
 
 /* Exactly up to the last number, so that a sanitizer sees every step beyond it. */
@@ -291,10 +284,10 @@ answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char
     void *u = pack(type, in, p, p->u), *du = pack(type, in, p, NULL),
          *dy = pack(type, out, p, p->dy), *y = pack(type, out, p, p->u);
     size_t i0 = layout_start(in, p), o0 = layout_start(out, p);
-    ssm2d_kernel(plan, workspace, params, kernel);
-    ssm2d_forward(plan, workspace, params, array_at(type, u, i0), array_at(type, y, o0));
-    ssm2d_backward(plan, workspace, params, array_at(type, u, i0), array_at(type, dy, o0),
-                   array_at(type, du, i0), dparams);
+    plan_kernel(plan, workspace, params, kernel);
+    plan_forward(plan, workspace, params, array_at(type, u, i0), array_at(type, y, o0));
+    plan_backward(plan, workspace, params, array_at(type, u, i0), array_at(type, dy, o0),
+                  array_at(type, du, i0), dparams);
 
     answer a = {doubles(p->taps), doubles(p->cells), doubles(p->cells), doubles(p->total)};
     convert_back(type, kernel, a.kernel, p->taps);
@@ -334,10 +327,10 @@ int gradients_differ(const problem *p, const char *what, const double *got, cons
 {
     ssm2d_param q;
     int wrong = 0;
-    for (int i = 0; ssm2d_param_get(&p->config, i, &q); i++) {
+    for (int i = 0; param_get(&p->config, i, &q); i++) {
         char name[512];
         snprintf(name, sizeof name, "%s d%s", what, q.name);
-        wrong += differs(name, got + q.offset, want + q.offset, q.size, tolerance);
+        wrong += differs(name, got + q.offset, want + q.offset, q.count, tolerance);
     }
     return wrong;
 }

@@ -5,7 +5,8 @@
 #define TESTS_PROBLEM_H
 
 #include "core/rng.h"
-#include "ssm2d.h"
+#include "layer_calls.h"
+#include "short_tests.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,9 +58,6 @@ void problem_free(problem *p);
 const char *problem_text(const problem *p); /* for messages; overwritten by the next call */
 
 ssm2d_context *context_of(int threads); /* fails the test when there is none */
-/* Whether SSM2D_SHORT_TESTS is set, as for an emulated processor or a sanitizer: a test that takes
- * minutes there checks fewer numbers, or fewer cases drawn at random. */
-int short_tests(void);
 /* Exits with SKIPPED when the machine lacks what SSM2D_CPU asks for: the first thing each main
  * does. */
 void skip_without_cpu(void);

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# run-all.sh [--long] [STAGE..] - builds in every way and runs every test; the last line is
+# run-all.sh [--long] [STAGE..] - builds every configuration and runs its tests; the last line is
 # `N passed, N failed`.
 #
 #   checks    the rules of the source tree: columns, format, includes, names (tests/checks.sh)
-#   release   gcc, the release build, all tests but the campaign of failing memory, which asan has
+#   release   gcc, the release build, all tests except the failing-memory campaign, which asan runs
 #   python    the Python package, with the library of the release build
-#   library   the library alone, for which a C compiler has to suffice
+#   library   the library alone, which needs only a C compiler
 #   clang     clang builds everything; the tests of layer, graph and models
 #   asan      address and undefined-behaviour sanitizers, all tests
 #   tsan      thread sanitizer, the tests labelled `threads`
 #   aarch64   cross build of library, graph and operators; their tests under qemu
-#   musl      the same with musl, natively; and a program that is linked statically
-#   fuzz      the fuzz targets, FUZZ_SECONDS each
-#   gcc11     the oldest compiler that is meant to work (only with --long)
-#   dev       the developers' build, all tests (not among the default stages)
+#   musl      the same with musl, natively; and a statically linked program
+#   fuzz      the fuzz targets, FUZZ_SECONDS each; if that is not set, with the same mutations in
+#             every run, so that a change is not refused for what it has nothing to do with
+#   gcc11     the oldest supported compiler (only with --long)
+#   dev       the developer build, all tests (not among the default stages)
 #
-# Warnings are errors in every build. A build that fails counts as one failed test; each leaves its
-# log in build/STAGE.log. What a stage needs is installed by `scripts/install-deps.sh STAGE`; where
-# that is not there, the stage says so and is skipped.
+# Warnings are errors in every build. A failed build counts as one failed test; each build leaves
+# its log in build/STAGE.log. `scripts/install-deps.sh STAGE` installs the packages of a stage; if
+# they are missing, the stage says so and is skipped.
 #
 # --long (or LONG=1): every test of a stage, repeated for every instruction set (AVX-512 emulated
-# under asan), the campaigns of tests/campaign in full, and fuzzing for FUZZ_SECONDS=120 rather
-# than 5.
+# under asan), the campaigns of tests/campaign in full, and FUZZ_SECONDS=120 instead of 3.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,18 +31,20 @@ if [ "${1:-}" = --long ]; then
     shift
 fi
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
-FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "$LONG" ] && echo 120 || echo 5)}
+fuzz_seed=$([ -n "$LONG${FUZZ_SECONDS:-}" ] && echo 0 || echo 1)
+FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "$LONG" ] && echo 120 || echo 3)}
 stages="checks release python library clang asan tsan aarch64 musl fuzz"
 more="gcc11 dev"
-# Runs sync their files to the disk, which is most of the time of many tests: files of tests are in
-# memory where there is enough of it, but on the disk with --long, or where TMPDIR says.
+# Runs sync their files to the disk, which takes most of the time of many tests. So the files of
+# tests are in memory if there is enough, but on the disk with --long, or where TMPDIR says.
 kilobytes=$(df --output=avail -k /dev/shm 2> /dev/null | tail -n 1)
 if [ -z "$LONG${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "${kilobytes:-0}" -ge 2000000 ]; then
     TMPDIR=$(mktemp -d /dev/shm/ssm2d-tests-XXXXXX)
     export TMPDIR
     trap 'rm -rf "$TMPDIR"' EXIT
 fi
-passed=0 failed=0 skipped=0 failures=() skips=() seconds=()
+passed=0 failed=0 skipped=0 unbuilt= failures=() skips=() seconds=()
+declare -A started # by stage: processes that run beside others
 
 say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*"; }
 
@@ -59,7 +61,7 @@ omit() {
     say "$1: SKIPPED: $2"
 }
 
-# needs STAGE COMMAND..: whether the commands are there; else says so
+# needs STAGE COMMAND..: whether the commands are installed; else says so
 needs() {
     local stage=$1 command
     shift
@@ -70,7 +72,7 @@ needs() {
     done
 }
 
-# build STAGE CONFIGURE_ARGUMENT..: builds what the preset of that name builds, or else everything
+# build STAGE CONFIGURE_ARGUMENT..: builds the preset of that name, or else everything
 build() {
     local stage=$1 log=build/$1.log what=(--preset "$1")
     shift
@@ -83,6 +85,7 @@ build() {
     fi
     grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Creating)' "$log" | tail -n 60
     fault "$stage: the build (see $log)"
+    unbuilt+=" $stage "
     return 1
 }
 
@@ -129,14 +132,23 @@ both() {
     build "$stage" --preset "$stage" && run "$stage" "$stage${LONG:+-long}" "$@"
 }
 
-# counted STAGE COMMAND..: a script whose last line is `STAGE: N tests, N passed, N failed, N
-# skipped`, or says why there is nothing to run
-counted() {
-    local stage=$1 log=build/$1.log code=0 counts line n='\([0-9]*\)'
+# beside STAGE COMMAND..: starts a script that runs beside the next stages, as it mostly uses one
+# processor. Its last line is `STAGE: N tests, N passed, N failed, N skipped`, or says why it was
+# skipped.
+beside() {
+    local stage=$1
     shift
     mkdir -p build
-    say "$stage: testing"
-    "$@" > "$log" 2>&1 < /dev/null || code=$?
+    say "$stage: testing, beside the next stages"
+    "$@" > "build/$stage.log" 2>&1 < /dev/null &
+    started[$stage]=$!
+}
+
+# collect STAGE: waits for a script of `beside` and counts its tests
+collect() {
+    local stage=$1 log=build/$1.log code=0 counts line n='\([0-9]*\)'
+    wait "${started[$stage]}" || code=$?
+    say "$stage: done"
     grep "^$stage:" "$log"
     counts=$(sed -n "s/^$stage: $n tests, $n passed, $n failed, $n skipped\$/\2 \3 \4/p" "$log" \
         | tail -n 1)
@@ -153,19 +165,23 @@ counted() {
     fi
 }
 
-# The thread sanitizer of gcc 12 does not know the address layout of newer kernels, unless it is
-# not randomised.
+# The thread sanitizer of gcc 12 does not support the randomised address layout of newer kernels.
 plain_addresses=()
 if setarch -R true 2> /dev/null; then plain_addresses=(setarch -R); fi
 
-stage_checks() { counted checks tests/checks.sh; }
+stage_checks() { beside checks tests/checks.sh; }
 # The tests are off after `make build`, which shares the folder.
 stage_release()
 {
     build release --preset release -DSSM2D_WERROR=ON -DSSM2D_TESTS=ON \
         && run release "release${LONG:+-long}"
 }
-stage_python() { counted python python/run-tests.sh build/release; }
+stage_python() {
+    case $unbuilt in
+    *' release '*) omit python "the release build, whose library it tests, has failed" ;;
+    *) beside python python/run-tests.sh build/release ;;
+    esac
+}
 stage_clang() { needs clang clang && both clang; }
 stage_dev() { build dev --preset dev && run dev dev; }
 stage_tsan() { both tsan "${plain_addresses[@]}"; }
@@ -189,10 +205,11 @@ stage_aarch64() {
 
 stage_fuzz() {
     needs fuzz clang \
-        && build fuzz --preset fuzz -DSSM2D_FUZZ_SECONDS="$FUZZ_SECONDS" && run fuzz fuzz
+        && build fuzz --preset fuzz -DSSM2D_FUZZ_SECONDS="$FUZZ_SECONDS" \
+            -DSSM2D_FUZZ_SEED="$fuzz_seed" && run fuzz fuzz
 }
 
-# No package may be looked for, let alone be needed.
+# CMake must not even look for packages.
 stage_library() {
     build library -S . -B build/library -G Ninja -DCMAKE_BUILD_TYPE=Release -DSSM2D_WERROR=ON \
         -DSSM2D_TOOL=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON && passed=$((passed + 1))
@@ -213,6 +230,7 @@ for stage; do
     "stage_$stage"
     seconds+=("$stage $((SECONDS - begin))")
 done
+for stage in "${!started[@]}"; do collect "$stage"; done
 
 say "done in $SECONDS seconds: $(printf '%s, ' "${seconds[@]}" | sed 's/, $//')"
 if [ ${#skips[@]} != 0 ]; then printf '%s\n' "${skips[@]}"; fi

@@ -1,6 +1,6 @@
 #include "swin_oracle.h"
 
-#include "mixers/ssm2d_mixer.h"
+#include "layers/ssm2d/ssm2d_config.h"
 #include "models/swin.h"
 #include "oracle.h"
 #include "problem.h"
@@ -84,15 +84,13 @@ static void become(map *m, map with)
 
 static void mix_oracle(net *n, map *m, mixer_place place)
 {
-    if (n->c.mixer.kind != &mixer_ssm2d || n->c.mixer.place != (int)place) return;
-    ssm2d_mixer own;
-    memcpy(&own, n->c.mixer.own, sizeof own);
-    ssm2d_config layer = own.layer;
-    layer.size = sizeof layer;
+    if (n->c.mixer.kind != &layer_ssm2d || n->c.mixer.place != (int)place) return;
+    layer_values values = n->c.mixer.values;
+    ssm2d_config layer = *ssm2d_config_of(&values);
     layer.channels = m->dim;
     ssm2d_param first;
     char part[64];
-    ssm2d_param_get(&layer, 0, &first);
+    param_get(&layer, 0, &first);
     snprintf(part, sizeof part, "mixer.%s", first.name);
     map y = map_make(m->rows, m->cols, m->dim);
     oracle_forward(&layer, in_block(n, part), 1, (size_t)m->rows, (size_t)m->cols, m->x, y.x);
@@ -245,7 +243,7 @@ static void image_oracle(net *n, const double *image, double *logits)
     map mean = map_make(1, 1, x.dim);
     for (int t = 0; t < x.rows * x.cols; t++)
         for (int d = 0; d < x.dim; d++) mean.x[d] += x.x[(size_t)t * x.dim + d] / (x.rows * x.cols);
-    affine(logits, n->c.classes, mean.x, x.dim, outside(n, "head.fc.weight"),
+    affine(logits, n->c.outputs, mean.x, x.dim, outside(n, "head.fc.weight"),
            outside(n, "head.fc.bias"));
     free(mean.x), free(x.x);
 }
@@ -257,5 +255,5 @@ void swin_oracle(const weights *w, const double *params, size_t batch, const dou
     memcpy(&n.v, n.c.own, sizeof n.v);
     const size_t pixels = (size_t)(n.c.channels * n.c.image[0] * n.c.image[1]);
     for (size_t b = 0; b < batch; b++)
-        image_oracle(&n, images + b * pixels, logits + b * (size_t)n.c.classes);
+        image_oracle(&n, images + b * pixels, logits + b * (size_t)n.c.outputs);
 }

@@ -97,8 +97,7 @@ static ssm2d_plan_options options_for(const problem *p, const char *algorithm, i
 {
     ssm2d_plan_options o = ssm2d_plan_options_default();
     o.batch = p->batch;
-    o.rows = p->rows;
-    o.cols = p->cols;
+    o.grid = ssm2d_grid_2d(p->rows, p->cols);
     o.type = SSM2D_DOUBLE;
     o.algorithm = algorithm;
     o.measure = measure;
@@ -120,11 +119,11 @@ static int build_all(const problem *p, const char *algorithm, int measure, int t
     behind = 0;
     watching = 1;
     ssm2d_status status = start(&c, threads, &context, &error);
-    if (!status) status = ssm2d_plan_create(context, &p->config, &o, &plan, &error);
+    if (!status) status = plan_create(context, &p->config, &o, &plan, &error);
     if (!status) status = ssm2d_workspace_create(plan, &workspace, &error);
     if (!status)
-        status = ssm2d_stream_create(context, &p->config, p->batch, p->cols, SSM2D_DOUBLE,
-                                     p->params, &stream, &error);
+        status = stream_create(context, &p->config, p->batch, p->cols, SSM2D_DOUBLE, p->params,
+                               &stream, &error);
     watching = 0;
     long calls = c.calls;
     ssm2d_stream_destroy(stream);
@@ -152,6 +151,7 @@ static problem streamable(int values, int layer_norm)
     rng r = rng_seed(51);
     ssm2d_config config = ssm2d_config_default();
     config.channels = 9;
+    config.directions = 2;
     config.pair = SSM2D_PAIR_COLUMNS;
     config.values = (ssm2d_values)values;
     config.layer_norm = layer_norm;
@@ -163,8 +163,8 @@ static void any_allocation_may_fail(void **state)
     (void)state;
     for (int values = SSM2D_REAL; values <= SSM2D_CARTESIAN; values++) {
         problem p = streamable(values, values != SSM2D_POLAR);
-        for (int k = -2; k < 0 || ssm2d_algorithm_name(k); k++) {
-            const char *algorithm = k < 0 ? "auto" : ssm2d_algorithm_name(k);
+        for (int k = -2; k < 0 || ssm2d_kind_algorithm("ssm2d", k); k++) {
+            const char *algorithm = k < 0 ? "auto" : ssm2d_kind_algorithm("ssm2d", k);
             for (int all = 0; all < 2; all++) {
                 long n = 0;
                 while (!build_all(&p, algorithm, k == -2, 1 + 2 * all, n, all)) n++;
@@ -179,7 +179,7 @@ static void executing_allocates_nothing(void **state)
 {
     (void)state;
     const char *algorithm;
-    for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++)
+    for (int k = 0; (algorithm = ssm2d_kind_algorithm("ssm2d", k)); k++)
         for (int values = SSM2D_REAL; values <= SSM2D_CARTESIAN; values++)
             for (int threads = 1; threads <= 2; threads++) {
                 problem p = streamable(values, threads == 2);
@@ -190,10 +190,9 @@ static void executing_allocates_nothing(void **state)
                 ssm2d_plan_options o = options_for(&p, algorithm, 0);
                 ssm2d_plan *plan;
                 ssm2d_stream *stream;
-                if (ssm2d_plan_create(context, &p.config, &o, &plan, &error))
-                    fail_msg("%s", error.line);
-                if (ssm2d_stream_create(context, &p.config, p.batch, p.cols, SSM2D_DOUBLE, p.params,
-                                        &stream, &error))
+                if (plan_create(context, &p.config, &o, &plan, &error)) fail_msg("%s", error.line);
+                if (stream_create(context, &p.config, p.batch, p.cols, SSM2D_DOUBLE, p.params,
+                                  &stream, &error))
                     fail_msg("%s", error.line);
                 long before_workspace = c.calls;
                 ssm2d_workspace *workspace = workspace_of(plan);
@@ -207,14 +206,14 @@ static void executing_allocates_nothing(void **state)
                 behind = 0;
                 watching = 1;
                 for (int i = 0; i < 3; i++) {
-                    ssm2d_forward(plan, workspace, p.params, u + first, y + first);
-                    ssm2d_backward(plan, workspace, p.params, u + first, y + first, du + first,
-                                   dparams);
-                    ssm2d_prepare(plan, workspace, p.params);
-                    ssm2d_apply(plan, workspace, u + first, y + first);
-                    ssm2d_kernel(plan, workspace, p.params, kernel);
-                    ssm2d_kernel_backward(plan, workspace, p.params, kernel, dparams);
-                    ssm2d_stream_push(stream, p.u, p.dy);
+                    plan_forward(plan, workspace, p.params, u + first, y + first);
+                    plan_backward(plan, workspace, p.params, u + first, y + first, du + first,
+                                  dparams);
+                    plan_prepare(plan, workspace, p.params);
+                    plan_apply(plan, workspace, u + first, y + first);
+                    plan_kernel(plan, workspace, p.params, kernel);
+                    plan_kernel_backward(plan, workspace, p.params, kernel, dparams);
+                    stream_push(stream, p.u, p.dy);
                     ssm2d_stream_reset(stream);
                 }
                 watching = 0;
@@ -235,7 +234,7 @@ static void plan_knows_its_bytes(void **state)
 {
     (void)state;
     const char *algorithm;
-    for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
+    for (int k = 0; (algorithm = ssm2d_kind_algorithm("ssm2d", k)); k++) {
         problem p = streamable(SSM2D_REAL, 0);
         ssm2d_context *context = context_of(2);
         ssm2d_plan *small = plan_of(context, &p, SSM2D_FLOAT, algorithm),

@@ -4,6 +4,9 @@
 
 #include "data/file_check.h"
 #include "data/loader.h"
+#include "tasks/task.h"
+
+#include <unistd.h>
 
 enum { IMAGES = 40, SIDE = 2, BATCH = 6, SIZE = SIDE * SIDE };
 
@@ -58,7 +61,11 @@ static void evaluation_leaves_them_out(void **state)
             if (loader_next(l, &b, &error)) fail_msg("%s", error.line);
             for (size_t i = 0; i < b.count; i++) {
                 const int image = image_at(&b, i);
-                assert_int_equal(b.labels[i], image % 2);
+                char path[256], name[16];
+                snprintf(name, sizeof name, "/%02d.png", image);
+                assert_true(dataset_file(d, b.samples[i].image, path, sizeof path));
+                if (!strstr(path, name)) fail_msg("image %d is said to be %s", image, path);
+                assert_int_equal(largest_index(b.targets + i * 2, 2), image % 2);
                 assert_true(b.targets[2 * i + (size_t)(image % 2)] > .5f);
                 seen[image]++;
                 total++;
@@ -91,7 +98,7 @@ static void training_takes_others(void **state)
             for (size_t i = 0; i < BATCH; i++) {
                 const int image = order[turn][at++] = image_at(&b, i);
                 assert_false(is_bad(image));
-                assert_int_equal(b.labels[i], image % 2);
+                assert_int_equal(largest_index(b.targets + i * 2, 2), image % 2);
             }
         }
         ssm2d_error why;
@@ -160,11 +167,61 @@ static void looks_at_some(void **state)
     dataset_close(d);
 }
 
+static int stop_at_once(void *user)
+{
+    ++*(int *)user;
+    return 1;
+}
+
+/* Every file is decoded, also those whose header is good; good ones are remembered, shares together
+ * are all. */
+static void looks_at_all(void **state)
+{
+    (void)state;
+    dataset *d = make_folder();
+    char path[512], list[512];
+    snprintf(list, sizeof list, "%s", io_path("list"));
+    assert_true(dataset_file(d, 0, path, sizeof path));
+    assert_int_equal(truncate(path, 60), 0); /* within the pixels */
+    for (int threads = 1; threads <= 3; threads++) {
+        ssm2d_context_options o = ssm2d_context_options_default();
+        ssm2d_context *several;
+        o.threads = threads;
+        assert_int_equal(ssm2d_context_create(&o, &several, &error), SSM2D_OK);
+        checked_files checked = checked_files_read(several, threads > 1 ? list : NULL);
+        assert_int_equal(checked.count, threads > 1 ? IMAGES - BAD - 1 : 0);
+        file_check all = {0};
+        const file_check_hooks hooks = {.checked = &checked};
+        assert_int_equal(file_check_all(several, d, 0, &hooks, &all, &error), SSM2D_OK);
+        assert_int_equal(all.files, IMAGES);
+        assert_int_equal(all.bad, BAD + 1);
+        if (!strstr(all.first[0].line, "/train/a/00.png: ends ")) fail_msg("%s", all.first[0].line);
+        assert_non_null(strstr(all.first[1].line, "/train/a/10.png: is empty"));
+        assert_int_equal(checked.count, IMAGES - BAD - 1);
+        if (threads == 1) assert_true(checked_files_write(&checked, list));
+        assert_false(checked_files_write(&checked, list)); /* nothing is new */
+        checked_files_free(&checked);
+        ssm2d_context_destroy(several);
+    }
+    file_check shared = {0};
+    for (size_t i = 0; i < 3; i++) {
+        const file_check_hooks hooks = {.share = i, .shares = 3};
+        assert_int_equal(file_check_all(context, d, 0, &hooks, &shared, &error), SSM2D_OK);
+    }
+    assert_int_equal(shared.files, IMAGES);
+    assert_int_equal(shared.bad, BAD + 1);
+    int asked = 0;
+    const file_check_hooks stopping = {.user = &asked, .stop = stop_at_once};
+    assert_int_equal(file_check_all(context, d, 0, &stopping, &shared, &error), SSM2D_OK);
+    assert_true(shared.stopped && asked == 1);
+    dataset_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(evaluation_leaves_them_out), TEST(training_takes_others), TEST(stops_when_told_to),
-        TEST(gives_up_when_all_are_bad),  TEST(looks_at_some),
+        TEST(gives_up_when_all_are_bad),  TEST(looks_at_some),         TEST(looks_at_all),
     };
     return cmocka_run_group_tests_name("bad_images", tests, io_setup, data_end);
 }

@@ -11,30 +11,29 @@ static void gradients_are_added(void **state)
 {
     (void)state;
     rng r = rng_seed(6);
-    const any_config configs[] = {s4nd_of(5, 2, 4, 1), ema_of(5, 3, 1, 1, 0)};
+    const ssm2d_layer configs[] = {s4nd_of(5, 2, 4, 1), ema_of(5, 3, 1, 1, 0)};
     ssm2d_context *context = context_of(1);
     for (int i = 0; i < 2; i++) {
         trial t = trial_make(configs[i], 2, 4, 3, &r);
         const char *algorithm;
         for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++) {
             answer a = run_trial(context, &t, SSM2D_DOUBLE, algorithm, DENSE, DENSE);
-            ssm2d_baseline_plan *plan =
-                plan_for(context, &t, SSM2D_DOUBLE, algorithm, DENSE, DENSE, 0);
-            ssm2d_baseline_workspace *ws = workspace_for(plan);
+            ssm2d_plan *plan = plan_for(context, &t, SSM2D_DOUBLE, algorithm, DENSE, DENSE, 0);
+            ssm2d_workspace *ws = workspace_for(plan);
             double *y = doubles(t.grid.cells), *du = doubles(t.grid.cells);
             double *dparams = doubles(t.total);
-            ssm2d_baseline_forward(plan, ws, t.params, t.u, y);
+            plan_forward(plan, ws, t.params, t.u, y);
             for (int times = 0; times < 2; times++) {
-                ssm2d_baseline_backward(plan, ws, t.params, t.u, t.dy, du, NULL);
-                ssm2d_baseline_backward(plan, ws, t.params, t.u, t.dy, NULL, dparams);
+                plan_backward(plan, ws, t.params, t.u, t.dy, du, NULL);
+                plan_backward(plan, ws, t.params, t.u, t.dy, NULL, dparams);
             }
             for (size_t n = 0; n < t.grid.cells; n++) du[n] /= 2;
             for (size_t n = 0; n < t.total; n++) dparams[n] /= 2;
             assert_int_equal(differs("du twice", du, a.du, t.grid.cells, 1e-14), 0);
             assert_int_equal(params_differ(&t, "twice", dparams, a.dparams, 1e-14), 0);
             free(y), free(du), free(dparams);
-            ssm2d_baseline_workspace_destroy(ws);
-            ssm2d_baseline_plan_destroy(plan);
+            ssm2d_workspace_destroy(ws);
+            ssm2d_plan_destroy(plan);
             answer_free(&a);
         }
         trial_free(&t);
@@ -110,53 +109,42 @@ static void refusals_say_why(void **state)
     (void)state;
     ssm2d_context *context = context_of(1);
     ssm2d_error error;
-    ssm2d_baseline_plan *plan;
+    ssm2d_plan *plan;
     ssm2d_plan_options o = ssm2d_plan_options_default();
-    o.rows = o.cols = 4;
-    any_config c = s4nd_of(8, 2, 7, 1);
-    assert_int_equal(ssm2d_baseline_config_check(&c.base, &error), SSM2D_ERROR_ARGUMENT);
+    o.grid = ssm2d_grid_2d(4, 4);
+    ssm2d_layer c = s4nd_of(8, 2, 7, 1);
+    assert_int_equal(layer_check(&c, &error), SSM2D_ERROR_ARGUMENT);
     says(&error, "d_state=7", "even");
     c = s4nd_of(0, 2, 8, 1);
-    assert_int_equal(ssm2d_baseline_config_check(&c.base, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(layer_check(&c, &error), SSM2D_ERROR_ARGUMENT);
     says(&error, "channels=0", "use");
-    c.base.kind = (ssm2d_baseline_kind)7;
-    assert_int_equal(ssm2d_baseline_config_check(&c.base, &error), SSM2D_ERROR_ARGUMENT);
-    says(&error, "kind=7", "s4nd");
-    c = s4nd_of(8, 2, 8, 1);
-    c.base.size = 5;
-    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error),
+    ssm2d_layer *layer;
+    assert_int_equal(ssm2d_layer_create(context, "s4md", "channels=8", &layer, &error),
                      SSM2D_ERROR_ARGUMENT);
-    says(&error, "size=5", "ssm2d_s4nd_config_default");
+    says(&error, "kind=s4md", "did you mean s4nd?");
     c = ema_of(8, 2, 1, 1, 3);
     o.algorithm = "scan";
-    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error),
-                     SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, &error), SSM2D_ERROR_UNSUPPORTED);
     says(&error, "trunc=3", "fft");
     o.algorithm = "quick";
-    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error),
-                     SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, &error), SSM2D_ERROR_ARGUMENT);
     says(&error, "algorithm=quick", "scan");
     o.algorithm = NULL;
     o.max_bytes = 64;
-    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error),
-                     SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, &error), SSM2D_ERROR_UNSUPPORTED);
     says(&error, "max_bytes=64", "workspace");
     o.max_bytes = 0;
     o.measure = 1;
-    assert_int_equal(ssm2d_baseline_plan_create(context, &c.base, &o, &plan, &error), SSM2D_OK);
-    ssm2d_baseline_plan_destroy(plan);
+    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, &error), SSM2D_OK);
+    ssm2d_plan_destroy(plan);
     double params[4 * 2 * 16 + 8];
-    assert_int_equal(ssm2d_baseline_param_total(&c.base), sizeof params / sizeof *params);
-    assert_int_equal(
-        ssm2d_baseline_params_init(&c.base, SSM2D_INIT_IDENTITY, 0, SSM2D_DOUBLE, params, &error),
-        SSM2D_ERROR_ARGUMENT);
-    says(&error, "init=0", "authors");
-    assert_int_equal(
-        ssm2d_baseline_params_init(&c.base, SSM2D_INIT_AUTHORS, 0, SSM2D_DOUBLE, params, &error),
-        SSM2D_OK);
-    params[33] = NAN;
-    assert_int_equal(ssm2d_baseline_params_check(&c.base, SSM2D_DOUBLE, params, &error),
+    assert_int_equal(ssm2d_layer_param_count(&c), sizeof params / sizeof *params);
+    assert_int_equal(ssm2d_layer_create(context, "ema", "channels=8 init=identity", &layer, &error),
                      SSM2D_ERROR_ARGUMENT);
+    says(&error, "ema has no setting", "init");
+    assert_int_equal(ssm2d_params_init_double(&c, 0, params, &error), SSM2D_OK);
+    params[33] = NAN;
+    assert_int_equal(ssm2d_params_check_double(&c, params, &error), SSM2D_ERROR_ARGUMENT);
     says(&error, "delta[1]", "finite");
     ssm2d_context_destroy(context);
 }

@@ -16,14 +16,15 @@ typedef struct golden {
     const char *folder;
     size_t batch, rows, cols;
     int arrays; /* how many case.json lists */
-    any_config config;
+    ssm2d_layer layer;
 } golden;
 
 /* Arrays are (batch, H, rows, cols) of S4ND, and (cells, batch, H) of EMA. */
 static double *golden_grid(ssm2d_context *context, const golden *c, const char *name)
 {
-    const size_t H = (size_t)c->config.base.channels, cells = c->rows * c->cols, B = c->batch;
-    const int ema = c->config.base.kind == SSM2D_EMA;
+    const size_t H = (size_t)ssm2d_layer_channels(&c->layer), cells = c->rows * c->cols,
+                 B = c->batch;
+    const int ema = c->layer.kind == &layer_ema;
     const size_t shape[2][4] = {{B, H, c->rows, c->cols}, {cells, B, H}};
     double *from = case_array(context, c->folder, name, ema ? 3 : 4, shape[ema]);
     double *to = doubles(B * cells * H);
@@ -38,30 +39,30 @@ static double *golden_grid(ssm2d_context *context, const golden *c, const char *
 
 static int check_golden(ssm2d_context *context, const golden *c)
 {
-    trial t = trial_shape(c->config, c->batch, c->rows, c->cols);
+    trial t = trial_shape(c->layer, c->batch, c->rows, c->cols);
     double *dparams = doubles(t.total);
-    ssm2d_baseline_param p;
+    ssm2d_param p;
     int wrong = 0, used = 5; /* u, dy, y, du, K */
     t.params = doubles(t.total);
     t.u = golden_grid(context, c, "u");
     t.dy = golden_grid(context, c, "dy");
     double *y = golden_grid(context, c, "y"), *du = golden_grid(context, c, "du");
-    for (int i = 0; ssm2d_baseline_param_get(&c->config.base, i, &p); i++, used += 2) {
+    for (int i = 0; ssm2d_layer_param(&c->layer, i, &p); i++, used += 2) {
         char gradient[32];
         snprintf(gradient, sizeof gradient, "d%s", p.name);
         double *x = case_array(context, c->folder, p.name, p.rank, p.shape),
                *dx = case_array(context, c->folder, gradient, p.rank, p.shape);
-        memcpy(t.params + p.offset, x, p.size * sizeof *x);
-        memcpy(dparams + p.offset, dx, p.size * sizeof *dx);
+        memcpy(t.params + p.offset, x, p.count * sizeof *x);
+        memcpy(dparams + p.offset, dx, p.count * sizeof *dx);
         free(x), free(dx);
     }
     assert_int_equal(c->arrays, used);
-    ssm2d_baseline_plan *plan = plan_for(context, &t, SSM2D_DOUBLE, NULL, DENSE, DENSE, 0);
-    size_t shape[3];
-    const int rank = ssm2d_baseline_kernel_shape(plan, shape);
+    ssm2d_plan *plan = plan_for(context, &t, SSM2D_DOUBLE, NULL, DENSE, DENSE, 0);
+    size_t shape[SSM2D_KERNEL_RANK];
+    const int rank = ssm2d_kernel_shape(plan, shape);
     const size_t taps = kernel_count(plan);
     double *kernel = case_array(context, c->folder, "K", rank, shape);
-    ssm2d_baseline_plan_destroy(plan);
+    ssm2d_plan_destroy(plan);
     const char *algorithm;
     for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
         for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++)
@@ -109,10 +110,10 @@ static void golden_cases_agree(void **state)
 /* The output by plain sums over the kernel, without EMA's SiLU. */
 static void plain_output(const trial *t, const double *kernel, size_t taps, double *y)
 {
-    const any_config *c = &t->config;
+    const ssm2d_layer *c = &t->layer;
     const ptrdiff_t R = (ptrdiff_t)t->grid.rows, C = (ptrdiff_t)t->grid.cols;
-    const size_t H = (size_t)c->base.channels, cells = t->grid.rows * t->grid.cols;
-    const int ema = c->base.kind == SSM2D_EMA;
+    const size_t H = (size_t)ssm2d_layer_channels(c), cells = t->grid.rows * t->grid.cols;
+    const int ema = c->kind == &layer_ema;
     const double *skip = t->params + t->total - H;
     for (size_t b = 0; b < t->grid.batch; b++)
         for (size_t h = 0; h < H; h++)
@@ -122,13 +123,14 @@ static void plain_output(const trial *t, const double *kernel, size_t taps, doub
                     const ptrdiff_t di = to / C - from / C, dj = to % C - from % C, d = to - from;
                     double k = 0;
                     if (!ema)
-                        k = kernel[((ptrdiff_t)(h % (size_t)c->s4nd.n_ssm) * (2 * R - 1) + di + R
-                                    - 1)
+                        k = kernel[((ptrdiff_t)(h % (size_t)s4nd_config_of(c)->n_ssm) * (2 * R - 1)
+                                    + di + R - 1)
                                        * (2 * C - 1)
                                    + dj + C - 1];
                     if (ema && d >= 0 && d < (ptrdiff_t)taps) k = kernel[h * taps + (size_t)d];
-                    const ptrdiff_t back = -d - (c->ema.shift ? 1 : 0);
-                    if (ema && c->ema.bidirectional && back >= 0 && back < (ptrdiff_t)taps)
+                    const ptrdiff_t back = -d - (ema && ema_config_of(c)->shift ? 1 : 0);
+                    if (ema && ema_config_of(c)->bidirectional && back >= 0
+                        && back < (ptrdiff_t)taps)
                         k += kernel[(H + h) * taps + (size_t)back];
                     sum += k * t->u[(b * cells + (size_t)from) * H + h];
                 }
@@ -136,7 +138,7 @@ static void plain_output(const trial *t, const double *kernel, size_t taps, doub
             }
 }
 
-static any_config random_any(rng *r, size_t cells)
+static ssm2d_layer random_any(rng *r, size_t cells)
 {
     const int channels = 1 + below(r, 40), kind = below(r, 2), N = 1 + below(r, 21);
     const int n_ssm = 1 + below(r, 9), flags = below(r, 4), trunc = below(r, 3);
@@ -146,14 +148,14 @@ static any_config random_any(rng *r, size_t cells)
 
 static double loss(ssm2d_context *context, const trial *t, const char *algorithm)
 {
-    ssm2d_baseline_plan *plan = plan_for(context, t, SSM2D_DOUBLE, algorithm, DENSE, DENSE, 1);
-    ssm2d_baseline_workspace *ws = workspace_for(plan);
+    ssm2d_plan *plan = plan_for(context, t, SSM2D_DOUBLE, algorithm, DENSE, DENSE, 1);
+    ssm2d_workspace *ws = workspace_for(plan);
     double *y = doubles(t->grid.cells), sum = 0;
-    ssm2d_baseline_forward(plan, ws, t->params, t->u, y);
+    plan_forward(plan, ws, t->params, t->u, y);
     for (size_t i = 0; i < t->grid.cells; i++) sum += t->dy[i] * y[i];
     free(y);
-    ssm2d_baseline_workspace_destroy(ws);
-    ssm2d_baseline_plan_destroy(plan);
+    ssm2d_workspace_destroy(ws);
+    ssm2d_plan_destroy(plan);
     return sum;
 }
 
@@ -199,29 +201,29 @@ static void random_problems_agree(void **state)
     for (int i = 0; i < trials; i++) {
         const size_t rows = 1 + (size_t)below(&r, 13), cols = 1 + (size_t)below(&r, 13);
         const size_t batch = 1 + (size_t)below(&r, 5);
-        const any_config config = random_any(&r, rows * cols);
-        trial t = trial_make(config, batch, rows, cols, &r);
+        const ssm2d_layer layer = random_any(&r, rows * cols);
+        trial t = trial_make(layer, batch, rows, cols, &r);
         double *y = doubles(t.grid.cells);
         const char *algorithm;
         for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++) {
             char what[160], part[200];
             snprintf(what, sizeof what, "trial %d: %s %s %zux%zux%zux%d", i,
-                     ssm2d_baseline_name(config.base.kind), algorithm, batch, rows, cols,
-                     config.base.channels);
+                     ssm2d_layer_kind(&layer), algorithm, batch, rows, cols,
+                     ssm2d_layer_channels(&layer));
             const layout in = (layout)below(&r, LAYOUTS), out = (layout)below(&r, LAYOUTS);
             answer a = run_trial(context, &t, SSM2D_DOUBLE, algorithm, in, out);
             const size_t all = rows * cols;
-            const size_t cut = config.base.kind == SSM2D_EMA ? (size_t)config.ema.trunc : 0;
+            const size_t cut = layer.kind == &layer_ema ? (size_t)ema_config_of(&layer)->trunc : 0;
             plain_output(&t, a.kernel, cut && cut < all ? cut : all, y);
             snprintf(part, sizeof part, "%s y", what);
             wrong += differs(part, a.y, y, t.grid.cells, 1e-12);
             snprintf(part, sizeof part, "%s du", what);
             wrong += gradient_wrong(context, &t, part, algorithm, t.u, a.du, t.grid.cells, &r);
-            ssm2d_baseline_param p;
-            for (int n = 0; ssm2d_baseline_param_get(&config.base, n, &p); n++) {
+            ssm2d_param p;
+            for (int n = 0; ssm2d_layer_param(&layer, n, &p); n++) {
                 snprintf(part, sizeof part, "%s d%s", what, p.name);
                 wrong += gradient_wrong(context, &t, part, algorithm, t.params + p.offset,
-                                        a.dparams + p.offset, p.size, &r);
+                                        a.dparams + p.offset, p.count, &r);
             }
             answer single = run_trial(context, &t, SSM2D_FLOAT, algorithm, out, in);
             snprintf(part, sizeof part, "%s in float", what);
@@ -248,15 +250,15 @@ static void algorithms_agree_on_larger_grids(void **state)
     int wrong = 0;
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
         for (int kind = 0; kind < 2; kind++) {
-            const any_config c = kind ? ema_of(19, 20, 1, 1, 0) : s4nd_of(19, 3, 6, 1);
+            const ssm2d_layer c = kind ? ema_of(19, 20, 1, 1, 0) : s4nd_of(19, 3, 6, 1);
             trial t = trial_make(c, 3, sides[i][0], sides[i][1], &r);
             answer want = {0};
             const char *algorithm;
             for (int k = 0; (algorithm = algorithm_for(&t, &k)); k++) {
                 char what[96];
                 answer got = run_trial(context, &t, SSM2D_DOUBLE, algorithm, TOKENS, DENSE);
-                snprintf(what, sizeof what, "%s %s %zux%zu", ssm2d_baseline_name(c.base.kind),
-                         algorithm, sides[i][0], sides[i][1]);
+                snprintf(what, sizeof what, "%s %s %zux%zu", ssm2d_layer_kind(&c), algorithm,
+                         sides[i][0], sides[i][1]);
                 if (k) {
                     wrong += differs(what, got.y, want.y, t.grid.cells, 1e-12);
                     wrong += differs(what, got.du, want.du, t.grid.cells, 1e-12);
@@ -277,7 +279,7 @@ static void threads_change_no_bit(void **state)
 {
     (void)state;
     rng r = rng_seed(5);
-    const any_config configs[] = {s4nd_of(37, 8, 16, 1), ema_of(37, 5, 1, 1, 0)};
+    const ssm2d_layer configs[] = {s4nd_of(37, 8, 16, 1), ema_of(37, 5, 1, 1, 0)};
     int wrong = 0;
     for (int i = 0; i < 2; i++) {
         trial t = trial_make(configs[i], 7, 9, 6, &r);

@@ -38,14 +38,14 @@ static ssm2d_context *context_of(int threads, const char *cpu)
 }
 
 /* Dense, channel-first, or from the last cell to the first; `start` is where cell (0, 0) is. */
-static ssm2d_strides strides_of(const conv_problem *q, int kind, size_t *start)
+static plane_strides strides_of(const conv_problem *q, int kind, size_t *start)
 {
     const ptrdiff_t H = q->channels, R = q->rows, C = q->cols;
     *start = 0;
-    if (kind == 0) return (ssm2d_strides){R * C * H, C * H, H, 1};
-    if (kind == 1) return (ssm2d_strides){R * C * H, C, 1, R * C};
+    if (kind == 0) return (plane_strides){R * C * H, C * H, H, 1};
+    if (kind == 1) return (plane_strides){R * C * H, C, 1, R * C};
     *start = (size_t)(R * C - 1) * (size_t)H;
-    return (ssm2d_strides){R * C * H, -C * H, -H, 1};
+    return (plane_strides){R * C * H, -C * H, -H, 1};
 }
 
 static conv_problem random_problem(ssm2d_context *context)
@@ -77,7 +77,7 @@ typedef struct arrays {
     real *u, *y, *dy, *du, *k2, *dk2;
 } arrays;
 
-static ptrdiff_t at(ssm2d_strides s, size_t start, size_t b, int i, int j, int h)
+static ptrdiff_t at(plane_strides s, size_t start, size_t b, int i, int j, int h)
 {
     return (ptrdiff_t)start + (ptrdiff_t)b * s.batch + i * s.row + j * s.col + h * s.channel;
 }
@@ -102,13 +102,23 @@ static void near(const char *what, const real *got, const double *want, size_t c
             fail_msg("%s[%zu] is %g, not %g", what, i, (double)got[i], want[i]);
 }
 
-static void run(conv_problem q, const char *algorithm)
+static void add_bias(const conv_problem *q, const arrays *a, const real *bias, double *y)
+{
+    for (size_t b = 0; b < q->batch; b++)
+        for (int cell = 0; cell < q->rows * q->cols; cell++)
+            for (int h = 0; h < q->channels; h++)
+                y[at(q->out, a->start_out, b, cell / q->cols, cell % q->cols, h)] +=
+                    (double)bias[h];
+}
+
+/* layouts: of in and out, as strides_of numbers them; returns whether direct works in place. */
+static int run(conv_problem q, const char *algorithm, int layout_in, int layout_out)
 {
     arrays a;
     ssm2d_error error;
     conv_plan *plan;
-    q.in = strides_of(&q, below(3), &a.start_in);
-    q.out = strides_of(&q, below(3), &a.start_out);
+    q.in = strides_of(&q, layout_in, &a.start_in);
+    q.out = strides_of(&q, layout_out, &a.start_out);
     if (conv_plan_draft(&q, algorithm, &plan, &error) || conv_plan_finish(plan, &error))
         fail_msg("%s", error.line);
     const two_sided *k = conv_plan_layout(plan);
@@ -134,10 +144,12 @@ static void run(conv_problem q, const char *algorithm)
             }
     void *memory = mem_alloc(q.context, conv_plan_bytes(plan));
     assert_non_null(memory);
+    real *bias = numbers(vectors * (size_t)k->lanes);
     const double scale = 4 * sqrt((double)a.cells + 10);
     for (int again = 0; again < 2; again++) {
         conv_prepare(plan, memory, a.k2);
-        conv_apply(plan, memory, a.u + a.start_in, a.y + a.start_out);
+        conv_apply(plan, memory, a.u + a.start_in, again ? bias : NULL, a.y + a.start_out);
+        if (again) add_bias(&q, &a, bias, y);
         near("y", a.y, y, a.cells, scale);
     }
     conv_backward(plan, memory, a.k2, a.u + a.start_in, a.dy + a.start_out, a.du + a.start_in,
@@ -151,10 +163,12 @@ static void run(conv_problem q, const char *algorithm)
                 if (reached(&q, d, o)) near("dk2", a.dk2 + here, dk + here, 1, scale);
             }
     mem_free(q.context, memory);
+    const int in_place = !strcmp(algorithm, "direct") && direct_works_in_place(plan);
     conv_plan_destroy(plan);
-    real *const used[] = {a.u, a.y, a.dy, a.du, a.k2, a.dk2};
+    real *const used[] = {a.u, a.y, a.dy, a.du, a.k2, a.dk2, bias};
     for (size_t i = 0; i < sizeof used / sizeof *used; i++) free(used[i]);
     free(y), free(du), free(dk);
+    return in_place;
 }
 
 static void against_the_sums(void **state)
@@ -164,7 +178,36 @@ static void against_the_sums(void **state)
         ssm2d_context *context = context_of(1 + level % 2, cpu_names[level]);
         for (int i = 0; i < 150; i++) {
             const conv_problem q = random_problem(context);
-            for (int k = 0; conv_algorithm_name(k); k++) run(q, conv_algorithm_name(k));
+            for (int k = 0; conv_algorithm_name(k); k++)
+                run(q, conv_algorithm_name(k), below(3), below(3));
+        }
+        ssm2d_context_destroy(context);
+    }
+}
+
+/* Kernels of seven columns are computed in place, where an instruction set has the body for it:
+ * every width of blocks, at both edges and between them. */
+static void short_kernels_in_place(void **state)
+{
+    (void)state;
+    enum { WHOLE_VECTORS = 16 };
+    static const int layouts[] = {0, 2}; /* channels are next to each other */
+    for (int level = 0; level <= (int)cpu_best(); level++) {
+        ssm2d_context *context = context_of(1 + level % 2, cpu_names[level]);
+        const int has_body = simd_for(context->cpu)->short_rows[0][SHORT_MIN_C] != NULL;
+        for (int cols = SHORT_REACH + 1; cols < 3 * SHORT_MAX_C; cols++) {
+            conv_problem q = {.context = context,
+                              .batch = 1 + (size_t)below(3),
+                              .rows = 1 + below(9),
+                              .cols = cols,
+                              .channels = WHOLE_VECTORS * (1 + below(3)),
+                              .trunc_cols = SHORT_REACH + 1};
+            q.trunc_rows = 1 + below(q.rows);
+            for (int s = 0; s < REACH_SIGNS; s++)
+                q.reach[s] = (conv_reach){-SHORT_REACH, SHORT_REACH};
+            assert_int_equal(run(q, "direct", layouts[below(2)], layouts[below(2)]), has_body);
+            q.channels--; /* not whole vectors */
+            assert_int_equal(run(q, "direct", 0, 0), 0);
         }
         ssm2d_context_destroy(context);
     }
@@ -212,8 +255,8 @@ static void names_and_refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(against_the_sums),
-                                       cmocka_unit_test(pairs_in_closed_form),
-                                       cmocka_unit_test(names_and_refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(against_the_sums), cmocka_unit_test(short_kernels_in_place),
+        cmocka_unit_test(pairs_in_closed_form), cmocka_unit_test(names_and_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

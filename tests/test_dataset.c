@@ -134,7 +134,7 @@ static void refuses_bad_idx(void **state)
     unlink(io_path("t10k-images-idx3-ubyte"));
     mkdir(io_path("t10k-images-idx3-ubyte"), 0777);
     assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_ERROR_ARGUMENT);
-    assert_line("/t10k-images-idx3-ubyte: is not a regular file");
+    assert_line("/t10k-images-idx3-ubyte: is a folder");
 }
 
 static void refuses_damaged_gz(void **state)

@@ -1,5 +1,5 @@
-/* What a newcomer adds: a mixer and a family of models, each in one file and not known to anybody
- * else, go through configuration, graph, weights and files like those that there are. */
+/* What a newcomer adds: a kind of layer and a family of models, each in one file and not known to
+ * anybody else, go through configuration, graph, weights and files like those that there are. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "core/context.h"
 #include "io/json.h"
@@ -23,69 +23,147 @@ static char folder[] = "/tmp/ssm2d-extending-XXXXXX", path[64];
         if (call) fail_msg("%s", error.line);                                                      \
     } while (0)
 
-/* ---- a mixer: LayerNorm with its own weights, times a strength ------------------------------- */
+/* ---- a kind of layer: y = strength * (gamma*u + beta), cell by cell -------------------------- */
 
-typedef struct norm_mixer {
-    int taps;
+typedef struct affine_config {
+    int channels, taps;
     double strength;
     int mode;
-} norm_mixer;
+} affine_config;
 
 static const char *const mode_names[] = {"soft", "hard", NULL};
-static const ssm2d_field norm_fields[] = {
-    {"taps", "a number", SSM2D_KIND_INT, offsetof(norm_mixer, taps), 1, 9, "3", NULL, NULL},
-    {"strength", "a factor", SSM2D_KIND_REAL, offsetof(norm_mixer, strength), 0, 10, "0.5", NULL,
-     NULL},
-    {"mode", "a choice", SSM2D_KIND_CHOICE, offsetof(norm_mixer, mode), 0, 1, "soft", mode_names,
-     NULL},
+#define PLACE(name) offsetof(affine_config, name)
+static const ssm2d_field affine_fields[] = {
+    {"channels", "channels", SSM2D_KIND_INT, PLACE(channels), 1, 4096, NULL, NULL, NULL},
+    {"taps", "a number", SSM2D_KIND_INT, PLACE(taps), 1, 9, "3", NULL, NULL},
+    {"strength", "a factor", SSM2D_KIND_REAL, PLACE(strength), 0, 10, "0.5", NULL, NULL},
+    {"mode", "a choice", SSM2D_KIND_CHOICE, PLACE(mode), 0, 1, "soft", mode_names, NULL},
     {0}};
-static const field_group norm_groups[] = {{norm_fields, 0}, {NULL, 0}};
 
-static tensor *norm_params(graph *g, const mixer_config *m, int channels, token_grid grid,
-                           const char *block)
+typedef struct affine_plan {
+    ssm2d_plan base;
+    affine_config config;
+    size_t kept; /* in a workspace: gamma and beta */
+} affine_plan;
+
+static const affine_plan *affine_of(const ssm2d_plan *plan) { return (const affine_plan *)plan; }
+
+static int seen_rows, seen_cols; /* of the grid that the tokens brought along */
+
+static ssm2d_status affine_check(const void *config, ssm2d_error *e)
 {
-    (void)m, (void)grid;
-    const param_spec gamma = {
-        .rank = 1, .shape = {(size_t)channels}, .part = PARAM_MIXER, .init = PARAM_ONES};
-    const param_spec beta = {.rank = 1,
-                             .shape = {(size_t)channels},
-                             .part = PARAM_MIXER,
-                             .group = PARAM_NO_DECAY,
-                             .init = PARAM_NORMAL,
-                             .scale = 3};
-    tensor *first = graph_param(g, &gamma, "%s.mixer.gamma", block);
-    return graph_param(g, &beta, "%s.mixer.beta", block) ? first : NULL;
-}
-
-static int seen_first, seen_rows, seen_cols; /* of the grid that the tokens brought along */
-
-static tensor *norm_apply(graph *g, tensor *x, tensor *params, const mixer_config *m)
-{
-    const norm_mixer *own = (const norm_mixer *)(const void *)m->own;
-    char name[96];
-    seen_first = x->grid.first;
-    seen_rows = x->grid.rows;
-    seen_cols = x->grid.cols;
-    snprintf(name, sizeof name, "%.*s.beta", (int)(strlen(params->name) - strlen(".gamma")),
-             params->name);
-    return scale(g, layer_norm(g, x, params, graph_find(g, name), 1e-5), own->strength);
-}
-
-static ssm2d_status norm_check(const void *own, int channels, ssm2d_error *e)
-{
-    const norm_mixer *n = own;
-    if (channels % n->taps == 0) return SSM2D_OK;
-    if (e) snprintf(e->line, sizeof e->line, "taps=%d: must divide the channels", n->taps);
+    const affine_config *c = config;
+    if (c->channels % c->taps == 0) return SSM2D_OK;
+    if (e) snprintf(e->line, sizeof e->line, "taps=%d: must divide the channels", c->taps);
     return SSM2D_ERROR_ARGUMENT;
 }
 
-static const mixer mixer_norm = {.name = "norm",
-                                 .help = "a LayerNorm",
-                                 .own_size = sizeof(norm_mixer),
-                                 .fields = norm_groups,
-                                 .check = norm_check,
-                                 .params = norm_params,
-                                 .apply = norm_apply};
+enum { ONES, NORMAL };
+
+static int affine_arrays(const void *config, layer_array *table)
+{
+    const size_t H = (size_t)((const affine_config *)config)->channels;
+    table[0] = LAYER_ARRAY("gamma", ONES, H);
+    table[0].param.decay = 1;
+    table[1] = LAYER_ARRAY("beta", NORMAL, H);
+    return 2;
+}
+
+static double affine_draw(const void *config, const layer_array *array, size_t k, rng *r)
+{
+    (void)config, (void)k;
+    return array->draw == ONES ? 1 : 3 * rng_normal(r);
+}
+
+static void affine_begin(ssm2d_plan *plan, const void *config)
+{
+    ((affine_plan *)plan)->config = *(const affine_config *)config;
+    seen_rows = plan->rows;
+    seen_cols = plan->cols;
+}
+
+static const char *affine_algorithm(int i) { return i ? NULL : "plain"; }
+static double affine_cost(const ssm2d_plan *p) { return p->channels; }
+
+static ssm2d_status affine_make(ssm2d_plan *p, int i, ssm2d_error *e)
+{
+    (void)i, (void)e;
+    ((affine_plan *)p)->kept = plan_reserve(p, 2 * (size_t)p->channels, p->functions->size);
+    return SSM2D_OK;
+}
+
+/* Where element h of cell (b, i, j) stands. */
+static ptrdiff_t affine_at(const ssm2d_plan *p, plane_strides s, size_t cell, int h)
+{
+    const size_t rows = (size_t)p->rows, cols = (size_t)p->cols;
+    return (ptrdiff_t)(cell / cols / rows) * s.batch + (ptrdiff_t)(cell / cols % rows) * s.row
+           + (ptrdiff_t)(cell % cols) * s.col + h * s.channel;
+}
+
+static size_t affine_cells(const ssm2d_plan *p)
+{
+    return p->options.batch * (size_t)p->rows * (size_t)p->cols;
+}
+
+/* What a newcomer has in a file of its own, which is compiled for both number types. */
+#define AFFINE_FUNCTIONS(real, type)                                                               \
+    static void affine_prepare_##type(const ssm2d_plan *p, ssm2d_workspace *ws,                    \
+                                      const void *params)                                          \
+    {                                                                                              \
+        memcpy(REGION_AT(real, ws, affine_of(p)->kept), params,                                    \
+               2 * (size_t)p->channels * sizeof(real));                                            \
+    }                                                                                              \
+    static void affine_apply_##type(const ssm2d_plan *p, ssm2d_workspace *ws, const void *u,       \
+                                    void *y)                                                       \
+    {                                                                                              \
+        const real *kept = REGION_AT(real, ws, affine_of(p)->kept);                                \
+        const real strength = (real)affine_of(p)->config.strength;                                 \
+        for (size_t c = 0; c < affine_cells(p); c++)                                               \
+            for (int h = 0; h < p->channels; h++)                                                  \
+                ((real *)y)[affine_at(p, p->out, c, h)] =                                          \
+                    strength                                                                       \
+                    * (kept[h] * ((const real *)u)[affine_at(p, p->in, c, h)]                      \
+                       + kept[p->channels + h]);                                                   \
+    }                                                                                              \
+    static void affine_backward_##type(const ssm2d_plan *p, ssm2d_workspace *ws,                   \
+                                       const void *params, const void *u, const void *dy,          \
+                                       void *du, void *dparams)                                    \
+    {                                                                                              \
+        (void)ws;                                                                                  \
+        for (size_t c = 0; c < affine_cells(p); c++)                                               \
+            for (int h = 0; h < p->channels; h++) {                                                \
+                const real d = (real)affine_of(p)->config.strength                                 \
+                               * ((const real *)dy)[affine_at(p, p->out, c, h)];                   \
+                const ptrdiff_t in = affine_at(p, p->in, c, h);                                    \
+                if (du) ((real *)du)[in] += d * ((const real *)params)[h];                         \
+                if (!dparams) continue;                                                            \
+                ((real *)dparams)[h] += d * ((const real *)u)[in];                                 \
+                ((real *)dparams)[p->channels + h] += d;                                           \
+            }                                                                                      \
+    }                                                                                              \
+    static const layer_functions affine_functions_##type = {.size = sizeof(real),                  \
+                                                            .algorithm = affine_algorithm,         \
+                                                            .plan = affine_make,                   \
+                                                            .cost = affine_cost,                   \
+                                                            .prepare = affine_prepare_##type,      \
+                                                            .apply = affine_apply_##type,          \
+                                                            .backward = affine_backward_##type};
+AFFINE_FUNCTIONS(float, f32)
+AFFINE_FUNCTIONS(double, f64)
+
+/* Its line in kinds.def would be KIND(norm); here it is given to the functions that look there. */
+static const layer_kind layer_norm_kind = {
+    .name = "norm",
+    .help = "an affine function",
+    .config_size = sizeof(affine_config),
+    .fields = affine_fields,
+    .plan_size = sizeof(affine_plan),
+    .axes = 1U << 2,
+    .check = affine_check,
+    .arrays = affine_arrays,
+    .draw = affine_draw,
+    .begin = affine_begin,
+    .functions = {&affine_functions_f32, &affine_functions_f64}};
 
 static model_config small_vit(void)
 {
@@ -104,8 +182,8 @@ static void test_mixer(void **state)
     const field_source from = {.where = "--set"};
     char text[128];
     model_config c = small_vit();
-    good(model_config_use_mixer(&c, &mixer_norm, &error));
-    norm_mixer *own = (norm_mixer *)(void *)c.mixer.own;
+    good(model_config_use_mixer(&c, &layer_norm_kind, &error));
+    affine_config *own = (affine_config *)(void *)&c.mixer.values;
     assert_int_equal(own->taps, 3);
     assert_true(own->strength == 0.5);
     good(model_config_set(from, "mixer.strength", "2", &c, &error));
@@ -137,7 +215,7 @@ static void test_mixer(void **state)
         printed,
         "{\"kind\":\"norm\",\"place\":\"attn\",\"taps\":4,\"strength\":2,\"mode\":\"hard\"}");
     mixer_config back;
-    mixer_config_default(&mixer_norm, &back);
+    mixer_config_default(&layer_norm_kind, &back);
     good(mixer_config_from_json((field_source){.where = "m.json"}, object, &back, &error));
     assert_memory_equal(&back, &c.mixer, sizeof back);
     cJSON_free(printed);
@@ -154,7 +232,7 @@ static void test_mixer_in_a_model(void **state)
         model_config c = small_vit(), plain = c;
         weights *w = NULL, *bare = NULL;
         weights_report report;
-        good(model_config_use_mixer(&c, &mixer_norm, &error));
+        good(model_config_use_mixer(&c, &layer_norm_kind, &error));
         good(model_config_set((field_source){.where = "test"}, "mixer.place", places[p], &c,
                               &error));
         good(model_config_finish(&c, &error) || model_config_finish(&plain, &error));
@@ -163,7 +241,6 @@ static void test_mixer_in_a_model(void **state)
         const size_t channels = p == 2 ? 24 : 12;
         assert_int_equal(w->total, bare->total + 2 * 2 * channels);
         assert_int_equal(w->count, bare->count + 4);
-        assert_true(seen_first == 1 && seen_rows == 4 && seen_cols == 6);
         float *params = malloc(w->total * sizeof *params);
         good(weights_init(bare, PARAM_ALL, 3, params, &error));
         good(weights_save(bare, path, params, &error));
@@ -182,6 +259,54 @@ static void test_mixer_in_a_model(void **state)
         weights_destroy(w);
         weights_destroy(bare);
     }
+}
+
+/* Steps of training through the generic code: gradients reach its parameters, and the loss falls.
+ * It has no kernel, which pictures are told. */
+static void test_kind_in_training(void **state)
+{
+    (void)state;
+    enum { BATCH = 2, CLASSES = 5, PIXELS = 16 * 24 };
+    model_config c = small_vit();
+    weights *w = NULL;
+    graph *g;
+    float images[BATCH * PIXELS], targets[BATCH * CLASSES] = {0};
+    good(model_config_use_mixer(&c, &layer_norm_kind, &error));
+    good(model_config_finish(&c, &error));
+    assert_false(mixer_has_kernels(&c.mixer));
+    good(weights_create(context, &c, &w, &error));
+    float *params = malloc(w->total * sizeof *params), *grads = calloc(w->total, sizeof *grads);
+    good(weights_init(w, PARAM_ALL, 3, params, &error));
+    good(graph_create(context, 1, &g, &error));
+    tensor *logits = model_build(g, &c, BATCH);
+    const size_t shape[] = {BATCH, CLASSES};
+    tensor *expected = graph_input(g, "targets", 2, shape);
+    tensor *loss = cross_entropy(g, logits, expected);
+    good(graph_finish(g, loss, &error));
+    assert_true(seen_rows == 4 && seen_cols == 6);
+    for (int i = 0; i < BATCH * PIXELS; i++) images[i] = sinf(0.1f * (float)i);
+    for (int b = 0; b < BATCH; b++) targets[b * CLASSES + b] = 1;
+    graph_bind(g, params, grads);
+    graph_find(g, "images")->data = images;
+    expected->data = targets;
+    float last = INFINITY;
+    for (int step = 0; step < 3; step++) {
+        memset(grads, 0, w->total * sizeof *grads);
+        g->step = (uint64_t)step;
+        graph_forward(g);
+        assert_true(*loss->data < last);
+        last = *loss->data;
+        loss->grad[0] = 1;
+        graph_backward(g);
+        for (size_t i = 0; i < w->total; i++) params[i] -= 0.01f * grads[i];
+    }
+    double norm = 0;
+    const param_array *gamma = weights_find(w, "blocks.1.mixer.gamma");
+    for (size_t i = 0; i < gamma->count; i++) norm += fabs((double)grads[gamma->offset + i]);
+    assert_true(norm > 0);
+    graph_destroy(g);
+    weights_destroy(w);
+    free(params), free(grads);
 }
 
 /* ---- a family: patches in stages of growing width, and a table of relative positions --------- */
@@ -218,7 +343,8 @@ static tensor *stages_build(graph *g, const model_config *c, tensor *images)
     tensor *x = patches(g, images, s->patch);
     if (g->status) return NULL;
     const token_grid grid = x->grid;
-    const size_t offsets = (size_t)((2 * grid.rows - 1) * (2 * grid.cols - 1));
+    const int rows = grid_rows(grid.shape), cols = grid_cols(grid.shape);
+    const size_t offsets = (size_t)((2 * rows - 1) * (2 * cols - 1));
     const param_spec table = {.rank = 2,
                               .shape = {offsets, 3},
                               .group = PARAM_NO_DECAY,
@@ -237,7 +363,7 @@ static tensor *stages_build(graph *g, const model_config *c, tensor *images)
         in = out;
     }
     const param_spec head = {.rank = 2,
-                             .shape = {(size_t)c->classes, in},
+                             .shape = {(size_t)c->outputs, in},
                              .part = PARAM_HEAD,
                              .init = PARAM_XAVIER_NORMAL};
     return linear(g, mean_tokens(g, x), graph_param(g, &head, "head.weight"), NULL);
@@ -252,13 +378,13 @@ static const model stages_models[] = {
      .family = &family_stages,
      .image = 16,
      .channels = 3,
-     .classes = 4,
+     .outputs = 4,
      .own = &(const stages_config){.patch = 4, .widths = {.count = 2, .at = {8, 12}}}},
     {0}};
 
 static model_config stages(void)
 {
-    model_config c = {.model = stages_models, .image = {16, 16}, .channels = 3, .classes = 4};
+    model_config c = {.model = stages_models, .image = {16, 16}, .channels = 3, .outputs = 4};
     memcpy(c.own, stages_models->own, sizeof(stages_config));
     good(model_config_use_mixer(&c, &mixer_none, &error));
     return c;
@@ -287,7 +413,7 @@ static void test_family(void **state)
     cJSON_DeleteItemFromObjectCaseSensitive(root, "model"); /* the registry does not know it */
     good(model_config_from_json("m.json", root, NULL, &back, &error));
     assert_true(model_config_same(&c, &back));
-    back.classes++;
+    back.outputs++;
     assert_false(model_config_same(&c, &back));
     cJSON_free(printed);
     cJSON_Delete(root);
@@ -339,6 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mixer),
         cmocka_unit_test(test_mixer_in_a_model),
+        cmocka_unit_test(test_kind_in_training),
         cmocka_unit_test(test_family),
         cmocka_unit_test(test_family_weights),
     };

@@ -3,8 +3,10 @@
 #include "io_helpers.h"
 
 #include "io/file.h"
+#include "io/file_open.h"
 #include "io/text.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -78,6 +80,54 @@ static void reads_pipes(void **state)
     assert_int_equal(size, LONG);
     for (int i = 0; i < LONG; i++) assert_int_equal((unsigned char)bytes[i], i % 251);
     mem_free(context, bytes);
+}
+
+/* What each use of file_fd makes of a pipe, a link to a file, a file with two names, a folder and
+ * nothing: the result that is not a descriptor, or 0. */
+static void opens_what_is_safe(void **state)
+{
+    (void)state;
+    enum { NONE = FILE_SYSTEM };
+    static const int expected[][5] = {
+        [FILE_READ] = {FILE_NOT_REGULAR, 0, 0, FILE_IS_FOLDER, NONE},
+        [FILE_READ_OWN] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, 0, FILE_IS_FOLDER, NONE},
+        [FILE_LOCK] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, 0, FILE_IS_FOLDER, 0},
+        [FILE_APPEND] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, FILE_HAS_NAMES, FILE_IS_FOLDER, 0},
+        [FILE_REPLACE] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, 0, FILE_IS_FOLDER, 0},
+        [FILE_OVERWRITE] = {0, 0, 0, FILE_IS_FOLDER, 0},
+        [FILE_TEMPORARY] = {NONE, NONE, NONE, NONE, 0}};
+    char where[512];
+    snprintf(where, sizeof where, "%s", io_path("uses"));
+    for (int use = FILE_READ; use <= FILE_TEMPORARY; use++) {
+        if (use == FILE_READ_ANY) continue; /* would wait for the pipe's other end */
+        char script[2048];
+        snprintf(script, sizeof script,
+                 "rm -rf '%s' && mkdir '%s' && cd '%s' && mkfifo 0 && echo mine > mine && "
+                 "ln -s mine 1 && ln mine 2 && mkdir 3",
+                 where, where, where);
+        assert_int_equal(system(script), 0);
+        const int at = folder_fd(AT_FDCWD, where, 0);
+        assert_true(at >= 0);
+        for (int i = 0; i < 5; i++) {
+            const char name[] = {(char)('0' + i), 0};
+            const int fd = file_fd(at, name, (file_use)use, NULL);
+            if ((fd < 0 ? fd : 0) != expected[use][i])
+                fail_msg("use %d of %s: %d, not %d", use, name, fd, expected[use][i]);
+            if (fd < 0) continue;
+            assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+            if (use >= FILE_APPEND) assert_int_equal(write(fd, "x", 1), 1);
+            close(fd);
+        }
+        close(at);
+        char *bytes;
+        size_t size;
+        snprintf(script, sizeof script, "%s/mine", where);
+        assert_int_equal(file_read(context, script, 100, &bytes, &size, &error), SSM2D_OK);
+        assert_string_equal(bytes, "mine\n");
+        mem_free(context, bytes);
+        snprintf(script, sizeof script, "rm -r '%s'", where);
+        assert_int_equal(system(script), 0);
+    }
 }
 
 /* Files of the kernel's that say 4096 bytes and have fewer are files that shrank while they were
@@ -331,6 +381,7 @@ int main(void)
         TEST(refuses_too_much),
         TEST(refuses_what_is_no_file),
         TEST(reads_pipes),
+        TEST(opens_what_is_safe),
         TEST(refuses_files_that_shrink),
         TEST(writes_whole_files),
         TEST(appears_only_when_committed),

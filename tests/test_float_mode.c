@@ -3,7 +3,7 @@
 #define _GNU_SOURCE /* for float_modes.h */
 #include "float_modes.h"
 #include "problem.h"
-#include "ssm2d_baselines.h"
+#include "layer_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static ssm2d_plan_options options_of(const char *algorithm)
 {
     ssm2d_plan_options o = ssm2d_plan_options_default();
     o.batch = BATCH;
-    o.rows = o.cols = SIDE;
+    o.grid = ssm2d_grid_2d(SIDE, SIDE);
     o.algorithm = algorithm;
     return o;
 }
@@ -57,9 +57,10 @@ static void run_layer(ssm2d_context *context, const char *algorithm, const mode 
     ssm2d_config c = ssm2d_config_default();
     c.channels = CHANNELS;
     c.average = c.layer_norm = 1;
+    c.directions = 2;
     c.pair = SSM2D_PAIR_COLUMNS;
     const ssm2d_plan_options o = options_of(algorithm);
-    const size_t total = ssm2d_param_total(&c);
+    const size_t total = param_total(&c);
     const size_t taps = (size_t)c.directions * CHANNELS * SIDE * SIDE;
     float *params = record_more(r, total, 0), *y = record_more(r, CELLS, 0);
     float *du = record_more(r, CELLS, TINY), *dparams = record_more(r, total, TINY);
@@ -70,22 +71,22 @@ static void run_layer(ssm2d_context *context, const char *algorithm, const mode 
     ssm2d_stream *stream = NULL;
     int failed = 0;
     enter(m);
-    failed += ssm2d_params_init(&c, SSM2D_INIT_IDENTITY, 7, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
+    failed += params_init(&c, LAYER_INIT_IDENTITY, 7, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
     failed += leave(m) == 0;
     params[0] = -800; /* exp(800) overflows */
     enter(m);
-    failed += ssm2d_params_check(&c, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
-    failed += ssm2d_plan_create(context, &c, &o, &plan, NULL) != SSM2D_OK;
+    failed += params_check(&c, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
+    failed += plan_create(context, &c, &o, &plan, NULL) != SSM2D_OK;
     failed += ssm2d_workspace_create(plan, &ws, NULL) != SSM2D_OK;
-    failed += ssm2d_stream_create(context, &c, BATCH, SIDE, SSM2D_FLOAT, params, &stream, NULL)
-              != SSM2D_OK;
+    failed +=
+        stream_create(context, &c, BATCH, SIDE, SSM2D_FLOAT, params, &stream, NULL) != SSM2D_OK;
     if (!failed) {
-        ssm2d_forward(plan, ws, params, u, y);
-        ssm2d_backward(plan, ws, params, u, dy, du, dparams);
-        ssm2d_kernel(plan, ws, params, kernel);
-        ssm2d_kernel_backward(plan, ws, params, kernel, dkernel);
-        ssm2d_stream_push(stream, u, pushed);
-        ssm2d_stream_push(stream, u, pushed);
+        plan_forward(plan, ws, params, u, y);
+        plan_backward(plan, ws, params, u, dy, du, dparams);
+        plan_kernel(plan, ws, params, kernel);
+        plan_kernel_backward(plan, ws, params, kernel, dkernel);
+        stream_push(stream, u, pushed);
+        stream_push(stream, u, pushed);
     }
     failed += leave(m) == 0;
     if (failed) fail_msg("%s, mode %s: failed or left another mode", algorithm, m->name);
@@ -94,38 +95,36 @@ static void run_layer(ssm2d_context *context, const char *algorithm, const mode 
     ssm2d_plan_destroy(plan);
 }
 
-static void run_baseline(ssm2d_context *context, const ssm2d_baseline_config *c,
-                         const char *algorithm, const mode *m, const float *u, const float *dy,
-                         record *r)
+static void run_baseline(ssm2d_context *context, const ssm2d_layer *c, const char *algorithm,
+                         const mode *m, const float *u, const float *dy, record *r)
 {
     const ssm2d_plan_options o = options_of(algorithm);
-    const size_t total = ssm2d_baseline_param_total(c);
+    const size_t total = ssm2d_layer_param_count(c);
     float *params = record_more(r, total, 0), *y = record_more(r, CELLS, 0);
     float *du = record_more(r, CELLS, TINY), *dparams = record_more(r, total, TINY);
-    ssm2d_baseline_plan *plan = NULL;
-    ssm2d_baseline_workspace *ws = NULL;
+    ssm2d_plan *plan = NULL;
+    ssm2d_workspace *ws = NULL;
     int failed = 0;
     enter(m);
-    failed +=
-        ssm2d_baseline_params_init(c, SSM2D_INIT_AUTHORS, 7, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
-    failed += ssm2d_baseline_params_check(c, SSM2D_FLOAT, params, NULL) != SSM2D_OK;
-    failed += ssm2d_baseline_plan_create(context, c, &o, &plan, NULL) != SSM2D_OK;
-    failed += ssm2d_baseline_workspace_create(plan, &ws, NULL) != SSM2D_OK;
+    failed += ssm2d_params_init(c, 7, params, NULL) != SSM2D_OK;
+    failed += ssm2d_params_check(c, params, NULL) != SSM2D_OK;
+    failed += ssm2d_plan_create(context, c, &o, &plan, NULL) != SSM2D_OK;
+    failed += ssm2d_workspace_create(plan, &ws, NULL) != SSM2D_OK;
     if (!failed) {
-        ssm2d_baseline_forward(plan, ws, params, u, y);
-        ssm2d_baseline_backward(plan, ws, params, u, dy, du, dparams);
+        plan_forward(plan, ws, params, u, y);
+        plan_backward(plan, ws, params, u, dy, du, dparams);
     }
     failed += leave(m) == 0;
     if (failed) fail_msg("%s, mode %s: failed or left another mode", algorithm, m->name);
-    size_t shape[3] = {1, 1, 1};
-    ssm2d_baseline_kernel_shape(plan, shape);
+    size_t shape[SSM2D_KERNEL_RANK] = {1, 1, 1};
+    ssm2d_kernel_shape(plan, shape);
     float *kernel = record_more(r, shape[0] * shape[1] * shape[2], 0);
     enter(m);
-    ssm2d_baseline_kernel(plan, ws, params, kernel);
+    plan_kernel(plan, ws, params, kernel);
     failed += leave(m) == 0;
     assert_int_equal(failed, 0);
-    ssm2d_baseline_workspace_destroy(ws);
-    ssm2d_baseline_plan_destroy(plan);
+    ssm2d_workspace_destroy(ws);
+    ssm2d_plan_destroy(plan);
 }
 
 static void run_all(const mode *made, const mode *m, int threads, record *r)
@@ -137,16 +136,17 @@ static void run_all(const mode *made, const mode *m, int threads, record *r)
     const ssm2d_status status = ssm2d_context_create(&o, &context, NULL);
     leave(made);
     assert_int_equal(status, SSM2D_OK);
-    ssm2d_ema_config ema = ssm2d_ema_config_default();
-    ssm2d_s4nd_config s4nd = ssm2d_s4nd_config_default();
-    ema.base.channels = s4nd.base.channels = CHANNELS;
+    ssm2d_layer ema = layer_default(&layer_ema), s4nd = layer_default(&layer_s4nd);
+    layer_set_channels(&ema, CHANNELS);
+    layer_set_channels(&s4nd, CHANNELS);
     float *u = numbers(1), *dy = numbers(2);
     const char *name;
-    for (int i = 0; (name = ssm2d_algorithm_name(i)); i++) run_layer(context, name, m, u, dy, r);
-    for (int i = 0; (name = ssm2d_baseline_algorithm_name(SSM2D_EMA, i)); i++)
-        run_baseline(context, &ema.base, name, m, u, dy, r);
-    for (int i = 0; (name = ssm2d_baseline_algorithm_name(SSM2D_S4ND, i)); i++)
-        run_baseline(context, &s4nd.base, name, m, u, dy, r);
+    for (int i = 0; (name = ssm2d_kind_algorithm("ssm2d", i)); i++)
+        run_layer(context, name, m, u, dy, r);
+    for (int i = 0; (name = ssm2d_kind_algorithm("ema", i)); i++)
+        run_baseline(context, &ema, name, m, u, dy, r);
+    for (int i = 0; (name = ssm2d_kind_algorithm("s4nd", i)); i++)
+        run_baseline(context, &s4nd, name, m, u, dy, r);
     free(u), free(dy);
     ssm2d_context_destroy(context);
 }

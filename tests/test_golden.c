@@ -40,7 +40,7 @@ static void oracle_agrees(void **state)
 {
     visitor v = {context_of(1), 0};
     (void)state;
-    assert_int_equal(each_case("ssm2d", check_oracle, &v), 28);
+    assert_int_equal(each_case("ssm2d", check_oracle, &v), 32);
     ssm2d_context_destroy(v.context);
     assert_int_equal(v.wrong, 0);
 }
@@ -55,11 +55,11 @@ static int check_kernel_gradient(ssm2d_context *context, const char *what, const
     double *got = doubles(p->total), *want = doubles(p->total);
     void *params = convert(type, p->params, p->total), *dparams = convert(type, got, p->total);
     void *dkernel = convert(type, c->dkernel, p->taps);
-    ssm2d_kernel_backward(plan, workspace, params, dkernel, dparams);
+    plan_kernel_backward(plan, workspace, params, dkernel, dparams);
     convert_back(type, dparams, got, p->total);
     ssm2d_param q;
-    for (int i = 0; ssm2d_param_get(&p->config, i, &q); i++)
-        for (size_t j = 0; j < q.size && q.name[0] <= 'C'; j++)
+    for (int i = 0; param_get(&p->config, i, &q); i++)
+        for (size_t j = 0; j < q.count && q.name[0] <= 'C'; j++)
             want[q.offset + j] = c->dparams[q.offset + j];
     int wrong = gradients_differ(p, what, got, want, allowed[type]);
     free(params), free(dparams), free(dkernel), free(got), free(want);
@@ -101,8 +101,8 @@ static void layer_agrees(void **state)
 {
     visitor v = {context_of(2), 0};
     (void)state;
-    assert_non_null(ssm2d_algorithm_name(0));
-    assert_int_equal(each_case("ssm2d", check_case, &v), 28);
+    assert_non_null(ssm2d_kind_algorithm("ssm2d", 0));
+    assert_int_equal(each_case("ssm2d", check_case, &v), 32);
     ssm2d_context_destroy(v.context);
     assert_int_equal(v.wrong, 0);
 }

@@ -42,8 +42,8 @@ static void differences(const problem *p, double *du, double *dparams)
     oracle_kernel(&p->config, p->params, BY_RECURSION, p->rows, p->cols, kernel);
     for (size_t i = 0; i < p->cells; i++) du[i] = derivative(p, p->u + i, 0, kernel, scratch);
     ssm2d_param q;
-    for (int k = 0; ssm2d_param_get(&p->config, k, &q); k++) {
-        for (size_t i = q.offset; i < q.offset + q.size; i++)
+    for (int k = 0; param_get(&p->config, k, &q); k++) {
+        for (size_t i = q.offset; i < q.offset + q.count; i++)
             dparams[i] = derivative(p, p->params + i, q.name[0] <= 'C', kernel, scratch);
         oracle_kernel(&p->config, p->params, BY_RECURSION, p->rows, p->cols, kernel);
     }
@@ -159,7 +159,7 @@ static void gradients_are_added(void **state)
     const char *algorithm;
     int wrong = 0;
     for (int variant = 0; variant < 6; variant++)
-        for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
+        for (int k = 0; (algorithm = ssm2d_kind_algorithm("ssm2d", k)); k++) {
             ssm2d_config config = ssm2d_config_default();
             config.channels = 11;
             config.d_state = 3;
@@ -179,33 +179,33 @@ static void gradients_are_added(void **state)
                 wanted_du[i] = 2 * a.du[i] + (du[i] = 0.25 * (double)i);
             for (size_t i = 0; i < p.total; i++)
                 wanted[i] = 2 * a.dparams[i] + (dparams[i] = 0.5 * (double)i);
-            ssm2d_forward(plan, workspace, p.params, p.u, y);
-            ssm2d_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
+            plan_forward(plan, workspace, p.params, p.u, y);
+            plan_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
             /* a second time after one forward */
-            ssm2d_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
+            plan_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
             wrong += differs("du twice", du, wanted_du, p.cells, 1e-11);
             wrong += differs("dparams twice", dparams, wanted, p.total, 1e-11);
-            ssm2d_forward(plan, workspace, p.params, p.u, y);
-            ssm2d_backward(plan, workspace, p.params, p.u, p.dy, NULL, alone);
-            ssm2d_forward(plan, workspace, p.params, p.u, y);
-            ssm2d_backward(plan, workspace, p.params, p.u, p.dy, alone_du, NULL);
+            plan_forward(plan, workspace, p.params, p.u, y);
+            plan_backward(plan, workspace, p.params, p.u, p.dy, NULL, alone);
+            plan_forward(plan, workspace, p.params, p.u, y);
+            plan_backward(plan, workspace, p.params, p.u, p.dy, alone_du, NULL);
             wrong += bits_differ("dparams alone", alone, a.dparams, p.total);
             wrong += bits_differ("du alone", alone_du, a.du, p.cells);
-            ssm2d_backward(plan, workspace, p.params, p.u, p.dy, NULL, NULL);
+            plan_backward(plan, workspace, p.params, p.u, p.dy, NULL, NULL);
             /* prepare and apply are a forward too, and the kernel's own gradient is added as
              * well */
             memset(alone, 0, p.total * sizeof *alone);
-            ssm2d_prepare(plan, workspace, p.params);
-            ssm2d_apply(plan, workspace, p.u, y);
-            ssm2d_backward(plan, workspace, p.params, p.u, p.dy, NULL, alone);
+            plan_prepare(plan, workspace, p.params);
+            plan_apply(plan, workspace, p.u, y);
+            plan_backward(plan, workspace, p.params, p.u, p.dy, NULL, alone);
             wrong += bits_differ("y after prepare and apply", y, a.y, p.cells);
             wrong += bits_differ("dparams after prepare and apply", alone, a.dparams, p.total);
             double *dkernel = doubles(p.taps), *once = doubles(p.total);
             for (size_t i = 0; i < p.taps; i++) dkernel[i] = rng_normal(&r);
-            ssm2d_kernel_backward(plan, workspace, p.params, dkernel, once);
+            plan_kernel_backward(plan, workspace, p.params, dkernel, once);
             memset(alone, 0, p.total * sizeof *alone);
-            ssm2d_kernel_backward(plan, workspace, p.params, dkernel, alone);
-            ssm2d_kernel_backward(plan, workspace, p.params, dkernel, alone);
+            plan_kernel_backward(plan, workspace, p.params, dkernel, alone);
+            plan_kernel_backward(plan, workspace, p.params, dkernel, alone);
             for (size_t i = 0; i < p.total; i++) once[i] *= 2;
             wrong += differs("kernel_backward twice", alone, once, p.total, 1e-13);
             free(y), free(du), free(dparams), free(alone), free(wanted_du), free(wanted),

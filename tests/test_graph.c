@@ -3,7 +3,7 @@
 #include "graph_fixture.h"
 #include "graph_helpers.h"
 
-#include "graph/memory.h"
+#include "graph/graph_impl.h"
 #include "ops/ops.h"
 
 #include <math.h>

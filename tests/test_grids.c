@@ -22,13 +22,13 @@ static int algorithms_agree(const problem *p, ssm2d_type type, int from, double 
                             double backward_limit)
 {
     ssm2d_context *context = context_of(2);
-    answer first = run(context, p, type, ssm2d_algorithm_name(from), DENSE, DENSE);
+    answer first = run(context, p, type, ssm2d_kind_algorithm("ssm2d", from), DENSE, DENSE);
     const char *algorithm;
     int wrong = 0;
     for (int k = from + 1; (algorithm = serves(p, &k)); k++) {
         char what[400];
-        snprintf(what, sizeof what, "%s against %s %s %s", algorithm, ssm2d_algorithm_name(from),
-                 type_names[type], problem_text(p));
+        snprintf(what, sizeof what, "%s against %s %s %s", algorithm,
+                 ssm2d_kind_algorithm("ssm2d", from), type_names[type], problem_text(p));
         answer a = run(context, p, type, algorithm, DENSE, DENSE);
         wrong += differs(what, a.kernel, first.kernel, p->taps, forward_limit);
         wrong += differs(what, a.y, first.y, p->cells, forward_limit);
@@ -46,11 +46,12 @@ static void prime_grid(void **state)
     (void)state;
     rng r = rng_seed(14);
     int wrong = 0;
+    const size_t rows = short_tests() ? 31 : 67, cols = short_tests() ? 67 : 131;
     for (int variant = 0; variant < 3; variant++) {
         ssm2d_config config = small_config(3, 3, 1, variant == 1 ? 4 : 1 + (variant == 2));
         config.values = (ssm2d_values)variant;
         config.trunc_rows = variant == 2 ? 29 : 0;
-        problem p = problem_make(config, 1, 67, 131, &r);
+        problem p = problem_make(config, 1, rows, cols, &r);
         wrong += algorithms_agree(&p, SSM2D_DOUBLE, 0, 1e-11, 1e-11);
         wrong += algorithms_agree(&p, SSM2D_FLOAT, 0, 3e-5, 1e-4);
         problem_free(&p);
@@ -84,8 +85,8 @@ static void large_grid(void **state)
     rng r = rng_seed(15);
     ssm2d_config config = small_config(2, 2, 1, 2);
     problem p = problem_make(config, 1, 512, 384, &r);
-    int first = strcmp(ssm2d_algorithm_name(0), "direct") == 0, wrong = 0;
-    if (ssm2d_algorithm_name(first))
+    int first = strcmp(ssm2d_kind_algorithm("ssm2d", 0), "direct") == 0, wrong = 0;
+    if (ssm2d_kind_algorithm("ssm2d", first))
         wrong += algorithms_agree(&p, SSM2D_DOUBLE, first, 1e-10, 1e-10);
     problem_free(&p);
     config.trunc_rows = 5;
@@ -108,19 +109,19 @@ static void largest_grid(void **state)
     config.skip = 0;
     problem p = problem_make(config, 1, 1, 1, &r);
     ssm2d_plan_options o = ssm2d_plan_options_default();
-    o.rows = o.cols = SIDE;
+    o.grid = ssm2d_grid_2d(SIDE, SIDE);
     o.algorithm = "scan";
     o.inference = 1;
     ssm2d_plan *plan;
     ssm2d_error error;
-    if (ssm2d_plan_create(context, &config, &o, &plan, &error)) fail_msg("%s", error.line);
+    if (plan_create(context, &config, &o, &plan, &error)) fail_msg("%s", error.line);
     assert_true(ssm2d_plan_bytes(plan) < 16 << 20); /* rows of state, not images of it */
     ssm2d_workspace *workspace = workspace_of(plan);
     const double raw[8] = {9, 1, -1, 8, 1, -0.5, 0.75, -0.5}; /* a1 and a4 near 1: a long memory */
     float *params = convert(SSM2D_FLOAT, raw, 8), *u = calloc((size_t)SIDE * SIDE, sizeof *u),
           *y = calloc((size_t)SIDE * SIDE, sizeof *y);
     u[0] = 1;
-    ssm2d_forward(plan, workspace, params, u, y);
+    plan_forward(plan, workspace, params, u, y);
     double a[6], across[SIDE], down[SIDE], first_row[SIDE], first_column[SIDE];
     for (int i = 0; i < 6; i++) a[i] = 1 / (1 + exp(-raw[i]));
     across[0] = down[0] = 0.75 * a[4] - 0.5 * a[5];

@@ -130,7 +130,7 @@ static void refuses_bad_bmps(void **state)
                      SSM2D_ERROR_UNSUPPORTED);
     assert_line("more than the 1000 that max-pixels allows");
     file[14] = 13;
-    refused(io_put("a.bmp", file, size), SSM2D_ERROR_ARGUMENT, "is no BMP that is known");
+    refused(io_put("a.bmp", file, size), SSM2D_ERROR_ARGUMENT, "unsupported BMP variant");
 }
 
 static void survives_failing_allocations(void **state)
@@ -138,7 +138,7 @@ static void survives_failing_allocations(void **state)
     (void)state;
     uint8_t file[4096] = {0};
     const bmp_kind k = {24};
-    assert_true(allocations_to_read(io_put("a.bmp", file, make_bmp(file, &k))) >= 5);
+    assert_true(allocations_to_read(io_put("a.bmp", file, make_bmp(file, &k))) >= 4);
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, io_begin)

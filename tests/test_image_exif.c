@@ -1,7 +1,7 @@
 /* PNG and JPEG that EXIF says are turned. */
 #include "image_kind_helpers.h"
 
-#include "io/exif.h"
+#include "io/image_format.h"
 
 #include <spng.h>
 

@@ -219,13 +219,21 @@ static void refuses_bad_celeba(void **state)
     refused("celeba", DATASET_TRAIN, SSM2D_ERROR_ARGUMENT, "line 1 is not a name and 0, 1 or 2");
     put_text("list_eval_partition.txt", "000001.jpg\n");
     refused("celeba", DATASET_TRAIN, SSM2D_ERROR_ARGUMENT, "line 1 is not a name and 0, 1 or 2");
+    put_text("list_eval_partition.txt", "000001.jpg 0\n000002.jpg 0\n000003.jpg 0\n"
+                                        "000004.jpg 1\n000005.jpg 0\n000006.jpg 1\n");
+    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT,
+            "/list_eval_partition.txt: has no test images: no row ends in 2");
     put_text("list_eval_partition.txt", partition);
     put_attributes("list_attr_celeba.txt", FACES, FACES + 1);
     refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "says 7 images and has 6 rows");
     put_text("list_attr_celeba.txt", "x\n");
-    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "line 1 is not a count");
+    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT,
+            "line 1 is not the number of images, from 1");
+    put_text("list_attr_celeba.txt", "-6\n");
+    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT,
+            "line 1 is not the number of images, from 1");
     put_text("list_attr_celeba.txt", "");
-    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "is not a count");
+    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "is not the number of images, from 1");
     put_text("list_attr_celeba.txt", "1\na b c\n");
     refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "line 2 does not have the names of 40");
     size_t size;

@@ -93,6 +93,55 @@ static void refuses_bad_tiffs(void **state)
     free(file);
 }
 
+/* Writes 16 rows in one strip or in two, and `more` bytes, and lets the header speak of four times
+ * as many rows in the image and in each strip. */
+static const char *short_tiff(uint16_t compression, int strips, size_t more)
+{
+    enum { WIDE = 64 };
+    size_t size;
+    const int black_white = compression == COMPRESSION_CCITTFAX4;
+    TIFF *t = TIFFOpen(io_path("short.tif"), "w");
+    assert_non_null(t);
+    TIFFSetField(t, TIFFTAG_IMAGEWIDTH, WIDE);
+    TIFFSetField(t, TIFFTAG_IMAGELENGTH, 16);
+    TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, black_white ? 1 : 8);
+    TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(t, TIFFTAG_COMPRESSION, compression);
+    TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, 16 / strips);
+    uint8_t row[WIDE] = {1, 2, 3};
+    for (uint32_t r = 0; r < 16; r++) assert_int_equal(TIFFWriteScanline(t, row, r, 0), 1);
+    TIFFClose(t);
+    uint8_t *file = io_get(io_path("short.tif"), &size), *longer = calloc(size + more, 1);
+    memcpy(longer, file, size);
+    const size_t at = file[4] | (size_t)file[5] << 8; /* of the directory, little-endian */
+    for (size_t i = 0; i < longer[at]; i++) {
+        uint8_t *entry = longer + at + 2 + 12 * i;
+        const int tag = entry[0] | entry[1] << 8;
+        if (tag == TIFFTAG_IMAGELENGTH || tag == TIFFTAG_ROWSPERSTRIP) entry[8] *= 4;
+    }
+    io_put("short.tif", longer, size + more);
+    free(longer);
+    free(file);
+    return io_path("short.tif");
+}
+
+static void refuses_short_strips(void **state)
+{
+    (void)state;
+    image_info info;
+    uint8_t *pixels;
+    const uint16_t kinds[] = {COMPRESSION_NONE, COMPRESSION_JPEG, COMPRESSION_CCITTFAX4};
+    for (int i = 0; i < 6; i++) {
+        const char *path = short_tiff(kinds[i / 2], 1 + i % 2, 1 << 16);
+        const image_read_options exact = {.exact = i % 2};
+        if (!read_with(path, &exact, &info, &pixels)) fail_msg("case %d was read", i);
+        assert_line("has fewer rows than the 64 of its header");
+        free(pixels);
+    }
+}
+
 static void survives_failing_allocations(void **state)
 {
     (void)state;
@@ -107,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(reads_tiffs),
         TEST(refuses_bad_tiffs),
+        TEST(refuses_short_strips),
         TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("image_tiff", tests, io_setup, io_teardown);

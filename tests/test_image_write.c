@@ -90,7 +90,7 @@ static void keeps_depth_and_alpha(void **state)
 static long smooth_jpeg(int channels, int quality, int *worst)
 {
     const image_info info = {64, 48, channels, 8};
-    const image_write_options options = {.jpeg = 1, .quality = quality};
+    const image_write_options options = {.format = "JPEG", .quality = quality};
     image_writer *writer;
     image_info got;
     uint8_t row[48 * 3], *pixels;
@@ -118,7 +118,7 @@ static void writes_jpegs(void **state)
 {
     (void)state;
     static const image_info bad[] = {{1, 1, 2}, {1, 1, 3, 16}, {1, 65536, 1}};
-    const image_write_options jpeg = {.jpeg = 1, .quality = 90};
+    const image_write_options jpeg = {.format = "JPEG", .quality = 90};
     image_writer *writer;
     for (int channels = 1; channels <= 3; channels += 2) {
         int rough, fine;

@@ -3,7 +3,10 @@
 
 #include "io/json.h"
 #include "core/suggest.h"
-#include "io/layer_config.h"
+#include "layers/ssm2d/ssm2d_config.h"
+#include "mixers/layer_json.h"
+
+#include <errno.h>
 
 static ssm2d_status parse(const char *text, size_t size, cJSON **root)
 {
@@ -59,8 +62,8 @@ static void refuses_bad_json(void **state)
         {TEXT("[1,"), "a.json: line 1"},
         {TEXT("\"abc"), "a.json: line 1"},
         {TEXT("\"abc\\"), "a.json: line 1"},
-        {TEXT("{} {}"), "a.json: line 1: something follows the JSON at: {}"},
-        {TEXT("{}\n\nx"), "a.json: line 3: something follows the JSON at: x"},
+        {TEXT("{} {}"), "a.json: line 1: unexpected text after the JSON: {}"},
+        {TEXT("{}\n\nx"), "a.json: line 3: unexpected text after the JSON: x"},
         {TEXT("{}\0"), "a.json: line 1 has a zero byte"},
         {TEXT("{\n\"a\0b\": 1}"), "a.json: line 2 has a zero byte"},
         {TEXT("{\"a\\u0000b\": 1}"), "a.json: line 1 has an escaped zero byte"},
@@ -173,7 +176,7 @@ static void gets_fields(void **state)
     o = good("[1]");
     assert_int_equal(json_get_int("a.json", o, "n", JSON_OPTIONAL, 1, 5, &n, &error),
                      SSM2D_ERROR_ARGUMENT);
-    assert_line("a.json: \"n\" is looked for in an object {..}, but there is a list");
+    assert_line("a.json: \"n\" must be in an object {..}, not in a list");
     cJSON_Delete(o);
 }
 
@@ -184,7 +187,9 @@ static const char *const others[] = {"kind", "batch", "L1", NULL};
 static ssm2d_status configure(const char *text, ssm2d_config *config)
 {
     cJSON *o = good(text);
-    ssm2d_status status = layer_config_from_json("case.json", o, others, config, &error);
+    ssm2d_layer layer = layer_of(&layer_ssm2d, config);
+    ssm2d_status status = layer_from_json("case.json", o, others, &layer, &error);
+    *config = *ssm2d_config_of(&layer.values);
     cJSON_Delete(o);
     return status;
 }
@@ -193,17 +198,18 @@ static void configures_every_field(void **state)
 {
     (void)state;
     ssm2d_config c = ssm2d_config_default();
-    assert_int_equal(configure("{\"kind\": \"ssm2d\", \"batch\": [], \"channels\": 12, "
-                               "\"d_state\": 3, \"n_ssm\": 5, \"directions\": 4,"
-                               "\"pair\": \"columns\", \"average\": true, \"norm\": \"paper\", "
-                               "\"values\": \"cartesian\","
-                               "\"share_directions\": true, \"c_per_channel\": true, \"skip\": "
-                               "false, \"layer_norm\": true,"
-                               "\"trunc_rows\": 6, \"trunc_cols\": 7}",
-                               &c),
-                     SSM2D_OK);
-    const ssm2d_config expected = {sizeof expected,
-                                   12,
+    assert_int_equal(
+        configure("{\"kind\": \"ssm2d\", \"batch\": [], \"channels\": 12, \"init\": \"authors\", "
+                  "\"d_state\": 3, \"n_ssm\": 5, \"directions\": 4,"
+                  "\"pair\": \"columns\", \"average\": true, \"norm\": \"paper\", "
+                  "\"values\": \"cartesian\","
+                  "\"share_directions\": true, \"c_per_channel\": true, \"skip\": "
+                  "false, \"layer_norm\": true,"
+                  "\"trunc_rows\": 6, \"trunc_cols\": 7, \"assign\": \"paper\"}",
+                  &c),
+        SSM2D_OK);
+    const ssm2d_config expected = {12,
+                                   LAYER_INIT_AUTHORS,
                                    3,
                                    5,
                                    4,
@@ -216,8 +222,10 @@ static void configures_every_field(void **state)
                                    0,
                                    1,
                                    6,
-                                   7};
-    assert_memory_equal(&c, &expected, sizeof c);
+                                   7,
+                                   SSM2D_ASSIGN_PAPER};
+    /* what follows the last field is padding */
+    assert_memory_equal(&c, &expected, offsetof(ssm2d_config, assign) + sizeof c.assign);
     assert_int_equal(configure("{\"d_state\": 4}", &c), SSM2D_OK); /* the rest stays */
     assert_int_equal(c.d_state, 4);
     assert_int_equal(c.n_ssm, 5);
@@ -328,7 +336,12 @@ static ssm2d_status read_once(void)
     return status;
 }
 
-static void *hook_malloc(size_t bytes) { return meter_take(bytes, &meter); }
+static void *hook_malloc(size_t bytes)
+{
+    void *memory = meter_take(bytes, &meter);
+    if (!memory) errno = ENOMEM; /* as malloc does */
+    return memory;
+}
 static void hook_free(void *memory)
 {
     if (memory) meter_give(memory, &meter);

@@ -50,7 +50,7 @@ static outcome run_steps(const model_config *c, int saves_memory)
     g->saves_memory = saves_memory;
     g->seed = 7;
     tensor *logits = model_build(g, c, BATCH);
-    tensor *targets = graph_input(g, "targets", 2, (size_t[]){BATCH, (size_t)c->classes});
+    tensor *targets = graph_input(g, "targets", 2, (size_t[]){BATCH, (size_t)c->outputs});
     tensor *loss = cross_entropy(g, logits, targets), *images = graph_find(g, "images");
     good(graph_finish(g, loss, &error));
     outcome o = {.count = w->total, .bytes = g->bytes};
@@ -62,7 +62,7 @@ static outcome run_steps(const model_config *c, int saves_memory)
     good(weights_init(w, PARAM_ALL, 3, o.params, &error));
     rng r = rng_seed(5);
     for (size_t i = 0; i < images->count; i++) pixels[i] = (float)rng_uniform(&r, -2, 2);
-    for (size_t b = 0; b < BATCH; b++) wanted[b * (size_t)c->classes + b % 3] = 1;
+    for (size_t b = 0; b < BATCH; b++) wanted[b * (size_t)c->outputs + b % 3] = 1;
     graph_bind(g, o.params, o.grads);
     images->data = pixels;
     targets->data = wanted;
@@ -89,11 +89,11 @@ static void gives_the_same_bits(void **state)
         const char *model, *mixer;
         const char *const *settings;
     } cases[] = {
-        {"vit-mini", "none", NULL}, {"vit-mini", "ssm2d", drops}, {"vit-mini", "s4nd", NULL},
-        {"vit-mini", "ema", drops}, {"swin-mini", "none", drops}, {"swin-mini", "ssm2d", NULL},
-        {"mega-mini", "ema", NULL}, {"mega-mini", "ssm2d", NULL},
+        {"vit-mini", "ssm2d", drops}, {"vit-mini", "none", NULL},   {"vit-mini", "ema", drops},
+        {"vit-mini", "s4nd", NULL},   {"swin-mini", "ssm2d", NULL}, {"swin-mini", "none", drops},
+        {"mega-mini", "ssm2d", NULL}, {"mega-mini", "ema", NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += short_tests() ? 2 : 1) {
         const model_config c = config_of(cases[i].model, cases[i].mixer, cases[i].settings);
         const outcome normal = run_steps(&c, 0), low = run_steps(&c, 1);
         print_message("%s, mixer %s: %.2f of the memory\n", cases[i].model, cases[i].mixer,

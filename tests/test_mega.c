@@ -2,7 +2,7 @@
  * differences of the loops) backward; BatchNorm over training and evaluation; other image sizes;
  * configurations that are refused. */
 
-#include "mixers/ssm2d_mixer.h"
+#include "layers/ssm2d/ssm2d_config.h"
 #include "models/mega.h"
 #include "models/weights.h"
 #include "ops/ops.h"
@@ -106,10 +106,8 @@ static double *apply_mixer(const reference *f, const double *x, size_t channels,
     double *y = doubles(count);
     memcpy(y, x, count * sizeof *y);
     if ((mixer_place)f->c->mixer.place != place || f->c->mixer.kind == &mixer_none) return y;
-    ssm2d_mixer own;
-    memcpy(&own, f->c->mixer.own, sizeof own);
-    ssm2d_config layer = own.layer;
-    layer.size = sizeof layer;
+    layer_values values = f->c->mixer.values;
+    ssm2d_config layer = *ssm2d_config_of(&values);
     layer.channels = (int)channels;
     oracle_forward(&layer, f->params + f->w->block[block].offset, f->batch, f->rows, f->cols, x, y);
     return y;
@@ -193,7 +191,7 @@ static double *apply_block(const reference *f, double *x, int block)
 static void reference_logits(const reference *f, const double *images, double *logits)
 {
     const size_t D = (size_t)f->m->dim, C = (size_t)f->c->channels, side = (size_t)f->m->patch;
-    const size_t all = f->batch * f->tokens, classes = (size_t)f->c->classes;
+    const size_t all = f->batch * f->tokens, classes = (size_t)f->c->outputs;
     const size_t width = (size_t)f->c->image[1], height = (size_t)f->c->image[0];
     const double *w = array(f, "patch_embed.proj.weight", -1),
                  *b = array(f, "patch_embed.proj.bias", -1),

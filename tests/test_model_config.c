@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* mkstemp */
 #include "core/context.h"
 #include "io/json.h"
-#include "mixers/ssm2d_mixer.h"
+#include "layers/ssm2d/ssm2d_config.h"
 #include "model_case.h"
 #include "models/swin.h"
 #include "models/vit.h"
@@ -80,10 +80,10 @@ static void test_presets(void **state)
     assert_int_equal(vit_of(&c)->patch, 16);
     assert_int_equal(vit_of(&c)->qkv_bias, 1);
     assert_true(vit_of(&c)->norm_eps == 1e-6 && vit_of(&c)->mlp_ratio == 4);
-    assert_ptr_equal(c.mixer.kind, &mixer_ssm2d);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.directions
-                         * ssm2d_mixer_of(&c.mixer)->layer.n_ssm
-                         * ssm2d_mixer_of(&c.mixer)->layer.d_state,
+    assert_ptr_equal(c.mixer.kind, &layer_ssm2d);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->directions
+                         * ssm2d_config_of(&c.mixer.values)->n_ssm
+                         * ssm2d_config_of(&c.mixer.values)->d_state,
                      32);
 }
 
@@ -95,13 +95,13 @@ static void test_mixer(void **state)
         "\"authors\", \"complex\": true,"
         " \"complex_form\": \"cartesian\", \"normalize\": true, \"average\": true, \"n_ssm\": 3}}");
     assert_int_equal(c.mixer.place, PLACE_FFN);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->init, SSM2D_INIT_AUTHORS);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.values, SSM2D_CARTESIAN);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.layer_norm, 1);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.average, 1);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.n_ssm, 3);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.directions, 4);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.skip, 1);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->init, LAYER_INIT_AUTHORS);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->values, SSM2D_CARTESIAN);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->layer_norm, 1);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->average, 1);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->n_ssm, 3);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->directions, 4);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->skip, 1);
     c = parsed("{\"model\": \"vit\", \"mixer\": null}");
     assert_ptr_equal(c.mixer.kind, &mixer_none);
     c = parsed("{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\"}}");
@@ -161,13 +161,13 @@ static void test_assign(void **state)
 {
     (void)state;
     model_config c = parsed("{\"model\": \"vit\", \"mixer\": \"ssm2d\"}");
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.assign, SSM2D_ASSIGN_DISTINCT);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->assign, SSM2D_ASSIGN_DISTINCT);
     c = parsed("{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", \"n_ssm\": 3}}");
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.assign, SSM2D_ASSIGN_AUTHORS);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.directions, 4);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->assign, SSM2D_ASSIGN_AUTHORS);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->directions, 4);
     c = parsed("{\"model\": \"vit\", \"mixer\": {\"kind\": \"ssm2d\", "
                "\"assign\": \"distinct\"}}");
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.assign, SSM2D_ASSIGN_DISTINCT);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->assign, SSM2D_ASSIGN_DISTINCT);
 }
 
 static void test_refused(void **state)
@@ -204,10 +204,11 @@ static void test_refused(void **state)
          "\"drop_path\" is 1: use a number from 0 to 0.99"},
         {"{\"model\": \"deit\"}", "model deit has no \"dim\" of its own"},
         {"{\"model\": \"vit\", \"mixer\": \"smm2d\"}",
-         "\"mixer\" is \"smm2d\": use none, ssm2d, s4nd or ema"},
-        {"{\"model\": \"vit\", \"mixer\": 5}", "\"mixer\" is 5: use none, ssm2d, s4nd or ema"},
-        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"conv\"}}",
-         "\"mixer.kind\" is \"conv\": use none, ssm2d, s4nd or ema"},
+         "\"mixer\" is \"smm2d\": use none, ssm2d, s4nd, ema or conv"},
+        {"{\"model\": \"vit\", \"mixer\": 5}",
+         "\"mixer\" is 5: use none, ssm2d, s4nd, ema or conv"},
+        {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"cnv\"}}",
+         "\"mixer.kind\" is \"cnv\": use none, ssm2d, s4nd, ema or conv"},
         {"{\"model\": \"vit\", \"mixer\": {\"n_ssm\": 2}}",
          "\"mixer\" has settings, but no \"kind\" that takes any"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\", \"n_ssm\": 2}}",
@@ -253,9 +254,9 @@ static void test_set(void **state)
     assert_int_equal(vit_of(&c)->dim, 48);
     assert_int_equal(c.image[1], 24);
     assert_int_equal(vit_of(&c)->pos_embed, 0);
-    assert_ptr_equal(c.mixer.kind, &mixer_ssm2d);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.directions, 2);
-    assert_int_equal(ssm2d_mixer_of(&c.mixer)->layer.values, SSM2D_POLAR);
+    assert_ptr_equal(c.mixer.kind, &layer_ssm2d);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->directions, 2);
+    assert_int_equal(ssm2d_config_of(&c.mixer.values)->values, SSM2D_POLAR);
     assert_int_equal(c.mixer.place, PLACE_BLOCK);
     assert_true(vit_of(&c)->norm_eps == 1e-4);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -292,7 +293,7 @@ static void test_keys(void **state)
             fail_msg("%s", error.line);
         cJSON_free(printed);
     }
-    assert_int_equal(count, 1 + 3 + 12 + 1 + 1 + 1 + 14);
+    assert_int_equal(count, 1 + 3 + 12 + 1 + 1 + 1 + 15);
     cJSON_Delete(root);
 }
 

@@ -1,11 +1,12 @@
 /* Whole models through graphs in double: the golden cases, parameter counts, the inference graph,
  * other sizes, drop path, and learning one batch by heart. */
 
-#include "mixers/ssm2d_mixer.h"
+#include "layers/ssm2d/ssm2d_config.h"
 #include "models/vit.h"
 #include "model_case.h"
 #include "ops/ops.h"
 #include "problem.h"
+#include "tools/reproduce/paper_counts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static net net_make(ssm2d_context *context, const model_config *c, int training,
 {
     net n = {0};
     ssm2d_error error;
-    const size_t shape[] = {batch, (size_t)c->classes};
+    const size_t shape[] = {batch, (size_t)c->outputs};
     if (graph_create(context, training, &n.g, &error)) fail_msg("%s", error.line);
     n.logits = model_build(n.g, c, batch);
     tensor *t = graph_input(n.g, "targets", 2, shape);
@@ -81,9 +82,9 @@ static size_t count_of(ssm2d_context *context, const char *name, int classes, co
     weights *w = NULL;
     ssm2d_error error;
     if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
-    c.classes = classes;
+    c.outputs = classes;
     if (model_config_use_mixer(&c, mixer_find(kind), &error)) fail_msg("%s", error.line);
-    if (c.mixer.kind == &mixer_ssm2d) ssm2d_mixer_of(&c.mixer)->layer.values = numbers;
+    if (c.mixer.kind == &layer_ssm2d) ssm2d_config_of(&c.mixer.values)->values = numbers;
     if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
         fail_msg("%s", error.line);
     size_t total = w->total, sum = 0;
@@ -132,19 +133,19 @@ static void test_counts(void **state)
 }
 
 /* How many parameters a model has as a row of the paper has it. */
-static size_t paper_total(ssm2d_context *context, const model *m, const paper_row *row)
+static size_t paper_total(ssm2d_context *context, const paper_model *m, const paper_count *row)
 {
     model_config c;
     weights *w = NULL;
     ssm2d_error error;
-    if (model_config_named(m->name, &c, &error)
+    if (model_config_named(m->model, &c, &error)
         || model_config_use_mixer(&c, mixer_find(row->mixer), &error)
         || mixer_config_preset(row->settings, &c.mixer, &error))
-        fail_msg("%s: %s", m->name, error.line);
-    if (m->paper_image) c.image[0] = c.image[1] = m->paper_image;
-    c.classes = m->paper_classes;
+        fail_msg("%s: %s", m->model, error.line);
+    if (m->image) c.image[0] = c.image[1] = m->image;
+    c.outputs = m->classes;
     if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
-        fail_msg("%s: %s", m->name, error.line);
+        fail_msg("%s: %s", m->model, error.line);
     const size_t total = w->learned;
     weights_destroy(w);
     return total;
@@ -155,20 +156,23 @@ static void test_paper_counts(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
+    int found = 0;
     for (int i = 0; model_at(i); i++) {
-        const model *m = model_at(i);
-        for (const paper_row *p = m->paper; p && p->mixer; p++) {
+        const paper_model *m = paper_model_find(model_at(i)->name);
+        found += m != NULL;
+        for (const paper_count *p = m ? m->counts : NULL; p && p->mixer; p++) {
             const size_t digits =
                 strlen(p->millions) - (size_t)(strchr(p->millions, '.') - p->millions);
             const double unit = digits > 3 ? 0.001 : 0.01;
             const double off = fabs((double)paper_total(context, m, p) / 1e6 - atof(p->millions));
             assert_true(p->table == 1 || p->table == 2 || p->table == 4);
-            if (p->unexplained && !p->note) fail_msg("%s has no note", m->name);
+            if (p->unexplained && !p->note) fail_msg("%s has no note", m->model);
             if (p->unexplained ? off <= 1.2 * unit : off > 1.2 * unit)
-                fail_msg("%s with %s %s: %g M away from the paper's %s M", m->name, p->mixer,
+                fail_msg("%s with %s %s: %g M away from the paper's %s M", m->model, p->mixer,
                          p->settings, off, p->millions);
         }
     }
+    assert_int_equal(found, 8); /* the names of the table are those of models */
     ssm2d_context_destroy(context);
 }
 
@@ -215,7 +219,7 @@ static void overfit(const char *const (*set)[2], int count)
     model_config c = small_config(set, count);
     rng r = rng_seed(5);
     const size_t pixels = BATCH * (size_t)(c.channels * c.image[0] * c.image[1]),
-                 classes = (size_t)c.classes;
+                 classes = (size_t)c.outputs;
     double *images = doubles(pixels), *targets = doubles(BATCH * classes);
     for (size_t i = 0; i < pixels; i++) images[i] = rng_normal(&r);
     for (size_t b = 0; b < BATCH; b++) targets[b * classes + rng_next(&r) % classes] = 1;

@@ -281,14 +281,14 @@ static void windows_of_a_rolled_map(void **state)
             }
     tensor *x = param(&o, 3, IMAGES, R * S, D, "x");
     const rearrange_shape windows = {IMAGES, R * S / (W_R * W_C), W_R * W_C, 1, {0}},
-                          whole = {IMAGES, 1, R * S, 1, {0, R, S}};
+                          whole = {IMAGES, 1, R * S, 1, {0, {2, {R, S, 0}}}};
     tensor *y = rearrange(o.g, x, there, R * S, &windows);
     tensor *z = rearrange(o.g, y, back, R * S, &whole), *out = add(o.g, scale(o.g, y, 1), y);
     assert_int_equal(y->shape[0], IMAGES * 4);
     assert_int_equal(y->shape[1], 6);
-    assert_int_equal(y->grid.rows, 0);
-    assert_int_equal(z->grid.rows, R);
-    assert_int_equal(z->grid.cols, S);
+    assert_int_equal(y->grid.shape.axes, 0);
+    assert_int_equal(grid_rows(z->grid.shape), R);
+    assert_int_equal(grid_cols(z->grid.shape), S);
     tensor *sum = add(o.g, z, rearrange(o.g, out, back, R * S, &whole));
     once_run(&o, sum);
     for (size_t i = 0; i < x->count; i++)
@@ -316,8 +316,8 @@ static void merge_takes_two_by_two(void **state)
     tensor *x = param(&o, 3, IMAGES, R * S, D, "x"), *y = merge(o.g, x, R, S);
     assert_int_equal(y->shape[1], DOWN * ACROSS);
     assert_int_equal(y->shape[2], 4 * D);
-    assert_int_equal(y->grid.rows, DOWN);
-    assert_int_equal(y->grid.cols, ACROSS);
+    assert_int_equal(grid_rows(y->grid.shape), DOWN);
+    assert_int_equal(grid_cols(y->grid.shape), ACROSS);
     once_run(&o, y);
     const double *got = y->data;
     for (int b = 0; b < IMAGES; b++)

@@ -1,6 +1,6 @@
 /* Every operator of ops.def, through real graphs: gradients against central differences in double,
  * float against double, and the same bits whatever the number of threads. */
-#include "op_examples.h"
+#include "op_checks.h"
 #include "problem.h"
 
 #include "core/context.h"
@@ -13,40 +13,12 @@
 #include <string.h>
 
 static const char *const ops[] = {
-#define OP(name) #name,
+#define OP(name, ...) #name,
 #include "ops/ops.def"
 #undef OP
 };
 
-enum { OPS = sizeof ops / sizeof *ops, CHECKS = 12 };
-
-typedef struct numbers {
-    double *params, *dout;
-} numbers;
-
-static numbers numbers_for(const trial *t)
-{
-    rng r = rng_seed(9);
-    numbers n = {doubles(t->param_count), doubles(t->out_count)};
-    for (size_t i = 0; i < t->param_count; i++) n.params[i] = (float)(0.8 * rng_normal(&r));
-    for (size_t i = 0; i < t->out_count; i++) n.dout[i] = (float)rng_normal(&r);
-    return n;
-}
-
-static void numbers_free(numbers *n)
-{
-    free(n->params);
-    free(n->dout);
-}
-
-static const char *title(const char *op, int variant, int mode)
-{
-    static const char *const modes[] = {"of parameters", "of values", "of shared values",
-                                        "in inference"};
-    static char text[96];
-    snprintf(text, sizeof text, "%s, variant %d, %s", op, variant, modes[mode]);
-    return text;
-}
+enum { OPS = sizeof ops / sizeof *ops };
 
 static void every_op_has_an_example(void **state)
 {
@@ -55,82 +27,14 @@ static void every_op_has_an_example(void **state)
         if (!trial_f32.variants(ops[i])) fail_msg("%s has no example in op_examples_*.c", ops[i]);
 }
 
-/* <dout, out> at params + step * direction */
-static double along(trial *t, const numbers *n, const double *direction, double step, double *moved,
-                    double *out)
-{
-    double sum = 0;
-    for (size_t i = 0; i < t->param_count; i++) moved[i] = n->params[i] + step * direction[i];
-    trial_f64.run(t, moved, NULL, out, NULL);
-    for (size_t i = 0; i < t->out_count; i++) sum += n->dout[i] * out[i];
-    return sum;
-}
-
-/* Central differences of fourth order. */
-static double slope(trial *t, const numbers *n, const double *direction, double *moved, double *out)
-{
-    const double h = 2e-3;
-    double one = along(t, n, direction, h, moved, out) - along(t, n, direction, -h, moved, out);
-    double two =
-        along(t, n, direction, 2 * h, moved, out) - along(t, n, direction, -2 * h, moved, out);
-    return (8 * one - two) / (12 * h);
-}
-
-static int gradient_wrong(const char *what, trial *t, const numbers *n, const double *grad)
-{
-    double *direction = doubles(t->param_count), *moved = doubles(t->param_count),
-           *out = doubles(t->out_count);
-    rng r = rng_seed(21);
-    const int checks = short_tests() ? 1 : CHECKS;
-    int wrong = 0;
-    for (int k = 0; k < t->tensors; k++)
-        for (int c = 0; c <= checks; c++) {
-            memset(direction, 0, t->param_count * sizeof *direction);
-            const size_t first = t->offset[k], count = t->count[k];
-            if (c < checks) /* all numbers of a small array, some of a large one */
-                direction[first
-                          + (count <= CHECKS ? (size_t)c % count : (size_t)below(&r, (int)count))] =
-                    1;
-            else
-                for (size_t i = 0; i < count; i++)
-                    direction[first + i] = rng_normal(&r) / sqrt((double)count);
-            double got = 0, size = 0, want = slope(t, n, direction, moved, out);
-            for (size_t i = 0; i < count; i++) {
-                got += grad[first + i] * direction[first + i];
-                size = fmax(size, fabs(grad[first + i]));
-            }
-            if (fabs(got - want) <= 2e-8 * (1 + size)) continue;
-            if (wrong++ < 4)
-                printf("%s: array %d, check %d: gradient %.12g, differences %.12g\n", what, k, c,
-                       got, want);
-        }
-    free(direction);
-    free(moved);
-    free(out);
-    return wrong;
-}
-
+/* Of operators that round, test_convert.c checks the gradient. */
 static void gradients_are_slopes(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(2);
     int wrong = 0;
     for (int i = 0; i < OPS; i++)
-        for (int v = 0; v < trial_f64.variants(ops[i]); v++)
-            for (int mode = 0; mode < TRIAL_MODES; mode++) {
-                trial *t = trial_f64.open(context, ops[i], v, (trial_mode)mode);
-                numbers n = numbers_for(t);
-                double *out = doubles(t->out_count), *grad = doubles(t->param_count);
-                /* parameters' gradients are added to */
-                for (size_t k = 0; k < t->param_count; k++) grad[k] = 0.5;
-                trial_f64.run(t, n.params, n.dout, out, grad);
-                for (size_t k = 0; k < t->param_count; k++) grad[k] -= 0.5;
-                wrong += gradient_wrong(title(ops[i], v, mode), t, &n, grad);
-                free(out);
-                free(grad);
-                numbers_free(&n);
-                trial_f64.close(t);
-            }
+        if (!trial_f64.rounds(ops[i])) wrong += op_gradients_wrong(&trial_f64, context, ops[i]);
     ssm2d_context_destroy(context);
     assert_int_equal(wrong, 0);
 }
@@ -139,7 +43,7 @@ typedef struct result {
     double *out, *grad;
 } result;
 
-static result result_of(const trial_functions *f, trial *t, const numbers *n)
+static result result_of(const trial_functions *f, trial *t, const trial_values *n)
 {
     result r = {doubles(t->out_count), doubles(t->param_count)};
     f->run(t, n->params, n->dout, r.out, r.grad);
@@ -162,16 +66,17 @@ static void float_is_close_to_double(void **state)
             for (int mode = 0; mode < TRIAL_MODES; mode++) {
                 trial *narrow = trial_f32.open(context, ops[i], v, (trial_mode)mode);
                 trial *wide = trial_f64.open(context, ops[i], v, (trial_mode)mode);
-                numbers n = numbers_for(wide);
+                trial_values n = trial_values_for(wide);
                 result got = result_of(&trial_f32, narrow, &n),
                        want = result_of(&trial_f64, wide, &n);
-                wrong += differs(title(ops[i], v, mode), got.out, want.out, wide->out_count, 4e-6);
+                wrong +=
+                    differs(trial_title(ops[i], v, mode), got.out, want.out, wide->out_count, 4e-6);
                 for (int k = 0; k < wide->tensors; k++)
-                    wrong += differs(title(ops[i], v, mode), got.grad + wide->offset[k],
+                    wrong += differs(trial_title(ops[i], v, mode), got.grad + wide->offset[k],
                                      want.grad + wide->offset[k], wide->count[k], 2e-5);
                 result_free(&got);
                 result_free(&want);
-                numbers_free(&n);
+                trial_values_free(&n);
                 trial_f32.close(narrow);
                 trial_f64.close(wide);
             }
@@ -194,17 +99,18 @@ static void inference_is_the_way_forward(void **state)
         for (int v = 0; !acts_in_training(ops[i]) && v < trial_f32.variants(ops[i]); v++) {
             trial *training = trial_f32.open(context, ops[i], v, OF_PARAMS);
             trial *inference = trial_f32.open(context, ops[i], v, INFERENCE);
-            numbers n = numbers_for(training);
+            trial_values n = trial_values_for(training);
             double *got = doubles(training->out_count), *want = doubles(training->out_count);
             for (int times = 0; times < 3; times++) {
                 trial_f32.run(training, n.params, NULL, want, NULL);
                 trial_f32.run(inference, n.params, NULL, got, NULL);
-                wrong += differs(title(ops[i], v, INFERENCE), got, want, training->out_count, 4e-6);
+                wrong += differs(trial_title(ops[i], v, INFERENCE), got, want, training->out_count,
+                                 4e-6);
                 for (size_t k = 0; k < training->param_count; k++) n.params[k] *= 0.75;
             }
             free(got);
             free(want);
-            numbers_free(&n);
+            trial_values_free(&n);
             trial_f32.close(training);
             trial_f32.close(inference);
         }
@@ -225,18 +131,18 @@ static void thread_count_changes_nothing(void **state)
                 result want = {NULL, NULL};
                 for (int threads = 0; threads < 4; threads++) {
                     trial *t = types[type]->open(contexts[threads], ops[i], v, OF_SHARED_VALUES);
-                    numbers n = numbers_for(t);
+                    trial_values n = trial_values_for(t);
                     result got = result_of(types[type], t, &n);
                     if (threads == 0) {
                         want = got;
                     } else {
-                        wrong += bits_differ(title(ops[i], v, OF_SHARED_VALUES), got.out, want.out,
-                                             t->out_count);
-                        wrong += bits_differ(title(ops[i], v, OF_SHARED_VALUES), got.grad,
+                        wrong += bits_differ(trial_title(ops[i], v, OF_SHARED_VALUES), got.out,
+                                             want.out, t->out_count);
+                        wrong += bits_differ(trial_title(ops[i], v, OF_SHARED_VALUES), got.grad,
                                              want.grad, t->param_count);
                         result_free(&got);
                     }
-                    numbers_free(&n);
+                    trial_values_free(&n);
                     types[type]->close(t);
                 }
                 result_free(&want);

@@ -56,7 +56,7 @@ static void kernel_is_the_recursion(void **state)
                 ssm2d_workspace *workspace = workspace_of(plan);
                 void *params = convert((ssm2d_type)type, p.params, p.total),
                      *kernel = convert((ssm2d_type)type, got, p.taps);
-                ssm2d_kernel(plan, workspace, params, kernel);
+                plan_kernel(plan, workspace, params, kernel);
                 convert_back((ssm2d_type)type, kernel, got, p.taps);
                 char what[400];
                 snprintf(what, sizeof what, "%s %s %s", algorithm, type_names[type],

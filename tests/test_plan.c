@@ -17,11 +17,11 @@ static void refuse(ssm2d_context *context, const ssm2d_config *config, ssm2d_pla
 {
     ssm2d_plan *plan = (ssm2d_plan *)context;
     ssm2d_error error = {""};
-    if (ssm2d_plan_create(context, config, &o, &plan, &error) == SSM2D_OK)
+    if (plan_create(context, config, &o, &plan, &error) == SSM2D_OK)
         fail_msg("%s=%s is accepted", word, value);
     assert_null(plan);
     says(&error, word, value);
-    assert_int_not_equal(ssm2d_plan_create(context, config, &o, &plan, NULL), SSM2D_OK);
+    assert_int_not_equal(plan_create(context, config, &o, &plan, NULL), SSM2D_OK);
 }
 
 static void bad_plans(void **state)
@@ -30,13 +30,19 @@ static void bad_plans(void **state)
     ssm2d_context *context = context_of(1);
     ssm2d_config c = config_of(8), bad = config_of(0);
     ssm2d_plan_options standard = ssm2d_plan_options_default(), o;
-    assert_true(standard.batch == 1 && standard.rows == 0 && standard.cols == 0
-                && standard.type == SSM2D_FLOAT);
+    assert_true(standard.batch == 1 && standard.grid.axes == 0 && standard.type == SSM2D_FLOAT);
     assert_true(standard.max_bytes == 0 && !standard.inference && !standard.measure);
-    standard.rows = standard.cols = 6;
-    o = standard, o.rows = 0;
+    refuse(context, &c, standard, "grid.axes", "0");
+    o = standard, o.grid.axes = 4;
+    refuse(context, &c, o, "grid.axes", "4");
+    o = standard, o.grid = ssm2d_grid_1d(6);
+    refuse(context, &c, o, "grid.axes=1", "ssm2d take 2");
+    o = standard, o.grid = ssm2d_grid_3d(2, 3, 6);
+    refuse(context, &c, o, "grid.axes=3", "ssm2d take 2");
+    standard.grid = ssm2d_grid_2d(6, 6);
+    o = standard, o.grid.extent[0] = 0;
     refuse(context, &c, o, "rows", "0");
-    o = standard, o.cols = 0;
+    o = standard, o.grid.extent[1] = 0;
     refuse(context, &c, o, "cols", "0");
     o = standard, o.batch = 0;
     refuse(context, &c, o, "batch", "0");
@@ -45,27 +51,27 @@ static void bad_plans(void **state)
     refuse(context, &c, o, "type", "9");
     o = standard, o.algorithm = "quantum";
     refuse(context, &c, o, "algorithm", "quantum");
-    for (int i = 0; ssm2d_algorithm_name(i); i++)
-        refuse(context, &c, o, "quantum", ssm2d_algorithm_name(i));
-    for (int i = 0; i == 0 || ssm2d_algorithm_name(i - 1); i++) {
-        o = standard, o.algorithm = i ? ssm2d_algorithm_name(i - 1) : "auto";
+    for (int i = 0; ssm2d_kind_algorithm("ssm2d", i); i++)
+        refuse(context, &c, o, "quantum", ssm2d_kind_algorithm("ssm2d", i));
+    for (int i = 0; i == 0 || ssm2d_kind_algorithm("ssm2d", i - 1); i++) {
+        o = standard, o.algorithm = i ? ssm2d_kind_algorithm("ssm2d", i - 1) : "auto";
         o.batch = SIZE_MAX / 4;
         refuse(context, &c, o, "batch", "");
-        o = standard, o.rows = SIZE_MAX / 2;
-        o.algorithm = i ? ssm2d_algorithm_name(i - 1) : "auto";
+        o = standard, o.grid.extent[0] = SIZE_MAX / 2;
+        o.algorithm = i ? ssm2d_kind_algorithm("ssm2d", i - 1) : "auto";
         refuse(context, &c, o, "", "");
-        o.rows = o.cols = (size_t)1 << 31;
+        o.grid = ssm2d_grid_2d((size_t)1 << 31, (size_t)1 << 31);
         o.batch = 8;
         refuse(context, &c, o, "", "");
-        o = standard, o.algorithm = i ? ssm2d_algorithm_name(i - 1) : "auto";
+        o = standard, o.algorithm = i ? ssm2d_kind_algorithm("ssm2d", i - 1) : "auto";
         ssm2d_plan *plan;
-        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+        assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         o.max_bytes = ssm2d_plan_bytes(plan);
         assert_true(o.max_bytes > 0);
         if (i) assert_string_equal(ssm2d_plan_algorithm(plan), o.algorithm);
         ssm2d_plan_destroy(plan);
         /* exactly enough */
-        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+        assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         ssm2d_plan_destroy(plan);
         o.max_bytes = 1;
         refuse(context, &c, o, "max_bytes", "1");
@@ -76,9 +82,9 @@ static void bad_plans(void **state)
     o = standard, o.algorithm = "scan";
     refuse(context, &c, o, "scan", "trunc");
     ssm2d_plan *plan;
-    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
     c.trunc_cols = 6;
-    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+    assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
     ssm2d_plan_destroy(plan);
     ssm2d_plan_destroy(NULL);
     ssm2d_workspace_destroy(NULL);
@@ -98,22 +104,21 @@ static void automatic_plans(void **state)
         answer want = run(context, &p, SSM2D_DOUBLE, "direct", DENSE, DENSE);
         ssm2d_plan_options o = ssm2d_plan_options_default();
         o.batch = 2;
-        o.rows = 9;
-        o.cols = 7;
+        o.grid = ssm2d_grid_2d(9, 7);
         o.type = SSM2D_DOUBLE;
         o.algorithm = i % 2 ? "auto" : NULL;
         o.measure = i / 2 % 2;
         o.inference = i / 4 % 2;
         ssm2d_plan *plan;
         ssm2d_error error;
-        if (ssm2d_plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+        if (plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
         int exists = 0;
-        for (int k = 0; ssm2d_algorithm_name(k); k++)
-            exists += strcmp(ssm2d_algorithm_name(k), ssm2d_plan_algorithm(plan)) == 0;
+        for (int k = 0; ssm2d_kind_algorithm("ssm2d", k); k++)
+            exists += strcmp(ssm2d_kind_algorithm("ssm2d", k), ssm2d_plan_algorithm(plan)) == 0;
         assert_int_equal(exists, 1);
         ssm2d_workspace *workspace = workspace_of(plan);
         double *y = doubles(p.cells);
-        ssm2d_forward(plan, workspace, p.params, p.u, y);
+        plan_forward(plan, workspace, p.params, p.u, y);
         wrong += differs(problem_text(&p), y, want.y, p.cells, 1e-11);
         ssm2d_workspace_destroy(workspace);
         ssm2d_plan_destroy(plan);
@@ -138,20 +143,20 @@ static void automatic_without_norm(void **state)
         c.norm = SSM2D_NORM_NONE;
         problem p = problem_make(c, 1, 32, 32, &r);
         ssm2d_param a;
-        assert_true(ssm2d_param_get(&c, 0, &a));
+        assert_true(param_get(&c, 0, &a));
         for (size_t k = 0; k < p.total; k++) p.params[k] = (double)(float)fabs(p.params[k]);
-        for (size_t k = 0; k < a.size; k++) p.params[a.offset + k] = 1;
+        for (size_t k = 0; k < a.count; k++) p.params[a.offset + k] = 1;
         for (size_t k = 0; k < p.cells; k++) p.u[k] = (double)(float)(0.5 + fabs(p.u[k]));
         ssm2d_plan_options o = ssm2d_plan_options_default();
-        o.rows = o.cols = 32;
+        o.grid = ssm2d_grid_2d(32, 32);
         o.measure = i / 2;
         o.inference = 1;
         ssm2d_plan *plan;
-        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+        assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         ssm2d_workspace *workspace = workspace_of(plan);
         float *params = convert(SSM2D_FLOAT, p.params, p.total);
         float *u = convert(SSM2D_FLOAT, p.u, p.cells), *y = convert(SSM2D_FLOAT, p.u, p.cells);
-        ssm2d_forward(plan, workspace, params, u, y);
+        plan_forward(plan, workspace, params, u, y);
         answer want = run(context, &p, SSM2D_DOUBLE, "scan", DENSE, DENSE);
         for (size_t k = 0; k < p.cells; k++)
             if (!(fabs((double)y[k] - want.y[k]) <= 1e-4 * want.y[k]))
@@ -163,7 +168,7 @@ static void automatic_without_norm(void **state)
         answer_free(&want);
         /* it can still be asked for */
         o.algorithm = "fft";
-        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+        assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         ssm2d_plan_destroy(plan);
         problem_free(&p);
     }
@@ -178,12 +183,12 @@ static void limited_memory(void **state)
     ssm2d_context *context = context_of(1);
     ssm2d_config c = config_of(8);
     ssm2d_plan_options o = ssm2d_plan_options_default();
-    o.rows = o.cols = 40;
+    o.grid = ssm2d_grid_2d(40, 40);
     size_t least = SIZE_MAX;
     const char *thrifty = NULL;
-    for (int k = 0; (o.algorithm = ssm2d_algorithm_name(k)); k++) {
+    for (int k = 0; (o.algorithm = ssm2d_kind_algorithm("ssm2d", k)); k++) {
         ssm2d_plan *plan;
-        assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+        assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         if (ssm2d_plan_bytes(plan) < least) {
             least = ssm2d_plan_bytes(plan);
             thrifty = ssm2d_plan_algorithm(plan);
@@ -194,7 +199,7 @@ static void limited_memory(void **state)
     o.max_bytes = least;
     ssm2d_plan *plan;
     ssm2d_error error = {"untouched"};
-    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, &error), SSM2D_OK);
+    assert_int_equal(plan_create(context, &c, &o, &plan, &error), SSM2D_OK);
     assert_string_equal(ssm2d_plan_algorithm(plan), thrifty);
     assert_string_equal(error.line, "untouched");
     ssm2d_plan_destroy(plan);
@@ -211,12 +216,12 @@ static void largest_grid(void **state)
     ssm2d_context *context = context_of(1);
     ssm2d_config c = config_of(8);
     ssm2d_plan_options o = ssm2d_plan_options_default();
-    o.rows = o.cols = 1 << 20;
+    o.grid = ssm2d_grid_2d(1 << 20, 1 << 20);
     o.inference = 1;
-    for (int i = -1; i < 0 || ssm2d_algorithm_name(i); i++) {
+    for (int i = -1; i < 0 || ssm2d_kind_algorithm("ssm2d", i); i++) {
         ssm2d_plan *plan;
-        o.algorithm = i < 0 ? "auto" : ssm2d_algorithm_name(i);
-        if (!ssm2d_plan_create(context, &c, &o, &plan, NULL)) ssm2d_plan_destroy(plan);
+        o.algorithm = i < 0 ? "auto" : ssm2d_kind_algorithm("ssm2d", i);
+        if (!plan_create(context, &c, &o, &plan, NULL)) ssm2d_plan_destroy(plan);
     }
     ssm2d_context_destroy(context);
 }
@@ -243,32 +248,31 @@ static void bad_strides(void **state)
     ssm2d_config c = config_of(8);
     ssm2d_plan_options standard = ssm2d_plan_options_default(), o;
     standard.batch = 2;
-    standard.rows = 4;
-    standard.cols = 5;
-    standard.in = standard.out = (ssm2d_strides){.batch = 160, .row = 40, .col = 8, .channel = 1};
-    o = standard, o.in.row = 0;
-    refuse(context, &c, o, "in", "row");
+    standard.grid = ssm2d_grid_2d(4, 5);
+    standard.in = standard.out = (ssm2d_strides){.batch = 160, .axis = {40, 8}, .channel = 1};
+    o = standard, o.in.axis[0] = 0;
+    refuse(context, &c, o, "in", "axis[0]");
     o = standard, o.out.channel = 0;
     refuse(context, &c, o, "out", "channel");
     o = standard, o.in.batch = 0;
     refuse(context, &c, o, "in", "batch");
-    o = standard, o.in = (ssm2d_strides){1, 1, 1, 1};
+    o = standard, o.in = (ssm2d_strides){1, {1, 1, 1}, 1};
     refuse(context, &c, o, "in", "share");
-    o = standard, o.out.row = 39; /* one short of a row */
-    refuse(context, &c, o, "out.row=39", "share");
+    o = standard, o.out.axis[0] = 39; /* one short of a row */
+    refuse(context, &c, o, "out.axis[0]=39", "share");
     o = standard, o.in.batch = -159;
     refuse(context, &c, o, "in.batch=-159", "share");
     ssm2d_plan *plan;
     o = standard, o.in.batch = PTRDIFF_MAX;
-    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
     o = standard, o.in.batch = PTRDIFF_MIN;
-    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_ERROR_UNSUPPORTED);
     /* permuted and mirrored */
-    o = standard, o.in = (ssm2d_strides){.batch = -160, .row = 1, .col = -4, .channel = 20};
-    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+    o = standard, o.in = (ssm2d_strides){.batch = -160, .axis = {1, -4}, .channel = 20};
+    assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
     ssm2d_plan_destroy(plan);
     o = standard, o.batch = 1, o.in.batch = 0; /* a stride that is never taken */
-    assert_int_equal(ssm2d_plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
+    assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
     ssm2d_plan_destroy(plan);
     ssm2d_context_destroy(context);
 }
@@ -287,26 +291,25 @@ static void strides_never_taken(void **state)
         problem p = problem_make(c, shape == 3 ? 2 : 1, shape % 2 ? 1 : 4, shape < 2 ? 1 : 3, &r);
         answer want = run(context, &p, SSM2D_DOUBLE, "direct", DENSE, DENSE);
         for (size_t e = 0; e < sizeof extremes / sizeof *extremes; e++)
-            for (int k = 0; ssm2d_algorithm_name(k); k++) {
+            for (int k = 0; ssm2d_kind_algorithm("ssm2d", k); k++) {
                 const ptrdiff_t H = c.channels, never = extremes[e];
                 ssm2d_plan_options o = ssm2d_plan_options_default();
                 o.batch = p.batch;
-                o.rows = p.rows;
-                o.cols = p.cols;
+                o.grid = ssm2d_grid_2d(p.rows, p.cols);
                 o.type = SSM2D_DOUBLE;
-                o.algorithm = ssm2d_algorithm_name(k);
+                o.algorithm = ssm2d_kind_algorithm("ssm2d", k);
                 o.in.batch = p.batch == 1 ? never : (ptrdiff_t)(p.rows * p.cols) * H;
-                o.in.row = p.rows == 1 ? never : (ptrdiff_t)p.cols * H;
-                o.in.col = p.cols == 1 ? never : H;
+                o.in.axis[0] = p.rows == 1 ? never : (ptrdiff_t)p.cols * H;
+                o.in.axis[1] = p.cols == 1 ? never : H;
                 o.in.channel = H == 1 ? never : 1;
                 o.out = o.in;
                 ssm2d_plan *plan;
                 ssm2d_error error;
-                if (ssm2d_plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+                if (plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
                 ssm2d_workspace *workspace = workspace_of(plan);
                 double *y = doubles(p.cells), *du = doubles(p.cells), *dparams = doubles(p.total);
-                ssm2d_forward(plan, workspace, p.params, p.u, y);
-                ssm2d_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
+                plan_forward(plan, workspace, p.params, p.u, y);
+                plan_backward(plan, workspace, p.params, p.u, p.dy, du, dparams);
                 wrong += differs(o.algorithm, y, want.y, p.cells, 1e-11);
                 wrong += differs(o.algorithm, du, want.du, p.cells, 1e-11);
                 wrong += differs(o.algorithm, dparams, want.dparams, p.total, 1e-11);
@@ -330,7 +333,7 @@ static void inference(void **state)
     ssm2d_context *context = context_of(1);
     const char *algorithm;
     int wrong = 0;
-    for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++)
+    for (int k = 0; (algorithm = ssm2d_kind_algorithm("ssm2d", k)); k++)
         for (int norm = 0; norm < 2; norm++) {
             ssm2d_config c = config_of(19);
             c.layer_norm = norm;
@@ -339,24 +342,23 @@ static void inference(void **state)
             ssm2d_plan *training = plan_of(context, &p, SSM2D_DOUBLE, algorithm), *plan;
             ssm2d_plan_options o = ssm2d_plan_options_default();
             o.batch = p.batch;
-            o.rows = p.rows;
-            o.cols = p.cols;
+            o.grid = ssm2d_grid_2d(p.rows, p.cols);
             o.type = SSM2D_DOUBLE;
             o.algorithm = algorithm;
             o.inference = 1;
             ssm2d_error error;
-            if (ssm2d_plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+            if (plan_create(context, &c, &o, &plan, &error)) fail_msg("%s", error.line);
             assert_true(ssm2d_plan_bytes(plan) <= ssm2d_plan_bytes(training));
             ssm2d_workspace *workspace = workspace_of(plan);
             double *y = doubles(p.cells), *kept = doubles(p.total);
             memcpy(kept, p.params, p.total * sizeof *kept);
-            ssm2d_prepare(plan, workspace, kept);
+            plan_prepare(plan, workspace, kept);
             /* the workspace keeps what it needs */
             for (size_t i = 0; i < p.total; i++) kept[i] = NAN;
-            ssm2d_apply(plan, workspace, p.dy, y);
-            ssm2d_apply(plan, workspace, p.u, y);
+            plan_apply(plan, workspace, p.dy, y);
+            plan_apply(plan, workspace, p.u, y);
             wrong += differs("apply", y, want.y, p.cells, 1e-12);
-            ssm2d_forward(plan, workspace, p.params, p.u, y);
+            plan_forward(plan, workspace, p.params, p.u, y);
             wrong += differs("inference", y, want.y, p.cells, 1e-12);
             free(y), free(kept);
             ssm2d_workspace_destroy(workspace);

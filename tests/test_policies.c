@@ -422,7 +422,7 @@ static void mix_batch(const chosen *c, uint64_t number, mixed *m)
                      .cols = MIX_COLS,
                      .own = {0, BATCH},
                      .channels = 2,
-                     .classes = BATCH,
+                     .elements = BATCH,
                      .images = m->images,
                      .targets = m->targets,
                      .scratch_images = scratch.images,

@@ -1,5 +1,6 @@
-/* The pool of threads: every task once whatever the number of threads, groups of workers, what a
- * watcher is told; and the schedule with which `ssm2d bench train` predicts larger pools. */
+/* The pool of threads: every task once whatever the number of threads, groups of workers, an
+ * executor instead of them; and the schedule with which `ssm2d bench train` predicts larger
+ * pools. */
 #include "problem.h"
 
 #include "core/arith.h"
@@ -68,57 +69,41 @@ static void groups_share_all_tasks(void **state)
     assert_true(pool_group_end(SIZE_MAX, 64, 7) == SIZE_MAX);
 }
 
-typedef struct told {
-    long begun, tasks, done, ended;
-} told;
+typedef struct executed {
+    long runs, tasks;
+} executed;
 
-static void begin(void *arg, size_t tasks)
+static void run_tasks(void *user, size_t tasks, pool_task task_of, void *arg)
 {
-    told *t = arg;
-    assert_int_equal(t->begun, t->ended);
-    t->begun++;
-    t->tasks += (long)tasks;
+    executed *e = user;
+    e->runs++;
+    e->tasks += (long)tasks;
+    for (size_t task = 0; task < tasks; task++) task_of(arg, task, 0);
 }
-static void task_done(void *arg) { ((told *)arg)->done++; }
-static void end(void *arg) { ((told *)arg)->ended++; }
 
-static void watcher_is_told(void **state)
+/* An executor gets every run, and says for how many threads work is cut. */
+static void delegates(void **state)
 {
     (void)state;
     static counts c;
-    told t = {0};
-    const pool_watcher watcher = {&t, begin, task_done, end};
     for (int threads = 1; threads <= 2; threads++) {
+        executed e = {0};
+        const pool_executor executor = {64, &e, run_tasks};
         ssm2d_context *context = context_of(threads);
-        c.threads = threads;
-        pool_watch(context->pool, &watcher);
-        pool_run(context->pool, 5, count_task, &c);
+        c.threads = 1; /* all tasks are worker 0's */
+        pool_delegate(context->pool, &executor);
+        assert_int_equal(pool_threads(context->pool), 64);
+        pool_run(context->pool, 100, count_task, &c);
         pool_run(context->pool, 1, count_task, &c);
-        pool_watch(context->pool, NULL);
+        assert_int_equal(c.strangers, 0);
+        c.threads = threads;
+        pool_delegate(context->pool, NULL);
+        assert_int_equal(pool_threads(context->pool), threads);
         pool_run(context->pool, 3, count_task, &c);
         ssm2d_context_destroy(context);
-        /* a pool of two threads is not watched */
-        assert_int_equal(t.begun, 2);
-        assert_int_equal(t.tasks, 6);
-        assert_int_equal(t.done, 6);
-        assert_int_equal(t.ended, 2);
+        assert_int_equal(e.runs, 2);
+        assert_int_equal(e.tasks, 101);
     }
-}
-
-static void pretends(void **state)
-{
-    (void)state;
-    ssm2d_context *one = context_of(1), *two = context_of(2);
-    pool_pretend(one->pool, 64);
-    pool_pretend(two->pool, 64);
-    assert_int_equal(pool_threads(one->pool), 64);
-    assert_int_equal(pool_threads(two->pool), 2); /* its workers have other numbers */
-    static counts c;
-    c.threads = 1;
-    pool_run(one->pool, 100, count_task, &c);
-    assert_int_equal(c.strangers, 0);
-    ssm2d_context_destroy(one);
-    ssm2d_context_destroy(two);
 }
 
 static void assert_seconds(double got, double want)
@@ -180,8 +165,9 @@ static void schedule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_once), cmocka_unit_test(groups_share_all_tasks),
-        cmocka_unit_test(watcher_is_told), cmocka_unit_test(pretends),
+        cmocka_unit_test(every_task_once),
+        cmocka_unit_test(groups_share_all_tasks),
+        cmocka_unit_test(delegates),
         cmocka_unit_test(schedule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

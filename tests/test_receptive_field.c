@@ -103,21 +103,22 @@ static forward forward_of(const example *e)
 static void centre_token(forward *f, const float *image, float *centre)
 {
     const token_grid grid = f->tokens->grid;
-    const size_t dim = f->tokens->shape[2],
-                 at = (size_t)(grid.first + grid.rows / 2 * grid.cols + grid.cols / 2);
+    const int rows = grid_rows(grid.shape), cols = grid_cols(grid.shape);
+    const size_t dim = f->tokens->shape[2], at = (size_t)(grid.first + rows / 2 * cols + cols / 2);
     graph_find(f->g, "images")->data = (float *)image;
     graph_forward(f->g);
     memcpy(centre, f->tokens->data + at * dim, dim * sizeof *centre);
 }
 
-/* What the squares of the field are on average, up to their scale: by central differences. */
-static void expected_squares(example *e, double *squares)
+/* jacobian[dim][numbers], the derivatives of the centre token by central differences; the caller
+ * frees it. */
+static double *jacobian_of(example *e, size_t *dim)
 {
     const double step = 0.02;
     forward f = forward_of(e);
-    const size_t dim = f.tokens->shape[2];
-    float *up = malloc(dim * sizeof *up), *down = malloc(dim * sizeof *down);
-    memset(squares, 0, e->pixels * sizeof *squares);
+    *dim = f.tokens->shape[2];
+    float *up = malloc(*dim * sizeof *up), *down = malloc(*dim * sizeof *down);
+    double *jacobian = malloc(*dim * e->numbers * sizeof *jacobian);
     for (size_t i = 0; i < e->numbers; i++) {
         const float kept = e->image[i];
         e->image[i] = kept + (float)step;
@@ -125,54 +126,119 @@ static void expected_squares(example *e, double *squares)
         e->image[i] = kept - (float)step;
         centre_token(&f, e->image, down);
         e->image[i] = kept;
-        for (size_t k = 0; k < dim; k++)
-            squares[i % e->pixels] += pow(((double)up[k] - (double)down[k]) / (2 * step), 2);
+        for (size_t k = 0; k < *dim; k++)
+            jacobian[k * e->numbers + i] = ((double)up[k] - (double)down[k]) / (2 * step);
     }
     graph_destroy(f.g);
     free(f.params);
     free(up);
     free(down);
+    return jacobian;
+}
+
+/* Adds the shares of the pixels for one random vector of signs. */
+static void add_shares(const example *e, const double *jacobian, size_t dim, double *sum)
+{
+    double all = 0, *squares = calloc(e->pixels, sizeof *squares),
+           *product = calloc(e->numbers, sizeof *product);
+    for (size_t k = 0; k < dim; k++) {
+        const double sign = rand() % 2 ? 1 : -1;
+        for (size_t i = 0; i < e->numbers; i++) product[i] += sign * jacobian[k * e->numbers + i];
+    }
+    for (size_t i = 0; i < e->numbers; i++) {
+        squares[i % e->pixels] += product[i] * product[i];
+        all += product[i] * product[i];
+    }
+    for (size_t i = 0; i < e->pixels; i++) sum[i] += squares[i] / all;
+    free(squares);
+    free(product);
+}
+
+/* The squares of the field of so many images, as shares of their sum. */
+static void shares_of(const receptive_field *r, size_t pixels, double *shares)
+{
+    double sum = 0;
+    receptive_field_get(r, shares);
+    for (size_t i = 0; i < pixels; i++) sum += shares[i] * shares[i];
+    for (size_t i = 0; i < pixels; i++) shares[i] *= shares[i] / sum;
+}
+
+static double difference(const double *a, const double *b, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += fabs(a[i] - b[i]);
+    return sum;
 }
 
 /* The mean over many draws of signs comes as close as a mean of squares of normals does. */
 static void check_field(const char *name, const char *changes)
 {
-    enum { DRAWS = 400 };
+    enum { DRAWS = 400, EXPECTED_DRAWS = 4000 };
     example e = example_of(name, changes);
     receptive_field *r;
-    double *field = malloc(e.pixels * sizeof *field), *squares = malloc(e.pixels * sizeof *squares);
-    double largest = 0, sum = 0, expected = 0, off = 0;
+    double *field = malloc(e.pixels * sizeof *field),
+           *expected = calloc(e.pixels, sizeof *expected);
+    double largest = 0;
+    size_t dim;
     good(receptive_field_create(context, &e.config, e.w, e.params, 0, &r, &error));
     for (int i = 0; i < DRAWS; i++) assert_true(receptive_field_add(r, e.image));
     receptive_field_get(r, field);
-    expected_squares(&e, squares);
-    for (size_t i = 0; i < e.pixels; i++) {
-        largest = fmax(largest, field[i]);
-        sum += field[i] * field[i];
-        expected += squares[i];
-    }
+    for (size_t i = 0; i < e.pixels; i++) largest = fmax(largest, field[i]);
     assert_true(fabs(largest - 1) < 1e-12);
-    for (size_t i = 0; i < e.pixels; i++)
-        off += fabs(field[i] * field[i] / sum - squares[i] / expected);
+    double *jacobian = jacobian_of(&e, &dim);
+    for (int i = 0; i < EXPECTED_DRAWS; i++) add_shares(&e, jacobian, dim, expected);
+    for (size_t i = 0; i < e.pixels; i++) expected[i] /= EXPECTED_DRAWS;
+    shares_of(r, e.pixels, field);
+    const double off = difference(field, expected, e.pixels);
     /* sqrt(2/400) = 0.07 is what one pixel is away, by the draws */
     if (off > 0.08) fail_msg("%s %s: %g of the field is elsewhere", name, changes, off);
     receptive_field_destroy(r);
     example_free(&e);
     free(field);
-    free(squares);
+    free(expected);
+    free(jacobian);
 }
 
 static void test_differences(void **state)
 {
     (void)state;
-    check_field("vit-mini", "image=16 dim=16 heads=2 depth=2");
     check_field("vit-mini", "image=12x20 dim=16 heads=2 depth=1 mixer=ssm2d channels=1");
-    check_field("vit-mini", "image=16 dim=16 heads=2 depth=2 mixer=ssm2d mixer.place=ffn");
-    check_field("swin-mini", "image=16x24 dim=[12,24] depth=[2,1] heads=[2,2]");
     check_field("swin-mini", "image=16 dim=[12,24] depth=[1,2] heads=[2,2] mixer=ssm2d");
-    check_field("mega-mini", "image=16 dim=16 z=8 v=12 ffn=16 depth=2 mixer=ema");
     check_field("mega-lra", "image=6x5 dim=16 z=8 v=12 ffn=16 depth=1 mixer=ssm2d");
+    if (short_tests()) return;
+    check_field("vit-mini", "image=16 dim=16 heads=2 depth=2");
+    check_field("vit-mini", "image=16 dim=16 heads=2 depth=2 mixer=ssm2d mixer.place=ffn");
     check_field("vit-mini", "image=16 dim=16 heads=2 depth=1 mixer=s4nd");
+    check_field("swin-mini", "image=16x24 dim=[12,24] depth=[2,1] heads=[2,2]");
+    check_field("mega-mini", "image=16 dim=16 z=8 v=12 ffn=16 depth=2 mixer=ema");
+}
+
+/* LayerNorm makes the derivatives of a pale image many times larger than those of others. It counts
+ * as one of the images all the same. */
+static void test_dominant_image(void **state)
+{
+    (void)state;
+    enum { ORDINARY = 15 };
+    example e = example_of("vit-mini", "image=16 dim=16 heads=2 depth=2");
+    receptive_field *r;
+    double *before = malloc(e.pixels * sizeof *before), *after = malloc(e.pixels * sizeof *after);
+    good(receptive_field_create(context, &e.config, e.w, e.params, 0, &r, &error));
+    for (int i = 0; i < ORDINARY; i++) {
+        for (size_t k = 0; k < e.numbers; k++)
+            e.image[k] = 10 * ((float)rand() / (float)RAND_MAX - 0.5F);
+        assert_true(receptive_field_add(r, e.image));
+    }
+    shares_of(r, e.pixels, before);
+    for (size_t k = 0; k < e.numbers; k++) e.image[k] *= 1e-4F;
+    assert_true(receptive_field_add(r, e.image));
+    shares_of(r, e.pixels, after);
+    const double change = difference(before, after, e.pixels);
+    /* one of 16 images can move no more than 1/16 of all shares from some pixels to others */
+    if (change > 2.0 / (ORDINARY + 1)) fail_msg("one image of 16 changes %g of the field", change);
+    receptive_field_destroy(r);
+    example_free(&e);
+    free(before);
+    free(after);
 }
 
 /* The patch of the centre alone: all of it is within no distance. */
@@ -186,6 +252,11 @@ static void test_radius(void **state)
     const int half = receptive_field_radius(r, 0.5), all = receptive_field_radius(r, 1);
     assert_in_range(half, 0, all);
     assert_int_equal(all, 8); /* from the third patch to the first pixel */
+    const pixel_box centre = receptive_field_centre(r);
+    assert_int_equal(centre.row, 8);
+    assert_int_equal(centre.col, 8);
+    assert_int_equal(centre.rows, 4);
+    assert_int_equal(centre.cols, 4);
     receptive_field_destroy(r);
 
     /* without values nothing comes from other tokens */
@@ -218,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_dominant_image),
         cmocka_unit_test(test_radius),
         cmocka_unit_test(test_refused),
     };

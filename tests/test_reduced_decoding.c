@@ -10,7 +10,7 @@ enum { ROWS = 401, COLS = 515, SIDE = 40, SIZE = SIDE * SIDE * 3 };
 static void put_photo(const char *name, int jpeg)
 {
     const image_info info = {ROWS, COLS, 3, 8};
-    const image_write_options how = {.jpeg = jpeg, .quality = 95};
+    const image_write_options how = {.format = jpeg ? "JPEG" : "PNG", .quality = 95};
     image_writer *writer;
     uint8_t row[3 * COLS];
     if (image_create_with(context, io_path(name), &info, &how, &writer, &error))

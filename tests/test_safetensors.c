@@ -217,7 +217,7 @@ static void refuses_lies(void **state)
         {"", 0, SSM2D_ERROR_ARGUMENT, "is empty"},
         {"{", 0, SSM2D_ERROR_ARGUMENT, "not valid JSON"},
         {"[]", 0, SSM2D_ERROR_ARGUMENT, "the header is not an object"},
-        {"{} x", 0, SSM2D_ERROR_ARGUMENT, "something follows the JSON"},
+        {"{} x", 0, SSM2D_ERROR_ARGUMENT, "unexpected text after the JSON"},
         {"{}", 3, SSM2D_ERROR_ARGUMENT, "the last 3 bytes belong to no array"},
         {"{\"a\":3}", 0, SSM2D_ERROR_ARGUMENT, "array \"a\" is not described by an object"},
         {"{\"__metadata__\":3}", 0, SSM2D_ERROR_ARGUMENT,
@@ -255,7 +255,7 @@ static void refuses_lies(void **state)
         {B("[0,4]", "[2,6]"), 6, SSM2D_ERROR_ARGUMENT, "arrays \"a\" and \"b\" overlap"},
         {B("[0,4]", "[0,4]"), 4, SSM2D_ERROR_ARGUMENT, "arrays \"a\" and \"b\" overlap"},
         {B("[0,4]", "[6,10]"), 10, SSM2D_ERROR_ARGUMENT,
-         "the 2 bytes before array \"b\" belong to none"},
+         "the 2 bytes before array \"b\" belong to no array"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t size;
@@ -275,7 +275,7 @@ static void refuses_lying_lengths(void **state)
     assert_int_equal(parse(bytes, sizeof bytes), SSM2D_ERROR_ARGUMENT);
     assert_line("says its header has 18446744073709551615 bytes, but 24 follow");
     assert_int_equal(parse(bytes, 7), SSM2D_ERROR_ARGUMENT);
-    assert_line("has 7 bytes: it is no safetensors file");
+    assert_line("has 7 bytes: it is not a safetensors file");
 
     /* a file that is large enough, with holes */
     safetensors *file;

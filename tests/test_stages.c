@@ -4,7 +4,7 @@
 
 #include "augment_examples.h"
 #include "data/loader.h"
-#include "data/targets.h"
+#include "tasks/task.h"
 
 enum { COUNT = 53, ROWS = 4, COLS = 10, SIZE = ROWS * COLS, CLASSES = 7 };
 enum { BATCH = 8, BATCHES = COUNT / BATCH, EPOCHS = 3, WIDTH = 5, OUT = ROWS * WIDTH };
@@ -48,7 +48,7 @@ static loader_options options_for(const dataset *d, int train)
     o.train = train;
     o.batch = BATCH;
     o.seed = 5;
-    o.smoothing = 0.1;
+    o.targets = task_targets(&task_classification, &(task_shape){.outputs = CLASSES}, 0.1);
     o.norm = (normalisation){{.25f}, {2, 2, 2}};
     return o;
 }
@@ -148,7 +148,7 @@ static void pixels_come_before_floats(void **state)
             sum += noise;
             squares += noise * noise;
         }
-        assert_memory_equal(a.labels, c.labels, BATCH * sizeof(int));
+        assert_memory_equal(a.samples, c.samples, BATCH * sizeof *a.samples);
         assert_memory_equal(a.targets, c.targets, BATCH * CLASSES * sizeof(float));
     }
     const double count = EPOCHS * BATCHES * BATCH * SIZE;
@@ -180,11 +180,11 @@ static void batches_are_mixed(void **state)
         mix_rows(targets, scratch, BATCH, CLASSES, weight);
         assert_memory_equal(b.images, images, sizeof images);
         assert_memory_equal(b.targets, targets, sizeof targets);
-        assert_memory_equal(b.labels, a.labels, BATCH * sizeof(int));
+        assert_memory_equal(b.samples, a.samples, BATCH * sizeof *a.samples);
         for (size_t i = 0; i < BATCH; i++) { /* the larger weight has the larger target */
-            const int partner = a.labels[BATCH - 1 - i];
+            const size_t larger = weight > 0.5f ? i : BATCH - 1 - i;
             assert_int_equal(largest_index(b.targets + i * CLASSES, CLASSES),
-                             weight > 0.5f ? a.labels[i] : partner);
+                             dataset_label(d, a.samples[larger].image));
         }
     }
     loader_destroy(plain);
@@ -231,12 +231,12 @@ static loader_options everything(const dataset *d)
     return o;
 }
 
-/* FNV-1a over images, labels and targets. */
+/* FNV-1a over images, samples and targets. */
 static uint64_t hash(const loader_batch *b)
 {
     uint64_t h = 14695981039346656037u;
-    const void *blocks[] = {b->images, b->labels, b->targets};
-    const size_t sizes[] = {b->count * OUT * sizeof(float), b->count * sizeof(int),
+    const void *blocks[] = {b->images, b->samples, b->targets};
+    const size_t sizes[] = {b->count * OUT * sizeof(float), b->count * sizeof *b->samples,
                             b->count * CLASSES * sizeof(float)};
     for (int k = 0; k < 3; k++)
         for (size_t i = 0; i < sizes[k]; i++)

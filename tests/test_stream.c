@@ -20,7 +20,7 @@ static ssm2d_stream *stream_of(ssm2d_context *context, const problem *p, ssm2d_t
 {
     ssm2d_stream *stream;
     ssm2d_error error;
-    if (ssm2d_stream_create(context, &p->config, p->batch, p->cols, type, params, &stream, &error))
+    if (stream_create(context, &p->config, p->batch, p->cols, type, params, &stream, &error))
         fail_msg("%s: %s", problem_text(p), error.line);
     return stream;
 }
@@ -36,7 +36,7 @@ static void push_all(ssm2d_stream *stream, const problem *p, ssm2d_type type, do
             memcpy(row + b * line, p->u + (b * p->rows + i) * line, line * sizeof *row);
         void *in = convert(type, row, size), *out = malloc(size * width(type));
         memset(out, 0x55, size * width(type));
-        ssm2d_stream_push(stream, in, out);
+        stream_push(stream, in, out);
         convert_back(type, out, row, size);
         for (size_t b = 0; b < p->batch; b++)
             memcpy(y + (b * p->rows + i) * line, row + b * line, line * sizeof *row);
@@ -126,28 +126,27 @@ static void bad_streams(void **state)
         ssm2d_stream *stream = NULL;
         ssm2d_error error = {""};
         assert_int_not_equal(
-            ssm2d_stream_create(context, &config, 1, 3, SSM2D_DOUBLE, p.params, &stream, &error),
+            stream_create(context, &config, 1, 3, SSM2D_DOUBLE, p.params, &stream, &error),
             SSM2D_OK);
         assert_null(stream);
         assert_non_null(strstr(error.line, "directions"));
         assert_int_not_equal(
-            ssm2d_stream_create(context, &config, 1, 3, SSM2D_DOUBLE, p.params, &stream, NULL),
-            SSM2D_OK);
+            stream_create(context, &config, 1, 3, SSM2D_DOUBLE, p.params, &stream, NULL), SSM2D_OK);
         config.directions = 1;
         assert_int_not_equal(
-            ssm2d_stream_create(context, &config, 1, 0, SSM2D_DOUBLE, p.params, &stream, &error),
+            stream_create(context, &config, 1, 0, SSM2D_DOUBLE, p.params, &stream, &error),
             SSM2D_OK);
         assert_non_null(strstr(error.line, "cols"));
         assert_int_not_equal(
-            ssm2d_stream_create(context, &config, 0, 3, SSM2D_DOUBLE, p.params, &stream, &error),
+            stream_create(context, &config, 0, 3, SSM2D_DOUBLE, p.params, &stream, &error),
             SSM2D_OK);
         assert_non_null(strstr(error.line, "batch"));
         config.channels = 1 << 20; /* its state would have 2^62 numbers */
         config.d_state = 1 << 12;
         config.values = SSM2D_POLAR;
-        double *params = doubles(ssm2d_param_total(&config));
-        ssm2d_status status = ssm2d_stream_create(context, &config, 1 << 24, 1 << 4, SSM2D_DOUBLE,
-                                                  params, &stream, &error);
+        double *params = doubles(param_total(&config));
+        ssm2d_status status =
+            stream_create(context, &config, 1 << 24, 1 << 4, SSM2D_DOUBLE, params, &stream, &error);
         assert_int_not_equal(status, SSM2D_OK);
         free(params);
         problem_free(&p);
@@ -171,8 +170,8 @@ static void trunc_is_honoured_or_refused(void **state)
         problem p = problem_make(config, 2, 6, 7, &r);
         ssm2d_stream *stream = NULL;
         ssm2d_error error = {""};
-        if (ssm2d_stream_create(context, &config, p.batch, p.cols, SSM2D_DOUBLE, p.params, &stream,
-                                &error))
+        if (stream_create(context, &config, p.batch, p.cols, SSM2D_DOUBLE, p.params, &stream,
+                          &error))
             assert_non_null(strstr(error.line, "trunc"));
         else {
             ssm2d_stream_destroy(stream);
@@ -280,14 +279,14 @@ static void extreme_parameters(void **state)
             ssm2d_param param;
             ssm2d_stream *stream;
             ssm2d_error error;
-            assert_true(ssm2d_param_get(&config, i, &param));
+            assert_true(param_get(&config, i, &param));
             const double before = p.params[param.offset + 1];
             const double values[] = {NAN, INFINITY, -INFINITY};
             for (int v = 0; v < 3; v++) {
                 p.params[param.offset + 1] = values[v];
                 void *params = convert((ssm2d_type)type, p.params, p.total);
-                assert_int_equal(ssm2d_stream_create(context, &config, 1, 4, (ssm2d_type)type,
-                                                     params, &stream, &error),
+                assert_int_equal(stream_create(context, &config, 1, 4, (ssm2d_type)type, params,
+                                               &stream, &error),
                                  SSM2D_ERROR_ARGUMENT);
                 assert_null(stream);
                 assert_ptr_equal(strstr(error.line, param.name), error.line);

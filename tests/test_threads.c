@@ -42,6 +42,13 @@ static int answers_differ(const char *what, const problem *p, const answer *a, c
     return wrong;
 }
 
+/* Lets one thread do the work that is cut for many. */
+static void run_tasks(void *user, size_t tasks, pool_task task_of, void *arg)
+{
+    (void)user;
+    for (size_t task = 0; task < tasks; task++) task_of(arg, task, 0);
+}
+
 static void thread_count_changes_nothing(void **state)
 {
     (void)state;
@@ -53,7 +60,8 @@ static void thread_count_changes_nothing(void **state)
     const char *algorithm;
     int wrong = 0;
     for (int t = 0; t < CONTEXTS; t++) contexts[t] = context_of(threads[t] == 40 ? 1 : threads[t]);
-    pool_pretend(contexts[CONTEXTS - 1]->pool, 40);
+    const pool_executor forty = {40, NULL, run_tasks};
+    pool_delegate(contexts[CONTEXTS - 1]->pool, &forty);
     for (int i = 0; i < 16; i++) {
         ssm2d_config config = random_config(&r);
         /* wide enough for several blocks of channels, and a kernel long enough for several of
@@ -97,23 +105,25 @@ static void thread_count_chooses_nothing(void **state)
         ssm2d_plan_options o = ssm2d_plan_options_default();
         ssm2d_plan *plan;
         ssm2d_error error;
-        o.rows = o.cols = (size_t)sides[i % 7];
+        o.grid = ssm2d_grid_2d((size_t)sides[i % 7], (size_t)sides[i % 7]);
         c.channels = channels[i / 7 % 3];
         o.batch = (size_t)batches[i / 21 % 3];
         c.directions = 1 << i / 63 % 3;
         o.inference = i / 189;
-        if (ssm2d_plan_create(one, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+        if (plan_create(one, &c, &o, &plan, &error)) fail_msg("%s", error.line);
         char expected[32];
         snprintf(expected, sizeof expected, "%s", ssm2d_plan_algorithm(plan));
         ssm2d_plan_destroy(plan);
         for (int t = 0; t < 4; t++) {
-            pool_pretend(many->pool, threads[t]);
-            if (ssm2d_plan_create(many, &c, &o, &plan, &error)) fail_msg("%s", error.line);
+            const pool_executor executor = {threads[t], NULL, run_tasks};
+            pool_delegate(many->pool, &executor);
+            if (plan_create(many, &c, &o, &plan, &error)) fail_msg("%s", error.line);
             if (strcmp(ssm2d_plan_algorithm(plan), expected))
                 fail_msg("%d channels, %zu x %zu, batch %zu: %s for %d threads, %s for one",
-                         c.channels, o.rows, o.cols, o.batch, ssm2d_plan_algorithm(plan),
-                         threads[t], expected);
+                         c.channels, o.grid.extent[0], o.grid.extent[1], o.batch,
+                         ssm2d_plan_algorithm(plan), threads[t], expected);
             ssm2d_plan_destroy(plan);
+            pool_delegate(many->pool, NULL);
         }
     }
     ssm2d_context_destroy(one);
@@ -133,9 +143,9 @@ static void execute(job *j)
     const problem *p = j->p;
     memset(j->out.du, 0, p->cells * sizeof(double));
     memset(j->out.dparams, 0, p->total * sizeof(double));
-    ssm2d_kernel(j->plan, j->workspace, p->params, j->out.kernel);
-    ssm2d_forward(j->plan, j->workspace, p->params, p->u, j->out.y);
-    ssm2d_backward(j->plan, j->workspace, p->params, p->u, p->dy, j->out.du, j->out.dparams);
+    plan_kernel(j->plan, j->workspace, p->params, j->out.kernel);
+    plan_forward(j->plan, j->workspace, p->params, p->u, j->out.y);
+    plan_backward(j->plan, j->workspace, p->params, p->u, p->dy, j->out.du, j->out.dparams);
 }
 
 static void *execute_often(void *arg)
@@ -176,7 +186,7 @@ static void one_plan_many_threads(void **state)
     const char *algorithm;
     int wrong = 0;
     for (int threads = 1; threads <= 3; threads += 2)
-        for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
+        for (int k = 0; (algorithm = ssm2d_kind_algorithm("ssm2d", k)); k++) {
             problem p = middling();
             ssm2d_context *context = context_of(threads);
             ssm2d_plan *plan = plan_of(context, &p, SSM2D_DOUBLE, algorithm);
@@ -207,7 +217,7 @@ static void child_goes_on(void **state)
         skip();
     }
     const char *algorithm;
-    for (int k = 0; (algorithm = ssm2d_algorithm_name(k)); k++) {
+    for (int k = 0; (algorithm = ssm2d_kind_algorithm("ssm2d", k)); k++) {
         problem p = middling();
         ssm2d_context *context = context_of(3);
         ssm2d_plan *plan = plan_of(context, &p, SSM2D_DOUBLE, algorithm);
@@ -355,8 +365,8 @@ static void caller_mode_is_kept(void **state)
     config.directions = 1;
     problem p = problem_make(config, 2, 3, 200, &r);
     ssm2d_param a_raw;
-    assert_true(ssm2d_param_get(&config, 0, &a_raw));
-    for (size_t i = 0; i < a_raw.size; i++) p.params[a_raw.offset + i] = 0; /* a = 1/2 */
+    assert_true(param_get(&config, 0, &a_raw));
+    for (size_t i = 0; i < a_raw.count; i++) p.params[a_raw.offset + i] = 0; /* a = 1/2 */
     const float_mode plain = mode_now();
     int wrong = 0, zeros = 0;
     for (int threads = 1; threads <= 3; threads += 2) {

@@ -94,7 +94,7 @@ static void test_bad_files(void **state)
     save_changed(w, params, NULL, "blocks.1.mixer.D", 95);
     assert_load_refused(w, params, "blocks.1.mixer.D has the shape (95,), the model needs (96,)");
     save_changed(w, params, NULL, "head.weight", 9);
-    assert_load_refused(w, params, "head.weight is for 9 classes, the model has 10");
+    assert_load_refused(w, params, "head.weight is for 9 outputs, the model has 10");
     params[find(w, "norm.weight")->offset + 3] = INFINITY;
     save_changed(w, params, NULL, NULL, 0);
     assert_load_refused(w, params, "norm.weight[3] is inf: weights must be finite");
@@ -218,7 +218,7 @@ static void test_no_memory(void **state)
     ssm2d_error error;
     model_config c;
     assert_int_equal(model_config_named("vit-mini", &c, &error), SSM2D_OK);
-    assert_int_equal(model_config_use_mixer(&c, &mixer_ssm2d, &error), SSM2D_OK);
+    assert_int_equal(model_config_use_mixer(&c, &layer_ssm2d, &error), SSM2D_OK);
     assert_int_equal(model_config_finish(&c, &error), SSM2D_OK);
     left = 1000;
     assert_int_equal(ssm2d_context_create(&options, &poor, &error), SSM2D_OK);

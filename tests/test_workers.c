@@ -4,6 +4,7 @@
 #include "data_helpers.h"
 
 #include "data/loader.h"
+#include "tasks/task.h"
 
 enum { COUNT = 300, SIDE = 12, SIZE = SIDE * SIDE, CLASSES = 5, BATCH = 16, CHANNELS = 3 };
 
@@ -38,7 +39,7 @@ static loader_options options_for(const dataset *d, int workers)
     o.batch = BATCH;
     o.channels = CHANNELS;
     o.seed = 8;
-    o.smoothing = 0.1;
+    o.targets = task_targets(&task_classification, &(task_shape){.outputs = CLASSES}, 0.1);
     o.workers = workers;
     return o;
 }
@@ -62,9 +63,9 @@ static uint64_t hash(const loader_batch *b)
     uint64_t h = 14695981039346656037u;
     const unsigned char *bytes[] = {(const unsigned char *)b->images,
                                     (const unsigned char *)b->targets,
-                                    (const unsigned char *)b->labels};
+                                    (const unsigned char *)b->samples};
     const size_t sizes[] = {b->count * SIZE * CHANNELS * sizeof(float),
-                            b->count * CLASSES * sizeof(float), b->count * sizeof(int)};
+                            b->count * CLASSES * sizeof(float), b->count * sizeof *b->samples};
     for (int k = 0; k < 3; k++)
         for (size_t i = 0; i < sizes[k]; i++) h = (h ^ bytes[k][i]) * 1099511628211u;
     return h;

@@ -1,8 +1,9 @@
 # The tests of the command-line tool, which they run as a user would, and of src/draw.
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
 foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool_train tool_extreme
-    tool_hazards tool_data tool_data_sets tool_reproduce tool_reproduce_folder
-    tool_reproduce_sets tool_report tool_curves draw)
+    tool_hazards tool_files tool_data tool_data_sets tool_photos tool_reproduce
+    tool_reproduce_folder tool_reproduce_sets tool_report tool_report_images tool_many_classes
+    tool_curves draw)
   add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
@@ -15,8 +16,24 @@ foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool
 endforeach()
 target_link_libraries(test_tool_filter PRIVATE ZLIB::ZLIB)
 target_link_libraries(test_tool_report PRIVATE ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)
+target_link_libraries(test_tool_many_classes PRIVATE
+  ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)
 # It knows what a run's folder holds.
 target_link_libraries(test_tool_filter_run PRIVATE ssm2d_train ssm2d_nn ssm2d_data)
+
+# The tool with a task more: src/tasks/task.c with another list, and the task's own file.
+add_executable(ssm2d_extended $<TARGET_OBJECTS:ssm2d_tool> train/brightness_task.c
+  ${PROJECT_SOURCE_DIR}/src/tasks/task.c)
+target_compile_definitions(ssm2d_extended PRIVATE
+  SSM2D_MORE_TASKS="${CMAKE_CURRENT_SOURCE_DIR}/train/brightness.def")
+target_link_libraries(ssm2d_extended PRIVATE $<TARGET_PROPERTY:ssm2d_tool,LINK_LIBRARIES>)
+add_executable(test_extending_task train/test_extending_task.c tool/tool_run.c)
+target_compile_definitions(test_extending_task PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_extended>")
+target_link_libraries(test_extending_task PRIVATE test_frame ssm2d_io ssm2d_objects)
+add_dependencies(test_extending_task ssm2d_extended)
+add_test(NAME extending_task COMMAND test_extending_task)
+set_tests_properties(extending_task PROPERTIES LABELS "tool;train" TIMEOUT 900
+  ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 
 # Campaigns: kills at random moments, and calls that fail one after another; more of both with
 # LONG=1 in the environment, as in the long tier.
@@ -42,6 +59,11 @@ if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
   add_test(NAME campaign_failing_io COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/failing_io.sh
     $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_io>)
   set_tests_properties(campaign_failing_io PROPERTIES LABELS tool TIMEOUT 1800)
+  # and take terabytes of address space
+  add_test(NAME campaign_limited_memory
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/limited_memory.sh
+    $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)
+  set_tests_properties(campaign_limited_memory PROPERTIES LABELS tool TIMEOUT 1800)
 endif()
 # Once is enough: with a sanitizer it is the same page.
 if(NOT SSM2D_SANITIZE)

@@ -9,6 +9,7 @@
 #include "io/image.h"
 #include "io/text.h"
 #include "processes.h"
+#include "stop_signals.h"
 
 #include <errno.h>
 #include <math.h>
@@ -22,6 +23,7 @@ const option common_options[] = {{"threads", OPTION_INT, 0, "threads to use; 0: 
                                   .low = 0, .high = 1024, .default_value = "0"},
                                  {"help", OPTION_FLAG, 0, "print this text", .letter = 'h'},
                                  {0}};
+static const option *const help_option = &common_options[1];
 
 typedef struct parsing {
     const command *command;
@@ -32,7 +34,7 @@ typedef struct parsing {
     unsigned char given[MAX_NAMES]; /* by index in the table */
 } parsing;
 
-/* Copies a word of the command line to said, as messages show it, and returns said. */
+/* Copies a word of the command line to said, escaped for messages, and returns said. */
 static const char *say(const char *word, char *said)
 {
     return text_show(word, strlen(word), said, SAID);
@@ -147,13 +149,13 @@ static const option *find(const option *table, const char *name, size_t length, 
 static void *place_of(parsing *p, const option *o)
 {
     if (o == &common_options[0]) return p->threads;
-    if (o == &common_options[1]) return p->help;
+    if (o == help_option) return p->help;
     p->given[o - p->command->options] = 1;
     return p->values + o->offset;
 }
 
-/* The refusal of an option that names a setting: how to give it. value: what was written after the
- * option, or NULL. */
+/* Refuses an option that names a setting, and says how to give the setting. value: the word after
+ * the option, or NULL. */
 static ssm2d_status is_setting(const char *word, const char *key, int flag, const char *value,
                                ssm2d_error *error)
 {
@@ -204,6 +206,10 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
         return unknown_option(p->command, whole, bare, value, error);
     }
     *used = 1;
+    if (o == help_option && value && !strcmp(value, "all")) {
+        *p->help = HELP_ALL;
+        return SSM2D_OK;
+    }
     if (o->kind == OPTION_FLAG) {
         if (value)
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s takes no value",
@@ -281,13 +287,13 @@ static int complain(const char *command_name, const ssm2d_error *error, int code
     return code;
 }
 
-/* Some more threads than processors do little harm, and are used to test; many more are a mistake,
- * but not one to fail for. */
+/* A few more threads than processors do little harm, and tests use them; many more are a mistake,
+ * but no reason to fail. */
 static void warn_of_threads(const command *c, long threads)
 {
     const int processors = processors_available();
     if (threads > 4L * processors && processes_speak())
-        fprintf(stderr, "ssm2d %s: --threads=%ld: there %s %d processor%s, so that this is slow\n",
+        fprintf(stderr, "ssm2d %s: --threads=%ld: there %s only %d processor%s, so this is slow\n",
                 c->name, threads, processors == 1 ? "is" : "are", processors,
                 processors == 1 ? "" : "s");
 }
@@ -305,7 +311,7 @@ static int run_command(const command *c, int argc, char **argv)
     ssm2d_status status = command_parse(c, argc, argv, values, &threads, &help, &error);
     if (status && processes()->size == 1) return complain(c->name, &error, EXIT_USAGE);
     if (help) {
-        help_command(stdout, c);
+        help_command(stdout, c, help == HELP_ALL);
         processes_leave(EXIT_DONE);
         return EXIT_DONE;
     }
@@ -314,14 +320,14 @@ static int run_command(const command *c, int argc, char **argv)
     ssm2d_error why;
     const ssm2d_status bad = ssm2d_context_create(&context_options, &context, &why);
     if (bad) {
-        status = bad; /* it cannot meet the others, who see it end */
+        status = bad; /* it cannot join the others, which see it end */
         error = why;
         code = EXIT_FAILED;
     } else {
         status = processes_meet(context, words, status, &error);
         if (!status) {
             status = c->run(context, values, &error);
-            code = status ? EXIT_FAILED : EXIT_DONE;
+            code = status ? stop_signals_code(EXIT_FAILED) : EXIT_DONE;
         }
     }
     fflush(stdout);
@@ -355,7 +361,10 @@ static const command *find_part(const command *c, const char *word)
     return NULL;
 }
 
-static int is_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }
+static int is_help(const char *word)
+{
+    return !strcmp(word, "--help") || !strcmp(word, "--help=all") || !strcmp(word, "-h");
+}
 
 /* Runs a command of several parts: the first word chooses one. */
 static int run_part(const command *c, int argc, char **argv)
@@ -418,13 +427,13 @@ static int run_help(const command *const *commands, int argc, char **argv)
     if (words == 2 && !part) return unknown_part(c, argv[1]);
     if (argc > words) return unexpected(argv[words], "help");
     if (part || !c->parts)
-        help_command(stdout, part ? part : c);
+        help_command(stdout, part ? part : c, 0);
     else
         help_parts(stdout, c);
     return EXIT_DONE;
 }
 
-/* The words in the place of a command that are none: help, version, and their options. */
+/* Words in the place of a command that are not commands: help, version, and their options. */
 static int run_other(const command *const *commands, int argc, char **argv)
 {
     const char *first = argv[0];
@@ -432,7 +441,7 @@ static int run_other(const command *const *commands, int argc, char **argv)
     if (is_help(first)) return run_help(commands, 0, NULL);
     if (!strcmp(first, "version") || !strcmp(first, "--version") || !strcmp(first, "-V")) {
         if (argc > 1) return unexpected(argv[1], "version");
-        printf("ssm2d %s\nreads %s\n", ssm2d_version(), image_kinds());
+        printf("ssm2d %s\nreads %s\n", ssm2d_version(), image_kinds((char[IMAGE_LIST]){0}));
         return EXIT_DONE;
     }
     if (!strcmp(first, "--generate")) { /* for the build */
@@ -440,8 +449,7 @@ static int run_other(const command *const *commands, int argc, char **argv)
         if (argc == 3 && !generate(argv[1], argv[2], commands, &error)) return EXIT_DONE;
         if (argc != 3)
             fail(&error, SSM2D_ERROR_ARGUMENT,
-                 "--generate needs man, bash, zsh or fish, and a "
-                 "folder");
+                 "--generate needs man, bash, zsh or fish, and a folder");
         return complain(NULL, &error, argc == 3 ? EXIT_FAILED : EXIT_USAGE);
     }
     return unknown_command(commands, first);
@@ -457,12 +465,12 @@ int command_main(const command *const *commands, int argc, char **argv)
         code = run_other(commands, argc - 1, argv + 1);
     else
         help_overall(stderr, commands);
-    /* A full disk where standard output goes is a failure too. Why an earlier line could not be
-     * written is not known any more. */
+    /* A failed write to standard output, as on a full disk, is a failure too. The cause of an
+     * earlier one is no longer known. */
     const int earlier = ferror(stdout);
     if (fflush(stdout) || earlier) {
         fprintf(stderr, "ssm2d: standard output: %s\n",
-                earlier ? "not all could be written" : strerror(errno));
+                earlier ? "could not be written completely" : strerror(errno));
         return EXIT_FAILED;
     }
     return code;

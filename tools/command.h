@@ -1,8 +1,8 @@
-/* command - the frame of the `ssm2d` tool: a subcommand is a table of options, and a function that
- * gets their values.
+/* command - the frame of the `ssm2d` tool: a subcommand is a table of options and a function that
+ * takes their values.
  *
- * The table drives parsing, checking, defaults and --help. To add a subcommand: write a file in the
- * folder of its kind with
+ * The table drives parsing, checks, defaults and --help. To add a subcommand, write a file in the
+ * folder of its group with
  *
  *     typedef struct values {
  *         const char *image, *algo;
@@ -32,11 +32,12 @@
  *
  * `run` prints its results to standard output. The frame prints an error that it returns as
  * `ssm2d NAME: line` on standard error. Exit codes: 0 success, 1 failure of `run`, 2 wrong usage
- * (parsing, check). `--threads N` and `--help` are common to all subcommands. */
+ * (parsing, check), 128 + N if signal N has stopped it cleanly (stop_signals.h). All subcommands
+ * have `--threads N` and `--help`. */
 #ifndef SSM2D_TOOLS_COMMAND_H
 #define SSM2D_TOOLS_COMMAND_H
 
-#include "ssm2d.h"
+#include "core/field.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -63,8 +64,8 @@ typedef struct option {
     const char *value;            /* name of the value in --help; NULL: N, X, TEXT or NAME */
     double low, high;             /* bounds of a number, both included */
     const char *(*choice)(int i); /* returns the i-th allowed name, NULL past the last */
-    /* For completion in shells: returns the i-th name of a text that may have names; or the table
-     * of fields that has one of the option's name. Both may be NULL. */
+    /* For shell completion: returns the i-th suggested value; or the table with the field that the
+     * option is named after. Both may be NULL. */
     const char *(*offers)(int i);
     const ssm2d_field *fields;
     char letter;    /* for the short form -o, or 0 */
@@ -78,18 +79,25 @@ typedef struct word_list {
     int count;
 } word_list;
 
+enum { HELP_USUAL = 1, HELP_ALL };
 #define OPTION_UNSET LONG_MIN
 enum { COMMAND_VALUES = 512 }; /* bytes that a struct of values may have */
 enum { OPTION_KEY = 64 };      /* of the name of an option or setting */
 
 typedef struct help_page help_page; /* help.h */
 
-/* What several processes do with a command that mpirun starts in them; see processes.h. */
+/* How a command works when mpirun starts it in several processes; see processes.h. */
 typedef enum several_kind {
-    SEVERAL_REFUSED,  /* it works in one process */
-    SEVERAL_TOGETHER, /* they are one job, by MPI */
-    SEVERAL_APART     /* each is a job of its own, which arranges itself with others by files */
+    SEVERAL_REFUSED,  /* it works only in one process */
+    SEVERAL_TOGETHER, /* the processes are one MPI job */
+    SEVERAL_APART     /* the processes are independent and coordinate by files */
 } several_kind;
+
+/* Groups of options in the help: an entry is the title of a group, or the name of an option (as in
+ * the table) of the last group. The list ends with an entry that has neither. */
+typedef struct option_group {
+    const char *title, *name;
+} option_group;
 
 typedef struct command {
     const char *name;
@@ -107,10 +115,15 @@ typedef struct command {
     const struct command *const *parts;
     /* prints further lists at the end of --help, with the functions of help.h; may be NULL */
     void (*more_help)(const help_page *page);
-    /* For a command that has --set: copies to key the setting that an unknown option --name means,
-     * sets *flag when that is true or false, and returns 1; 0 when there is none. May be NULL. */
+    /* For a command that has --set: if an unknown option --name is a setting, copies it to key,
+     * sets *flag if it is true or false, and returns 1; otherwise returns 0. May be NULL. */
     int (*setting)(const char *name, char key[OPTION_KEY], int *flag);
     several_kind several;
+    /* For a command with many options: --help prints `brief` instead of `about` and the options in
+     * `usual`, a NULL-terminated list of names; --help=all and man pages have all, in groups. */
+    const char *brief;
+    const char *const *usual;
+    const option_group *groups;
 } command;
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,
@@ -120,8 +133,8 @@ extern const command command_layer, command_kernels, command_filter, command_ben
 /* Runs the tool; commands is a NULL-terminated list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);
 
-/* Parses the words after the command's name into values, a struct of zeros before. Sets *help when
- * --help is among them. Strings point into argv. */
+/* Parses the words after the command's name into values, a struct of zeros before. Sets *help to
+ * HELP_USUAL or HELP_ALL when --help or --help=all is among them. Strings point into argv. */
 ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads,
                            int *help, ssm2d_error *error);
 

@@ -3,6 +3,7 @@
 #include "core/field.h"
 #include "core/status.h"
 #include "help.h"
+#include "io/file.h"
 #include "io/text.h"
 
 #include <errno.h>
@@ -47,10 +48,8 @@ static ssm2d_status open_file(const char *folder, const char *name, FILE **out, 
                               ssm2d_error *error)
 {
     const int length = snprintf(path, PATH, "%s/%s", folder, name);
-    *out = length < PATH ? fopen(path, "w") : NULL;
-    if (*out) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path),
-                strerror(length < PATH ? errno : ENAMETOOLONG));
+    if (length < PATH) return file_append(path, 1, out, error);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long", text_path(folder));
 }
 
 static ssm2d_status close_file(FILE *out, const char *path, ssm2d_error *error)

@@ -1,5 +1,7 @@
 #include "help.h"
 
+#include "layers/layer_kind.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -69,7 +71,23 @@ const char *help_part_word(const command *part)
     return space ? space + 1 : part->name;
 }
 
-/* ---- texts of options and fields ------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+const char help_summary[] = "the 2-D state-space layer and vision transformers on CPUs";
+const char help_syntax[] = "Write options as --name value or --name=value; -- ends the options.";
+const char help_exit_codes[] =
+    "0 success, 1 failure, 2 wrong usage; 130 or 143 if Ctrl-C or SIGTERM stopped a run, after its "
+    "last step was saved.";
+
+void help_environment(const help_page *page)
+{
+    help_heading(page, "environment");
+    help_entry(page, "SSM2D_CPU",
+               "instruction set: baseline, avx2 or avx512 (default: the best of this machine)");
+    help_entry(page, "SSM2D_MPI", "MPI module to load (default: that of the launcher)");
+    help_entry(page, "SSM2D_MPI_TIMEOUT",
+               "seconds that a process waits for another one (default: 600)");
+}
 
 __attribute__((format(printf, 2, 3))) static void append(char text[HELP_TEXT], const char *format,
                                                          ...)
@@ -183,21 +201,62 @@ void help_further(const help_page *page, const command *c)
 {
     if (c->lists_fields) {
         help_heading(page, "fields of a layer in --config");
-        help_fields(page, ssm2d_config_fields(NULL));
+        help_fields(page, layer_ssm2d.fields);
     }
     if (c->more_help) c->more_help(page);
 }
 
-/* Names without a letter stand below the names of those that have one. */
-static void option_table(FILE *out, const option *table, int positional)
+/* Indents options without a letter, so that all long names begin in one column. */
+static void option_line(FILE *out, const option *o)
 {
     char form[HELP_TEXT], left[HELP_TEXT + 4], text[HELP_TEXT];
-    for (const option *o = table; o->name; o++) {
-        if (!o->positional != !positional) continue;
-        snprintf(left, sizeof left, "%s%s", o->letter || o->positional ? "" : "    ",
-                 help_option_form(o, form));
-        text_entry(out, left, help_option_text(o, text));
+    snprintf(left, sizeof left, "%s%s", o->letter || o->positional ? "" : "    ",
+             help_option_form(o, form));
+    text_entry(out, left, help_option_text(o, text));
+}
+
+static void option_table(FILE *out, const option *table, int positional)
+{
+    for (const option *o = table; o->name; o++)
+        if (!o->positional == !positional) option_line(out, o);
+}
+
+static const option *option_named(const option *table, const char *name)
+{
+    while (table->name && strcmp(table->name, name)) table++;
+    return table->name ? table : NULL;
+}
+
+void help_each_option(FILE *out, const command *c, void (*heading)(FILE *out, const char *text),
+                      void (*entry)(FILE *out, const option *o))
+{
+    if (!c->groups) heading(out, "options");
+    for (const option *o = c->options; !c->groups && o->name; o++)
+        if (!o->positional) entry(out, o);
+    for (const option_group *g = c->groups; g && (g->title || g->name); g++) {
+        const option *o = g->name ? option_named(c->options, g->name) : NULL;
+        if (g->title) heading(out, g->title);
+        if (o) entry(out, o);
     }
+    if (c->groups) heading(out, "options of every command");
+    for (const option *o = common_options; o->name; o++) entry(out, o);
+}
+
+/* The common options, and how to list the others. */
+static void usual_options(FILE *out, const command *c)
+{
+    int count = 0;
+    text_heading(out, "options");
+    for (int i = 0; c->usual[i]; i++) {
+        const option *o = option_named(c->options, c->usual[i]);
+        if (o) option_line(out, o);
+    }
+    option_table(out, common_options, 0);
+    for (const option *o = c->options; o->name; o++) count += !o->positional;
+    fprintf(out,
+            "\nssm2d %s --help=all lists all %d options by group, with the names they take;\n"
+            "so does man ssm2d-%s.\n",
+            c->name, count, c->name);
 }
 
 /* ---- pages for the terminal ------------------------------------------------------------------ */
@@ -211,21 +270,24 @@ static void usage_word(FILE *out, const char *word, int indent, int *column)
     *column += fprintf(out, " %s", word);
 }
 
-void help_command(FILE *out, const command *c)
+void help_command(FILE *out, const command *c, int all)
 {
     char word[HELP_TEXT];
     int arguments = 0, indent = 6, column = fprintf(out, "usage: ssm2d %s", c->name);
     for (const option *o = c->options; o->name; o++) arguments += o->positional;
     for (int i = 0; help_usage_word(c, i, word); i++) usage_word(out, word, indent, &column);
     fputs("\n\n", out);
-    paragraphs(out, c->about);
+    const int usual = c->usual && !all;
+    paragraphs(out, usual ? c->brief : c->about);
     if (arguments) {
         text_heading(out, "arguments");
         option_table(out, c->options, 1);
     }
-    text_heading(out, "options");
-    option_table(out, c->options, 0);
-    option_table(out, common_options, 0);
+    if (usual) {
+        usual_options(out, c);
+        return;
+    }
+    help_each_option(out, c, text_heading, option_line);
     help_further(&(help_page){out, &text_style}, c);
 }
 
@@ -244,22 +306,18 @@ void help_parts(FILE *out, const command *c)
 void help_overall(FILE *out, const command *const *commands)
 {
     fprintf(out,
-            "ssm2d %s: the 2-D state-space layer and vision transformers on CPUs\n\n"
+            "ssm2d %s: %s\n\n"
             "usage: ssm2d COMMAND [options]\n"
             "       ssm2d help [COMMAND] | --help\n"
             "       ssm2d version | --version | -V\n\ncommands:\n",
-            ssm2d_version());
+            ssm2d_version(), help_summary);
     for (; *commands; commands++)
         fprintf(out, "  %-14s%s\n", (*commands)->name, (*commands)->summary);
     fputs("\noptions of every command:\n", out);
     option_table(out, common_options, 0);
-    fputs("\nOptions are written --name value or --name=value; -- ends the options.\n"
-          "Exit codes: 0 success, 1 failure, 2 wrong usage.\n\n"
-          "environment:\n"
-          "  SSM2D_CPU     the instruction set to use: baseline, avx2 or avx512\n"
-          "                (default: the best the machine has)\n"
-          "  SSM2D_MPI     the module of MPI to load (default: that of the launcher)\n"
-          "  SSM2D_MPI_TIMEOUT\n"
-          "                seconds that a process waits for another (default: 600)\n",
-          out);
+    fputc('\n', out);
+    paragraphs(out, help_syntax);
+    text_heading(out, "exit codes");
+    paragraphs(out, help_exit_codes);
+    help_environment(&(help_page){out, &text_style});
 }

@@ -11,7 +11,7 @@ void report_ignored(const char *command, size_t count, const char *first)
     fprintf(stderr, "ssm2d %s: %zu file%s in the data folder %s ignored, such as ", command, count,
             count == 1 ? "" : "s", count == 1 ? "is" : "are");
     text_print(stderr, first);
-    fprintf(stderr, ": images are %s\n", image_endings());
+    fprintf(stderr, ": images are %s\n", image_endings((char[IMAGE_LIST]){0}));
 }
 
 void report_skipped(const char *command, size_t count, const ssm2d_error *first)

@@ -4,6 +4,8 @@
 #include "cluster/watchdog.h"
 #include "core/clock.h"
 #include "core/status.h"
+#include "io/file.h"
+#include "starting_ranks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,23 +15,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const double tick = 0.1;       /* seconds between two looks */
-static const double patience = 3;     /* seconds for others to say what they know better */
+static const double tick = 0.1;       /* seconds between two checks */
+static const double patience = 3;     /* seconds in which a rank that knows the cause may report */
 static const double last_respite = 5; /* seconds for a process of a job that has ended */
 
 typedef struct keeper {
     const char *command;
     pid_t process;
+    launcher launcher;
     board_ticket *ticket;
     board *board; /* NULL: not there yet */
     watchdog watchdog;
-    int told;    /* the last signal passed on, 0: none */
-    double over; /* when the job was seen to be over; 0: it is not */
+    int told;    /* the last signal that was forwarded, 0: none */
+    double over; /* when the end of the job was noticed; 0: it has not ended */
+    double late; /* seconds after which this keeper reports that MPI does not start; 0: unknown */
 } keeper;
 
 /* ---- reporting ------------------------------------------------------------------------------- */
 
-/* The board is there once the processes have met. */
+/* The board exists once the processes have met. */
 static void find_board(keeper *k)
 {
     board_ticket *t = k->ticket;
@@ -39,7 +43,10 @@ static void find_board(keeper *k)
     if (!k->board) atomic_store(&t->size, 0); /* not tried again */
 }
 
-static atomic_int *word_of(keeper *k) { return k->board ? &k->board->word : &k->ticket->word; }
+static atomic_int *abort_flag_of(keeper *k)
+{
+    return k->board ? &k->board->abort_flag : &k->ticket->abort_flag;
+}
 
 static const board_place *place_of(const keeper *k)
 {
@@ -49,7 +56,7 @@ static const board_place *place_of(const keeper *k)
 static void say(keeper *k, const char *line)
 {
     (void)!dprintf(STDERR_FILENO, "ssm2d %s: %s\n", k->command, line);
-    word_said(word_of(k));
+    abort_reported(abort_flag_of(k));
 }
 
 /* "rank 3 (host, process 123) WHAT: the job ends" */
@@ -62,7 +69,7 @@ static void say_end(keeper *k, const char *what)
     say(k, line);
 }
 
-/* The process has ended: reports what nobody has asked for, and returns the exit code. */
+/* The process has ended: reports an unexpected end, and returns the exit code. */
 static int report_end(keeper *k, int status)
 {
     char what[128];
@@ -70,26 +77,54 @@ static int report_end(keeper *k, int status)
     if (WIFEXITED(status)) {
         const int code = WEXITSTATUS(status);
         if (!code || atomic_load(&k->ticket->parts)) return code;
-        /* by MPI, which may have been told of somebody else's end */
+        /* by MPI, perhaps because another rank has ended */
         snprintf(what, sizeof what, "was ended by MPI with exit code %d", code);
-        if (word_wait(word_of(k), patience)) say_end(k, what);
+        if (abort_wait(abort_flag_of(k), patience)) say_end(k, what);
         return code;
     }
     const int number = WTERMSIG(status);
     snprintf(what, sizeof what, "was killed by signal %d (%s)", number, strsignal(number));
-    if (number != k->told && word_claim(word_of(k))) say_end(k, what);
+    if (number != k->told && abort_claim(abort_flag_of(k))) say_end(k, what);
     return 128 + number;
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- supervising ----------------------------------------------------------------------------- */
+
+/* Seconds after which this keeper reports that MPI does not start: the timeout, if it is the first
+ * keeper of a machine that has the faulty rank, or that of rank 0; else a quarter more, because the
+ * launcher has ended all processes by then. Called while all keepers still run. */
+static double report_after(const keeper *k)
+{
+    const double timeout = k->ticket->timeout;
+    const starting_ranks seen = starting_ranks_look(&k->launcher);
+    const int is_here = seen.fault == START_OTHER || seen.fault == START_STOPPED;
+    const int is_first = seen.first == k->ticket->rank && (is_here || !k->ticket->rank);
+    return is_first ? timeout : 1.25 * timeout + patience;
+}
+
+/* Whether MPI does not start, so that the process is to be ended. */
+static int start_failed(keeper *k, double now)
+{
+    char line[256];
+    const double timeout = k->ticket->timeout;
+    const double waited = watchdog_waited(&k->watchdog, place_of(k), now, process_state_of);
+    if (waited <= timeout / 2) return 0;
+    if (!(k->late > 0)) k->late = report_after(k);
+    if (waited <= k->late) return 0;
+    const starting_ranks seen = starting_ranks_look(&k->launcher);
+    starting_ranks_describe(&seen, &k->launcher, timeout, line, sizeof line);
+    if (abort_claim(abort_flag_of(k))) say(k, line);
+    return 1;
+}
 
 /* Returns whether the process is to be ended. */
 static int is_over(keeper *k)
 {
     char line[256];
     const double now = clock_seconds();
+    if (atomic_load(&k->ticket->starting)) return start_failed(k, now);
     find_board(k);
-    if (atomic_load(word_of(k)) == WORD_SAID) {
+    if (atomic_load(abort_flag_of(k)) == ABORT_REPORTED) {
         if (!(k->over > 0)) k->over = now;
         return now - k->over > last_respite;
     }
@@ -97,19 +132,19 @@ static int is_over(keeper *k)
     if (!watchdog_look(&k->watchdog, k->board, place_of(k), now, process_state_of, line,
                        sizeof line))
         return 0;
-    if (word_claim(word_of(k))) say(k, line);
+    if (abort_claim(abort_flag_of(k))) say(k, line);
     return 1;
 }
 
 static void pass_on(keeper *k, int number)
 {
     k->told = number;
-    k->watchdog.waited = 0; /* perhaps others have waited as long, and say so */
+    k->watchdog.waited = 0; /* another rank that has waited as long may report it */
     kill(k->process, number);
-    kill(k->process, SIGCONT); /* a process that is stopped would not hear it */
+    kill(k->process, SIGCONT); /* a stopped process would not handle it */
 }
 
-/* Blocked in the keeper, which waits for them. */
+/* The signals that the keeper blocks and waits for. */
 static void signals_of_interest(sigset_t *set)
 {
     static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,
@@ -137,31 +172,36 @@ static int keep(keeper *k, const sigset_t *signals)
 
 /* ---- two processes --------------------------------------------------------------------------- */
 
-/* The keeper has another command line, so that whoever looks for the processes of a job finds those
- * that work, and signals sent to all with the tool's name do not reach a process twice. */
+/* The keeper changes its command line, so that searching for the job's processes finds the workers,
+ * and a signal to all processes of the tool's name does not reach a worker twice. */
 static void take_name(int rank, pid_t process)
 {
     char words[4096], name[64];
-    FILE *f = fopen("/proc/self/cmdline", "r");
-    const size_t length = f ? fread(words, 1, sizeof words, f) : 0;
-    if (f) fclose(f);
+    FILE *f;
+    const int is_read = !file_open_regular("/proc/self/cmdline", &f, NULL);
+    const size_t length = is_read ? fread(words, 1, sizeof words, f) : 0;
+    if (is_read) fclose(f);
     snprintf(name, sizeof name, "keeper of rank %d, process %ld", rank, (long)process);
-    if (length) { /* where the arguments begin, with the first */
+    if (length) { /* the arguments begin at the first one */
         memset(program_invocation_name, 0, length);
         snprintf(program_invocation_name, length, "%s", name);
     }
-    snprintf(name, sizeof name, "keeper %d", rank);
+    snprintf(name, sizeof name, KEEPER_NAME, rank);
     prctl(PR_SET_NAME, name);
 }
 
-ssm2d_status keeper_start(const char *name, int rank, board_ticket **ticket, ssm2d_error *error)
+ssm2d_status keeper_start(const char *name, const launcher *l, board_ticket **ticket,
+                          ssm2d_error *error)
 {
-    keeper k = {.command = name, .ticket = board_ticket_create(), .watchdog.rank = rank};
+    const int rank = l->rank;
+    keeper k = {
+        .command = name, .launcher = *l, .ticket = board_ticket_create(), .watchdog.rank = rank};
     sigset_t signals, before;
     const pid_t own = getpid();
     *ticket = k.ticket;
     if (!k.ticket)
-        return fail(error, SSM2D_ERROR_MEMORY, "rank %d: no memory to share with its keeper", rank);
+        return fail(error, SSM2D_ERROR_MEMORY, "rank %d: out of memory (shared with its keeper)",
+                    rank);
     k.ticket->rank = rank;
     fflush(NULL);
     signals_of_interest(&signals);
@@ -178,9 +218,9 @@ ssm2d_status keeper_start(const char *name, int rank, board_ticket **ticket, ssm
     if (k.process < 0)
         return fail(error, SSM2D_ERROR_SYSTEM, "rank %d: cannot start a process: %s", rank,
                     strerror(why));
-    /* a group of its own: what a launcher sends to the keeper's is passed on, and comes once */
+    /* its own process group: signals to the keeper's group are forwarded, and arrive once */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != own) _exit(1); /* it has been killed already */
+    if (getppid() != own) _exit(1); /* the keeper has been killed already */
     return SSM2D_OK;
 }

@@ -5,8 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Writes text in which nothing is a request or an escape. A line may not begin with a dot or an
- * apostrophe; - is a minus, as options have it. */
+/* Writes text so that groff takes nothing as a request or an escape: a line must not begin with a
+ * dot or an apostrophe, and - is a minus sign, as in options. */
 static void put_text(FILE *out, const char *text, size_t length)
 {
     if (length && (*text == '.' || *text == '\'')) fputs("\\&", out);
@@ -69,12 +69,16 @@ static void entry(FILE *out, const char *name, const char *help)
 
 static const help_style man_style = {heading, entry};
 
-static void option_entries(FILE *out, const option *table, int positional)
+static void option_entry(FILE *out, const option *o)
 {
     char form[HELP_TEXT], text[HELP_TEXT];
+    entry(out, help_option_form(o, form), help_option_text(o, text));
+}
+
+static void option_entries(FILE *out, const option *table, int positional)
+{
     for (const option *o = table; o->name; o++)
-        if (!o->positional == !positional)
-            entry(out, help_option_form(o, form), help_option_text(o, text));
+        if (!o->positional == !positional) option_entry(out, o);
 }
 
 /* Writes "ssm2d-bench-layer" for "bench layer", in capitals when upper is set. */
@@ -132,9 +136,7 @@ void man_command(FILE *out, const command *c)
         heading(out, "arguments");
         option_entries(out, c->options, 1);
     }
-    heading(out, "options");
-    option_entries(out, c->options, 0);
-    option_entries(out, common_options, 0);
+    help_each_option(out, c, heading, option_entry);
     help_further(&(help_page){out, &man_style}, c);
     see_also(out, (const char *const[]){"", NULL});
 }
@@ -142,13 +144,13 @@ void man_command(FILE *out, const command *c)
 void man_overall(FILE *out, const command *const *commands)
 {
     const char *names[32] = {NULL};
-    header(out, NULL, "the 2-D state-space layer and vision transformers on CPUs");
+    header(out, NULL, help_summary);
     fputs(".B ssm2d\nCOMMAND [options]\n.br\n.B ssm2d help\n[COMMAND]\n.br\n.B ssm2d version\n"
           ".SH DESCRIPTION\n",
           out);
-    paragraphs(out, "Trains, evaluates and runs vision transformers with the 2-D state-space layer "
-                    "of 2-D SSM: A General Spatial Layer for Visual Transformers, runs the layer "
-                    "by itself, and draws what it has learned.");
+    paragraphs(out, "Trains, evaluates and runs vision transformers with the layer of \"2-D SSM: A "
+                    "General Spatial Layer for Visual Transformers\", runs the layer alone, and "
+                    "draws its kernels.");
     heading(out, "commands");
     for (int i = 0; commands[i]; i++) {
         entry(out, commands[i]->name, commands[i]->summary);
@@ -156,14 +158,9 @@ void man_overall(FILE *out, const command *const *commands)
     }
     heading(out, "options of every command");
     option_entries(out, common_options, 0);
-    paragraphs(out, "Options are written --name value or --name=value; -- ends the options.");
+    paragraphs(out, help_syntax);
     heading(out, "exit status");
-    paragraphs(out, "0 success, 1 failure, 2 wrong usage.");
-    heading(out, "environment");
-    entry(out, "SSM2D_CPU",
-          "the instruction set to use: baseline, avx2 or avx512 (default: the best the machine "
-          "has)");
-    entry(out, "SSM2D_MPI", "the module of MPI to load (default: that of the launcher)");
-    entry(out, "SSM2D_MPI_TIMEOUT", "seconds that a process waits for another (default: 600)");
+    paragraphs(out, help_exit_codes);
+    help_environment(&(help_page){out, &man_style});
     see_also(out, names);
 }

@@ -2,8 +2,10 @@
 
 #include "core/processors.h"
 #include "core/status.h"
+#include "io/file_open.h"
 #include "keeper.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +13,24 @@
 #include <unistd.h>
 
 static cluster together;
-static int joined; /* `together` means something */
+static int joined; /* `together` is initialised */
 
 cluster *processes(void) { return &together; }
 
 int processes_speak(void) { return joined ? together.speaks : !launcher_find(getenv).rank; }
 
-/* What others than the first print would be there twice. */
+/* Only the first process prints to standard output. */
 static void silence(void)
 {
     fflush(stdout);
-    if (together.rank && !freopen("/dev/null", "w", stdout)) fclose(stdout);
+    if (!together.rank) return;
+    const int fd = null_fd(O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) fclose(stdout);
+    if (fd >= 0) close(fd);
 }
 
-/* A launcher ends all processes when one has failed: the first needs a moment to say why. */
-static void leave_the_word(void)
+/* A launcher kills all processes when one has failed: gives the first time to report why. */
+static void let_first_report(void)
 {
     if (!together.speaks) nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
 }
@@ -37,7 +42,7 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error)
     joined = 1;
     if (c->several == SEVERAL_REFUSED && l.name && l.size > 1) {
         together.speaks = l.rank == 0;
-        leave_the_word();
+        let_first_report();
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "works in one process, and %s has started %d: train, eval, bench train, "
                     "bench scale and reproduce use several",
@@ -46,11 +51,11 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error)
     ssm2d_status status = SSM2D_OK;
     board_ticket *ticket = NULL;
     if (c->several != SEVERAL_TOGETHER) return SSM2D_OK;
-    if (l.name && l.size != 1) status = keeper_start(c->name, l.rank, &ticket, error);
+    if (l.name && l.size != 1) status = keeper_start(c->name, &l, &ticket, error);
     if (!status) status = cluster_join(&together, ticket, error);
     if (ticket && (status || together.size == 1)) ticket->parts = 1; /* nobody waits for it */
     if (status)
-        leave_the_word();
+        let_first_report();
     else
         silence();
     return status;
@@ -82,21 +87,21 @@ int processes_threads(long given)
     return cluster_threads(&together, processors_available());
 }
 
-/* Seconds in which a launcher, or somebody who knows more, may end the job. */
+/* Seconds in which the launcher, or a rank that knows the cause, may end the job. */
 static const double patience = 3;
 
 void processes_failed(ssm2d_error *error)
 {
     cluster *c = &together;
-    atomic_int *word = cluster_word(c);
+    atomic_int *flag = cluster_abort_flag(c);
     if (c->size == 1 || c->agreed) return;
-    if (c->is_lost) { /* by somebody else, whose keeper says it if he has one */
-        c->speaks = word ? word_wait(word, patience) : c->speaks;
+    if (c->is_lost) { /* because of another rank, whose keeper reports it */
+        c->speaks = flag ? abort_wait(flag, patience) : c->speaks;
         return;
     }
     c->is_lost = 1;
-    if (word)
-        c->speaks = word_claim(word);
+    if (flag)
+        c->speaks = abort_claim(flag);
     else if (c->rank) { /* a failure of the first process ends this one meanwhile */
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
         c->speaks = 1;
@@ -108,12 +113,12 @@ void processes_failed(ssm2d_error *error)
 void processes_leave(int code)
 {
     cluster *c = &together;
-    atomic_int *word = cluster_word(c);
+    atomic_int *flag = cluster_abort_flag(c);
     if (c->ticket) atomic_store(&c->ticket->parts, 1);
     if (c->is_lost) {
         fflush(NULL);
-        if (word && c->speaks) word_said(word);
-        if (word && !c->speaks) word_wait(word, patience); /* who reports it is heard first */
+        if (flag && c->speaks) abort_reported(flag);
+        if (flag && !c->speaks) abort_wait(flag, patience); /* let the other rank report it */
         _exit(code);
     }
     cluster_leave(c);

@@ -5,27 +5,26 @@
 #include "cluster/cluster.h"
 #include "command.h"
 
-/* The processes of this command; one, unless the command takes part in more and was started so. */
+/* The processes of this command: one, unless a launcher started several. */
 cluster *processes(void);
-/* Whether this process prints: the first does, of several. */
+/* Whether this process prints; of several processes only the first does. */
 int processes_speak(void);
 
-/* Before the command line is read: joins the others, or refuses a command that works in one process
- * alone when there are several. */
+/* Called before the command line is parsed: joins the other processes, or refuses a command that
+ * works only in one process. */
 ssm2d_status processes_join(const command *c, ssm2d_error *error);
-/* The words of the command line, but for the number of threads, which may differ, in memory that
- * stays; before it is read, as that changes it. */
+/* The words of the command line, in static memory, without the number of threads, which may differ
+ * between processes. Called before parsing, which reorders the words. */
 const char *processes_words(int argc, char **argv);
-/* After it, with what came of that: all go on, or none. */
+/* Called after parsing, with its status: all processes continue, or none does. */
 ssm2d_status processes_meet(const ssm2d_context *context, const char *words, ssm2d_status status,
                             ssm2d_error *error);
-/* The threads for this process when the command line does not say. */
+/* The number of threads of this process; given: that of --threads, 0 if there is none. */
 int processes_threads(long given);
-/* After a failure, before it is reported. One that the processes have not agreed on is of this one
- * alone, unless the first ends as well: it is reported here, and the others see this process
- * end. */
+/* Called after a failure, before it is reported. Decides who reports a failure of this process
+ * alone; the others see this process end. */
 void processes_failed(ssm2d_error *error);
-/* At the end; does not return when another process is lost, as MPI would wait for it. */
+/* Called at the end. Does not return if another process is lost, because MPI would wait for it. */
 void processes_leave(int code);
 
 #endif

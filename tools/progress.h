@@ -1,5 +1,5 @@
-/* progress - shows how far a long job is, on standard error: one line that is updated on a
- * terminal, else a line every minute. */
+/* progress - shows the progress of a long job on standard error: one updated line on a terminal,
+ * else a line every minute. */
 #ifndef SSM2D_TOOLS_PROGRESS_H
 #define SSM2D_TOOLS_PROGRESS_H
 

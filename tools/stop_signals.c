@@ -1,30 +1,46 @@
 #include "stop_signals.h"
 
-#include <signal.h>
-#include <stddef.h>
+#include "core/status.h"
 
-static volatile sig_atomic_t signalled;
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static volatile sig_atomic_t signalled; /* the number of the first signal, or 0 */
+static int ended;                       /* cleanly, because of it */
 
 static void on_signal(int number)
 {
-    (void)number;
-    signalled = 1;
+    if (!signalled) signalled = number;
 }
+
+ssm2d_status stop_signals_end(ssm2d_error *error, const char *format, ...)
+{
+    char line[sizeof error->line];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ended = 1;
+    return fail(error, SSM2D_ERROR_SYSTEM, "%s", line);
+}
+
+int stop_signals_code(int otherwise) { return ended && signalled ? 128 + signalled : otherwise; }
 
 int stop_requested(void *user)
 {
     (void)user;
-    return signalled;
+    return signalled != 0;
 }
 
 void stop_signals_catch(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     struct sigaction before,
         action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* when nobody reads the progress any more, training continues */
-    signal(SIGXFSZ, SIG_IGN); /* so that a limit on the file size is an error, as a full disk is */
+    signal(SIGPIPE, SIG_IGN); /* training continues if the reader of its progress has gone */
 }

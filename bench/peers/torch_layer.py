@@ -25,8 +25,7 @@ import torch
 from torch import nn
 
 import ssm2d.torch
-from ssm2d._library import lib
-from ssm2d.torch import recursion
+from ssm2d.torch.twins import ssm2d as recursion
 
 
 def path_tables(side: int) -> tuple:
@@ -90,7 +89,7 @@ class Powers(nn.Module):
         side, sizes, channels = self.side, (2 * self.side, 2 * self.side), self.config.channels
         spectra = torch.fft.rfft2(self.kernels(), s=sizes)
         y = self.params["D"][:, None, None] * u
-        for r, flip in enumerate(self.config.flips):
+        for r, flip in enumerate(recursion.flips(self.config)):
             dims = [dim for dim, flipped in zip((2, 3), flip) if flipped]
             system = (r * channels + torch.arange(channels)) % len(spectra)
             x = torch.fft.rfft2(torch.flip(u, dims) if dims else u, s=sizes)
@@ -172,10 +171,11 @@ def overhead(a) -> dict:
     flat = layer.gather(list(layer.parameters()))
     dy, du, dflat = torch.ones_like(u), torch.zeros_like(u), torch.zeros_like(flat)
     at = [t.data_ptr() for t in (flat, u, y, dy, du, dflat)]
-    forward = fastest(lambda: lib.ssm2d_forward(shape.address, workspace.address, *at[:3]))
-    apply = fastest(lambda: lib.ssm2d_apply(shape.address, workspace.address, *at[1:3]))
-    both = fastest(lambda: (lib.ssm2d_forward(shape.address, workspace.address, *at[:3]),
-                            lib.ssm2d_backward(shape.address, workspace.address, *at[:2], *at[3:])))
+    plan = shape.plan
+    forward = fastest(lambda: plan.forward(plan.address, workspace.address, *at[:3]))
+    apply = fastest(lambda: plan.apply(plan.address, workspace.address, *at[1:3]))
+    both = fastest(lambda: (plan.forward(plan.address, workspace.address, *at[:3]),
+                            plan.backward(plan.address, workspace.address, *at[:2], *at[3:])))
     training = fastest(lambda: layer(u)) - forward
     step = fastest(lambda: layer(u).backward(dy)) - both
     layer.eval()

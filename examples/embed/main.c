@@ -22,12 +22,11 @@ static void must(ssm2d_status status, const ssm2d_error *error)
 
 /* Pushes the rows of u one after the other; returns the largest difference from y. A stream needs
  * memory for one row of states only. */
-static float run_stream(ssm2d_context *context, const ssm2d_config *config, const float *params)
+static float run_stream(ssm2d_context *context, const ssm2d_layer *layer, const float *params)
 {
     ssm2d_error error;
     ssm2d_stream *stream = NULL;
-    must(ssm2d_stream_create(context, config, BATCH, COLS, SSM2D_FLOAT, params, &stream, &error),
-         &error);
+    must(ssm2d_stream_create(context, layer, BATCH, COLS, params, &stream, &error), &error);
     float in[BATCH * COLS * CHANNELS], out[BATCH * COLS * CHANNELS], worst = 0;
     for (int row = 0; row < ROWS; row++) {
         for (int k = 0; k < BATCH * COLS * CHANNELS; k++) {
@@ -51,23 +50,23 @@ int main(void)
     ssm2d_context *context = NULL;
     ssm2d_plan *plan = NULL;
     ssm2d_workspace *workspace = NULL;
+    ssm2d_layer *layer = NULL;
 
-    ssm2d_config config = ssm2d_config_default();
-    config.channels = CHANNELS;
-    config.pair = SSM2D_PAIR_COLUMNS; /* both directions look up, so that rows can be streamed */
+    /* pair=columns: both directions look up, so that rows can be streamed */
+    const char *settings = "channels=8 directions=2 pair=columns init=authors";
     ssm2d_plan_options options = ssm2d_plan_options_default();
     options.batch = BATCH;
-    options.rows = ROWS;
-    options.cols = COLS;
+    options.grid = ssm2d_grid_2d(ROWS, COLS);
     must(ssm2d_context_create(NULL, &context, &error), &error);
-    must(ssm2d_plan_create(context, &config, &options, &plan, &error), &error);
+    must(ssm2d_layer_create(context, "ssm2d", settings, &layer, &error), &error);
+    must(ssm2d_plan_create(context, layer, &options, &plan, &error), &error);
     must(ssm2d_workspace_create(plan, &workspace, &error), &error);
 
-    size_t total = ssm2d_param_total(&config);
+    size_t total = ssm2d_layer_param_count(layer);
     float *params = (float *)calloc(total, sizeof *params),
           *dparams = (float *)calloc(total, sizeof *dparams);
     if (!params || !dparams) return 1;
-    must(ssm2d_params_init(&config, SSM2D_INIT_AUTHORS, 42, SSM2D_FLOAT, params, &error), &error);
+    must(ssm2d_params_init(layer, 42, params, &error), &error);
     for (int k = 0; k < COUNT; k++) {
         u[k] = sinf(0.7f * (float)k);
         dy[k] = cosf(0.3f * (float)k);
@@ -85,7 +84,7 @@ int main(void)
         size += fabs((double)dy[k] * y[k]);
     }
     for (size_t k = 0; k < total; k++) norm2 += (double)dparams[k] * dparams[k];
-    float worst = run_stream(context, &config, params);
+    float worst = run_stream(context, layer, params);
 
     printf("ssm2d %s, %zu parameters, algorithm %s, %s\n", ssm2d_version(), total,
            ssm2d_plan_algorithm(plan), ssm2d_context_cpu(context));
@@ -98,6 +97,7 @@ int main(void)
     free(dparams);
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
+    ssm2d_layer_destroy(layer);
     ssm2d_context_destroy(context);
     return good ? 0 : 1;
 }

@@ -2,21 +2,23 @@
 
     ssm2d.torch.SSM2d                       the layer as a PyTorch module
     ssm2d.torch.S4ND, EMA                   what it is compared with
+    ssm2d.torch.Layer                       a layer of any kind as a PyTorch module
     ssm2d.torch.add_mixers                  puts it into the blocks of a vision transformer
     ssm2d.torch.load_run, save_run          whole models from and to the folders of `ssm2d train`
     ssm2d.kernel, forward, scan, Stream     the layer on NumPy arrays
-    ssm2d.options, describe                 every option of the layer
+    ssm2d.Layer                             a layer of any kind on NumPy arrays
+    ssm2d.kinds, options, describe          every kind of layer, and its options
     ssm2d.load_safetensors, save_safetensors    weights that `ssm2d train` wrote, or reads
     ssm2d.plot_kernels                      pictures of kernels, with matplotlib
 
 `import ssm2d.torch` needs PyTorch; the rest needs NumPy only.
 """
 from ._library import lib as _lib
-from .arrays import Stream, forward, init_params, kernel, scan
-from .config import Config, describe, options
+from .arrays import Layer, Stream, forward, init_params, kernel, scan
+from .config import Config, describe, kinds, options
 from .plot import plot_kernels
 from .safetensors import load_safetensors, save_safetensors
 
 __version__ = _lib.ssm2d_version().decode()
-__all__ = ["Config", "Stream", "describe", "forward", "init_params", "kernel", "load_safetensors",
-           "options", "plot_kernels", "save_safetensors", "scan"]
+__all__ = ["Config", "Layer", "Stream", "describe", "forward", "init_params", "kernel", "kinds",
+           "load_safetensors", "options", "plot_kernels", "save_safetensors", "scan"]

@@ -1,16 +1,15 @@
-"""The C library, by ctypes: finding it, its structures (include/ssm2d.h and ssm2d_baselines.h),
-and objects that free what they hold."""
+"""The C library, by ctypes: finding it, the declarations of include/ssm2d.h, and objects that free
+what they hold."""
 import ctypes
 import ctypes.util
 import os
 import sys
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
+from ctypes import (POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint,
+                    c_uint64, c_void_p)
 
-API = (0, 2)  # the version of include/ssm2d.h that the structures below are taken from
-
-
-class Strides(ctypes.Structure):
-    _fields_ = [(name, c_ssize_t) for name in ("batch", "row", "col", "channel")]
+API = (0, 3)  # the version of include/ssm2d.h that the declarations below are taken from
+AXES = 3      # SSM2D_GRID_AXES
+FLOAT, DOUBLE = range(2)  # ssm2d_type
 
 
 class Sized(ctypes.Structure):
@@ -25,87 +24,76 @@ class ContextOptions(Sized):
                 ("allocate", c_void_p), ("release", c_void_p), ("user", c_void_p)]
 
 
-class PlanOptions(Sized):
-    _fields_ = [("size", c_size_t), ("batch", c_size_t), ("rows", c_size_t), ("cols", c_size_t),
-                ("type", c_int), ("algorithm", c_char_p), ("measure", c_int), ("inference", c_int),
-                ("max_bytes", c_size_t), ("input", Strides), ("output", Strides)]
-
-
-class Field(ctypes.Structure):
-    INT, REAL, FLAG, CHOICE, TEXT, PAIR, LIST = range(7)  # of kind
-    _fields_ = [("name", c_char_p), ("help", c_char_p), ("kind", c_int), ("offset", c_size_t),
-                ("minimum", ctypes.c_double), ("maximum", ctypes.c_double),
-                ("default_value", c_char_p), ("names", POINTER(c_char_p)),
-                ("allowed", POINTER(c_int))]
+class Setting(ctypes.Structure):
+    INT, REAL, FLAG, CHOICE = range(4)  # of type
+    _fields_ = [("name", c_char_p), ("help", c_char_p), ("type", c_int),
+                ("minimum", c_double), ("maximum", c_double), ("default_value", c_char_p),
+                ("choices", POINTER(c_char_p)), ("allowed", POINTER(c_int))]
 
 
 class Param(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("rank", c_int), ("shape", c_size_t * 4), ("offset", c_size_t),
-                ("size", c_size_t),
-                ("decay", c_int), ("system", c_int)]
-
-
-class BaselineParam(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("rank", c_int), ("shape", c_size_t * 5), ("offset", c_size_t),
-                ("size", c_size_t), ("decay", c_int), ("system", c_int)]
+                ("count", c_size_t), ("decay", c_int), ("system", c_int)]
+
+
+class Grid(ctypes.Structure):
+    _fields_ = [("axes", c_int), ("extent", c_size_t * AXES)]
+
+
+class Strides(ctypes.Structure):
+    _fields_ = [("batch", c_ssize_t), ("axis", c_ssize_t * AXES), ("channel", c_ssize_t)]
+
+
+class PlanOptions(Sized):
+    _fields_ = [("size", c_size_t), ("batch", c_size_t), ("grid", Grid), ("type", c_int),
+                ("algorithm", c_char_p), ("measure", c_int), ("inference", c_int),
+                ("max_bytes", c_size_t), ("input", Strides), ("output", Strides)]
 
 
 class Error(ctypes.Structure):
     _fields_ = [("line", ctypes.c_char * 512)]
 
 
-# name: (result, arguments); every handle and array is a plain address
+STATUS, HANDLE, ERROR = "status", POINTER(c_void_p), POINTER(Error)
+# name: (result, arguments), without the prefix ssm2d_. Handles and arrays are plain addresses. A
+# name that ends in * is two functions: for float, and with the suffix _double for double.
 PROTOTYPES = {
-    "ssm2d_version": (c_char_p, []),
-    "ssm2d_context_create": (c_int, [POINTER(ContextOptions), POINTER(c_void_p), POINTER(Error)]),
-    "ssm2d_context_destroy": (None, [c_void_p]),
-    "ssm2d_context_threads": (c_int, [c_void_p]),
-    "ssm2d_context_cpu": (c_char_p, [c_void_p]),
-    "ssm2d_config_init": (None, [c_void_p, c_size_t]),
-    "ssm2d_config_check": (c_int, [c_void_p, POINTER(Error)]),
-    "ssm2d_config_fields": (POINTER(Field), [POINTER(c_size_t)]),
-    "ssm2d_param_get": (c_int, [c_void_p, c_int, POINTER(Param)]),
-    "ssm2d_param_total": (c_size_t, [c_void_p]),
-    "ssm2d_params_init": (c_int, [c_void_p, c_int, c_uint64, c_int, c_void_p, POINTER(Error)]),
-    "ssm2d_params_check": (c_int, [c_void_p, c_int, c_void_p, POINTER(Error)]),
-    "ssm2d_plan_create": (c_int, [c_void_p, c_void_p, POINTER(PlanOptions), POINTER(c_void_p),
-                                  POINTER(Error)]),
-    "ssm2d_plan_destroy": (None, [c_void_p]),
-    "ssm2d_plan_algorithm": (c_char_p, [c_void_p]),
-    "ssm2d_plan_bytes": (c_size_t, [c_void_p]),
-    "ssm2d_algorithm_name": (c_char_p, [c_int]),
-    "ssm2d_workspace_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(Error)]),
-    "ssm2d_workspace_destroy": (None, [c_void_p]),
-    "ssm2d_forward": (None, [c_void_p] * 5),
-    "ssm2d_prepare": (None, [c_void_p] * 3),
-    "ssm2d_apply": (None, [c_void_p] * 4),
-    "ssm2d_backward": (None, [c_void_p] * 7),
-    "ssm2d_kernel": (None, [c_void_p] * 4),
-    "ssm2d_stream_create": (c_int, [c_void_p, c_void_p, c_size_t, c_size_t, c_int, c_void_p,
-                                    POINTER(c_void_p),
-                                    POINTER(Error)]),
-    "ssm2d_stream_push": (None, [c_void_p] * 3),
-    "ssm2d_stream_reset": (None, [c_void_p]),
-    "ssm2d_stream_destroy": (None, [c_void_p]),
-    "ssm2d_s4nd_config_init": (None, [c_void_p, c_size_t]),
-    "ssm2d_ema_config_init": (None, [c_void_p, c_size_t]),
-    "ssm2d_baseline_fields": (POINTER(Field), [c_int, POINTER(c_size_t)]),
-    "ssm2d_baseline_config_check": (c_int, [c_void_p, POINTER(Error)]),
-    "ssm2d_baseline_param_get": (c_int, [c_void_p, c_int, POINTER(BaselineParam)]),
-    "ssm2d_baseline_param_total": (c_size_t, [c_void_p]),
-    "ssm2d_baseline_params_init": (c_int, [c_void_p, c_int, c_uint64, c_int, c_void_p,
-                                           POINTER(Error)]),
-    "ssm2d_baseline_plan_create": (c_int, [c_void_p, c_void_p, POINTER(PlanOptions),
-                                           POINTER(c_void_p), POINTER(Error)]),
-    "ssm2d_baseline_plan_destroy": (None, [c_void_p]),
-    "ssm2d_baseline_plan_algorithm": (c_char_p, [c_void_p]),
-    "ssm2d_baseline_plan_bytes": (c_size_t, [c_void_p]),
-    "ssm2d_baseline_algorithm_name": (c_char_p, [c_int, c_int]),
-    "ssm2d_baseline_workspace_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(Error)]),
-    "ssm2d_baseline_workspace_destroy": (None, [c_void_p]),
-    "ssm2d_baseline_forward": (None, [c_void_p] * 5),
-    "ssm2d_baseline_backward": (None, [c_void_p] * 7),
+    "version": (c_char_p, []),
+    "status_name": (c_char_p, [c_int]),
+    "context_create": (STATUS, [POINTER(ContextOptions), HANDLE, ERROR]),
+    "context_destroy": (None, [c_void_p]),
+    "context_threads": (c_int, [c_void_p]),
+    "context_cpu": (c_char_p, [c_void_p]),
+    "kind_name": (c_char_p, [c_int]),
+    "kind_help": (c_char_p, [c_char_p]),
+    "kind_algorithm": (c_char_p, [c_char_p, c_int]),
+    "kind_setting_sized": (c_int, [c_char_p, c_int, POINTER(Setting), c_size_t]),
+    "kind_capabilities": (c_uint, [c_char_p]),
+    "layer_create": (STATUS, [c_void_p, c_char_p, c_char_p, HANDLE, ERROR]),
+    "layer_destroy": (None, [c_void_p]),
+    "layer_settings": (c_int, [c_void_p, c_char_p, c_size_t]),
+    "layer_param_sized": (c_int, [c_void_p, c_int, POINTER(Param), c_size_t]),
+    "layer_param_count": (c_size_t, [c_void_p]),
+    "params_init*": (STATUS, [c_void_p, c_uint64, c_void_p, ERROR]),
+    "params_check*": (STATUS, [c_void_p, c_void_p, ERROR]),
+    "plan_create": (STATUS, [c_void_p, c_void_p, POINTER(PlanOptions), HANDLE, ERROR]),
+    "plan_destroy": (None, [c_void_p]),
+    "plan_algorithm": (c_char_p, [c_void_p]),
+    "plan_bytes": (c_size_t, [c_void_p]),
+    "workspace_create": (STATUS, [c_void_p, HANDLE, ERROR]),
+    "workspace_destroy": (None, [c_void_p]),
+    "forward*": (STATUS, [c_void_p] * 5),
+    "prepare*": (STATUS, [c_void_p] * 3),
+    "apply*": (STATUS, [c_void_p] * 4),
+    "backward*": (STATUS, [c_void_p] * 7),
+    "kernel_shape": (c_int, [c_void_p, POINTER(c_size_t)]),
+    "kernel*": (STATUS, [c_void_p] * 4),
+    "stream_create*": (STATUS, [c_void_p, c_void_p, c_size_t, c_size_t, c_void_p, HANDLE, ERROR]),
+    "stream_push*": (STATUS, [c_void_p] * 3),
+    "stream_reset": (STATUS, [c_void_p]),
+    "stream_destroy": (None, [c_void_p]),
 }
+EXCEPTIONS = {1: ValueError, 2: MemoryError, 3: ValueError, 4: OSError}  # by ssm2d_status
 
 HOW_TO_BUILD = """Build it in a clone of the project:
     cmake -S . -B build/python -DCMAKE_BUILD_TYPE=Release -DSSM2D_TOOL=OFF -DSSM2D_TESTS=OFF
@@ -142,22 +130,38 @@ def load() -> ctypes.CDLL:
         raise ImportError("\n".join([f"the ssm2d library was not found (looked at {source}):",
                                      *reasons, HOW_TO_BUILD]))
     try:
+        library.ssm2d_version.restype = c_char_p
+        version = library.ssm2d_version().decode()
+        if tuple(int(part) for part in version.split(".")[:2]) != API:
+            raise ImportError(f"{path} is ssm2d {version}, but this package is made for "
+                              f"{API[0]}.{API[1]}.\n{HOW_TO_BUILD}")
         for name, (result, arguments) in PROTOTYPES.items():
-            function = getattr(library, name)
-            function.restype, function.argtypes = result, arguments
+            for suffix in ("", "_double") if name.endswith("*") else ("",):
+                function = getattr(library, "ssm2d_" + name.rstrip("*") + suffix)
+                function.argtypes = arguments
+                function.restype = c_int if result is STATUS else result
+                if result is STATUS and arguments[-1] is not ERROR:
+                    function.errcheck = raise_status
     except AttributeError as error:
         raise ImportError(f"{path} is not the ssm2d library of this package: "
                           f"{error}\n{HOW_TO_BUILD}") from None
-    version = library.ssm2d_version().decode()
-    if tuple(int(part) for part in version.split(".")[:2]) != API:
-        raise ImportError(f"{path} is ssm2d {version}, but this package is made for "
-                          f"{API[0]}.{API[1]}.\n{HOW_TO_BUILD}")
     library.path = path
     return library
 
 
+def raise_status(status, function, arguments):
+    """For functions that return a status alone."""
+    if status:
+        reason = lib.ssm2d_status_name(status).decode()
+        raise EXCEPTIONS.get(status, RuntimeError)(f"{function.__name__}: {reason}")
+
+
 lib = load()
-EXCEPTIONS = {1: ValueError, 2: MemoryError, 3: ValueError, 4: OSError}  # by ssm2d_status
+
+
+def typed(name: str, type: int):
+    """The function of that name for a number type."""
+    return getattr(lib, name + "_double" if type == DOUBLE else name)
 
 
 def check(function, *arguments) -> None:
@@ -230,14 +234,25 @@ def context(threads: int = 0) -> Context:
     return found if found is not None else contexts.setdefault(threads, Context(threads))
 
 
-class Plan(Owner):
-    """One layer on one size of input, and a pool of its workspaces."""
-    __slots__ = ("free",)
+class Layer(Owner):
+    """A kind with its settings, which are given as words key=value."""
 
-    def __init__(self, context: Context, config, options: PlanOptions):
+    def __init__(self, kind: str, settings: str):
+        own = context(1)
+        super().__init__(lib.ssm2d_layer_destroy, own.handle, lib.ssm2d_layer_create, own.address,
+                         kind.encode(), settings.encode())
+
+
+class Plan(Owner):
+    """One layer on one size of input, the functions that execute it, by number type, and a pool of
+    its workspaces."""
+    __slots__ = ("free", "forward", "prepare", "apply", "backward", "kernel")
+
+    def __init__(self, context: Context, layer, options: PlanOptions):
         super().__init__(lib.ssm2d_plan_destroy, context.handle, lib.ssm2d_plan_create,
-                         context.address, config.address,
-                         byref(options))
+                         context.address, layer.address, byref(options))
+        for name in ("forward", "prepare", "apply", "backward", "kernel"):
+            setattr(self, name, typed("ssm2d_" + name, options.type))
         self.free = []  # append and pop are atomic
 
     @property
@@ -256,40 +271,8 @@ class Plan(Owner):
 
 
 class Workspace(Owner):
-    """The memory of one execution. `owner` is whose forward is in it."""
-    __slots__ = ("owner",)
+    """The memory of one execution."""
 
     def __init__(self, plan: Plan):
         super().__init__(lib.ssm2d_workspace_destroy, plan.handle, lib.ssm2d_workspace_create,
                          plan.address)
-        self.owner = None
-
-
-class BaselinePlan(Owner):
-    """One baseline on one size of input, and a pool of its workspaces."""
-    __slots__ = ("free",)
-
-    def __init__(self, context: Context, config, options: PlanOptions):
-        super().__init__(lib.ssm2d_baseline_plan_destroy, context.handle,
-                         lib.ssm2d_baseline_plan_create, context.address, config.address,
-                         byref(options))
-        self.free = []  # append and pop are atomic
-
-    @property
-    def algorithm(self) -> str:
-        return lib.ssm2d_baseline_plan_algorithm(self.address).decode()
-
-    def take(self) -> "BaselineWorkspace":
-        try:
-            return self.free.pop()
-        except IndexError:
-            return BaselineWorkspace(self)
-
-
-class BaselineWorkspace(Owner):
-    """The memory of one execution of a baseline."""
-    __slots__ = ()
-
-    def __init__(self, plan: BaselinePlan):
-        super().__init__(lib.ssm2d_baseline_workspace_destroy, plan.handle,
-                         lib.ssm2d_baseline_workspace_create, plan.address)

@@ -1,22 +1,41 @@
-"""The layer on NumPy arrays: kernel, forward, scan, and a stream that takes a row at a time."""
-from typing import Mapping, Union
+"""Layers on NumPy arrays: initial values, forward, backward, kernels, and a stream that takes a row
+at a time. `Layer` is for every kind; the functions are for the 2-D SSM."""
+from typing import Mapping, Optional, Union
 
 import numpy as np
 
 from . import _library
-from ._library import PlanOptions, Strides, Workspace, check, lib
-from .config import Config
+from ._library import Grid, PlanOptions, Strides, Workspace, check, lib, typed
+from .config import Config, kinds
 
-LAYOUTS = {"BHWC": (0, 1, 2, 3), "BCHW": (0, 2, 3, 1)}  # where batch, rows, columns, channels are
-TYPES = {"float32": 0, "float64": 1}
-INITS = ("identity", "authors")
+# by the number of axes of a grid
+LAYOUTS = {1: ("BLC", "BCL"), 2: ("BHWC", "BCHW"), 3: ("BDHWC", "BCDHW")}
+SIDES = {1: ("cells",), 2: ("rows", "cols"), 3: ("planes", "rows", "cols")}
+TYPES = {"float32": _library.FLOAT, "float64": _library.DOUBLE}
+MAX_RANK = 4  # of kernels
 Params = Union[np.ndarray, Mapping[str, np.ndarray]]
 
 
 def order(layout: str) -> tuple:
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout={layout!r}: use 'BHWC' or 'BCHW'")
-    return LAYOUTS[layout]
+    """Where batch, the axes of the grid and channels are."""
+    known = [name for names in LAYOUTS.values() for name in names]
+    if layout not in known:
+        raise ValueError(f"layout={layout!r}: use one of {', '.join(map(repr, known))}")
+    return tuple(layout.index(letter) for letter in layout if letter != "C") + (layout.index("C"),)
+
+
+def default_layout(config: Config) -> str:
+    """Channels last, and two axes if the kind can have them."""
+    axes = kinds[config.kind].axes
+    return LAYOUTS[2 if 2 in axes else axes[0]][0]
+
+
+def check_sides(sides, batch: int = 1) -> None:
+    if len(sides) not in SIDES:
+        raise ValueError(f"grid={tuple(sides)}: use one to three sides")
+    for name, value in (("batch", batch), *zip(SIDES[len(sides)], sides)):
+        if value < 1:
+            raise ValueError(f"{name}={value}: use 1 or more")
 
 
 def number_type(dtype, name: str) -> int:
@@ -30,31 +49,23 @@ def address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def plan(config: Config, batch: int, rows: int, cols: int, type: int, algorithm: str = "auto",
-         inference: bool = True,
-         strides: tuple = (0, 0, 0, 0), out_strides: tuple = (0, 0, 0, 0), threads: int = 0,
-         measure: bool = False,
-         max_bytes: int = 0) -> _library.Plan:
-    for name, value in (("batch", batch), ("rows", rows), ("cols", cols)):
-        if value < 1:
-            raise ValueError(f"{name}={value}: use 1 or more")
-    options = PlanOptions(batch=batch, rows=rows, cols=cols, type=type,
-                          algorithm=algorithm.encode(), measure=measure,
-                          inference=inference, max_bytes=max_bytes, input=Strides(*strides),
-                          output=Strides(*out_strides))
+def plan(config: Config, batch: int, grid, type: int, algorithm: str = "auto", *,
+         inference: bool = True, strides=None, out_strides=None, threads: int = 0,
+         measure: bool = False, max_bytes: int = 0) -> _library.Plan:
+    """strides: of batch, the axes of the grid and channels, in elements; None: dense."""
+    check_sides(grid, batch)
+
+    def fill(s) -> Strides:
+        return Strides(s[0], tuple(s[1:-1]), s[-1]) if s else Strides()
+
+    options = PlanOptions(batch=batch, grid=Grid(len(grid), tuple(grid)), type=type,
+                          algorithm=algorithm.encode(), measure=measure, inference=inference,
+                          max_bytes=max_bytes, input=fill(strides), output=fill(out_strides))
     return _library.Plan(_library.context(threads), config, options)
 
 
-def init_params(*, init: str = "identity", seed: int = 0, dtype=np.float32, **options) -> dict:
-    """Initial parameters by name. The same seed gives the same numbers everywhere."""
-    config = Config(**options)
-    if init not in INITS:
-        raise ValueError(f"init={init!r}: use one of {', '.join(map(repr, INITS))}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed={seed}: use 0 to 2**64 - 1")
-    flat = np.empty(config.total, dtype)
-    kind = number_type(dtype, "dtype")
-    check(lib.ssm2d_params_init, config.address, INITS.index(init), seed, kind, address(flat))
+def by_name(config: Config, flat: np.ndarray) -> dict:
+    """The arrays of a flat one, as views."""
     return {p.name: flat[p.offset:p.offset + p.size].reshape(p.shape) for p in config.params}
 
 
@@ -65,8 +76,7 @@ def flatten(config: Config, params: Params, dtype) -> np.ndarray:
         unknown = set(params) - {p.name for p in config.params}
         if unknown:
             raise ValueError(f"params: {', '.join(sorted(unknown))} is not of this layer, which "
-                             f"has "
-                             f"{', '.join(p.name for p in config.params)}")
+                             f"has {', '.join(p.name for p in config.params)}")
         for p in config.params:
             if p.name not in params:
                 raise ValueError(f"params: {p.name} is missing")
@@ -78,61 +88,139 @@ def flatten(config: Config, params: Params, dtype) -> np.ndarray:
         flat = np.ascontiguousarray(params, dtype)
         if flat.shape != (config.total,):
             raise ValueError(f"params: shape {flat.shape}, expected a mapping by name or "
-                             f"{config.total} numbers")
-    check(lib.ssm2d_params_check, config.address, number_type(dtype, "params"), address(flat))
+                             f"{config.total} elements")
+    check(typed("ssm2d_params_check", number_type(dtype, "params")), config.address, address(flat))
     return flat
 
 
-def _channels_of(params: Params, options: dict) -> dict:
-    """Fills in `channels` from D, gamma or beta when it was not given."""
+def _strided(a: np.ndarray) -> np.ndarray:
+    """The array, or a copy when the library cannot read it where it is."""
+    bad = any(s % a.itemsize for s in a.strides) or 0 in a.strides or not a.flags.aligned
+    return a.copy() if bad else a
+
+
+class Layer:
+    """A layer of any kind: Layer("s4nd", channels=64, d_state=8).
+
+    kind: one of `ssm2d.kinds`; threads: 0 for all processors; settings: of the kind, see
+    `ssm2d.describe(kind)`. Arrays are (batch, rows, columns, channels), or as `layout` says, in
+    float32 or float64. Parameters are a mapping by name, or the flat array of the library."""
+
+    def __init__(self, kind: str, /, *, threads: int = 0, **settings):
+        self.config, self.threads = Config(kind, **settings), threads
+
+    def __repr__(self) -> str:
+        settings = [f"{n}={v!r}" for n, v in self.config.changed.items()]
+        return f"Layer({', '.join([repr(self.config.kind), *settings])})"
+
+    @property
+    def params(self) -> tuple:
+        """What is known of each parameter array: name, shape, .."""
+        return self.config.params
+
+    def init_params(self, *, seed: int = 0, dtype=np.float32) -> dict:
+        """Initial parameters by name. The same seed gives the same values everywhere."""
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"seed={seed}: use 0 to 2**64 - 1")
+        flat = np.empty(self.config.total, dtype)
+        check(typed("ssm2d_params_init", number_type(dtype, "dtype")), self.config.address, seed,
+              address(flat))
+        return by_name(self.config, flat)
+
+    def _plan(self, u, layout: Optional[str], algorithm: str, inference: bool) -> tuple:
+        """u as the library can read it, an array for the result, and the plan of both."""
+        layout = layout or default_layout(self.config)
+        axes = order(layout)
+        u = _strided(np.asarray(u))
+        if u.ndim != len(axes):
+            raise ValueError(f"u: shape {u.shape}, expected {len(axes)} dimensions ({layout})")
+        type = number_type(u.dtype, "u")
+        batch, *grid, channels = [u.shape[a] for a in axes]
+        if channels != self.config.channels:
+            raise ValueError(f"u: {channels} channels in layout {layout}, but "
+                             f"channels={self.config.channels}")
+        y = np.empty(u.shape, u.dtype)
+        strides = [[a.strides[axis] // a.itemsize for axis in axes] for a in (u, y)]
+        return u, y, plan(self.config, batch, grid, type, algorithm, inference=inference,
+                          strides=strides[0], out_strides=strides[1], threads=self.threads)
+
+    def forward(self, u: np.ndarray, params: Params, *, layout: Optional[str] = None,
+                algorithm: str = "auto") -> np.ndarray:
+        """The output for u, in its layout and dtype."""
+        u, y, p = self._plan(u, layout, algorithm, True)
+        flat, workspace = flatten(self.config, params, u.dtype), Workspace(p)
+        p.forward(p.address, workspace.address, address(flat), address(u), address(y))
+        return y
+
+    def backward(self, u: np.ndarray, params: Params, dy: np.ndarray, *,
+                 layout: Optional[str] = None, algorithm: str = "auto") -> tuple:
+        """The gradients (du, {name: gradient}) of a loss whose gradient by the output is dy."""
+        u, y, p = self._plan(np.ascontiguousarray(u), layout, algorithm, False)
+        dy = np.ascontiguousarray(dy, u.dtype)
+        if dy.shape != u.shape:
+            raise ValueError(f"dy: shape {dy.shape}, expected that of u, {u.shape}")
+        flat, workspace = flatten(self.config, params, u.dtype), Workspace(p)
+        du = np.zeros(u.shape, u.dtype)
+        dflat = np.zeros_like(flat)
+        p.forward(p.address, workspace.address, address(flat), address(u), address(y))
+        p.backward(p.address, workspace.address, address(flat), address(u), address(dy),
+                   address(du), address(dflat))
+        return du, by_name(self.config, dflat)
+
+    def kernel(self, params: Params, *grid: int, dtype=None) -> np.ndarray:
+        """The convolution kernels of a grid, such as (rows, columns), without what the layer adds
+        to them (D, omega): of the 2-D SSM [directions][channels][rows][columns], causal. ssm2d.h
+        has the shapes of other kinds."""
+        if dtype is None:
+            dtype = np.asarray(next(iter(params.values())) if isinstance(params, Mapping)
+                               else params).dtype
+        flat = flatten(self.config, params, dtype)
+        p = plan(self.config, 1, grid, number_type(dtype, "params"), threads=self.threads)
+        shape = (_library.c_size_t * MAX_RANK)()
+        rank = lib.ssm2d_kernel_shape(p.address, shape)
+        if not rank:
+            raise ValueError(f"kind={self.config.kind!r}: layers of this kind have no kernel")
+        out, workspace = np.empty(shape[:rank], dtype), Workspace(p)
+        p.kernel(p.address, workspace.address, address(flat), address(out))
+        return out
+
+    def stream(self, params: Params, batch: int, cols: int, *, dtype=np.float32) -> "Stream":
+        """The layer as a recurrence over rows."""
+        return Stream(params, batch, cols, dtype=dtype, layer=self)
+
+
+# ---- the 2-D SSM, by functions -------------------------------------------------------------------
+
+def _layer(params: Params, threads: int, options: dict) -> Layer:
+    """Fills in `channels` from D or gamma when it was not given."""
     if "channels" not in options and isinstance(params, Mapping):
         for name in ("D", "gamma"):
             if name in params:
-                return dict(options, channels=np.asarray(params[name]).size)
-    return options
+                options = dict(options, channels=np.asarray(params[name]).size)
+                break
+    return Layer("ssm2d", threads=threads, **options)
+
+
+def init_params(*, seed: int = 0, dtype=np.float32, **options) -> dict:
+    """Initial parameters of a 2-D SSM by name. The same seed gives the same values everywhere."""
+    return Layer("ssm2d", **options).init_params(seed=seed, dtype=dtype)
 
 
 def kernel(params: Params, rows: int, cols: int, *, dtype=None, threads: int = 0,
            **options) -> np.ndarray:
-    """The causal kernel of every direction and channel, [directions][channels][rows][cols], without
-    D."""
-    config = Config(**_channels_of(params, options))
-    if dtype is None:
-        dtype = np.asarray(next(iter(params.values())) if isinstance(params, Mapping)
-                           else params).dtype
-    flat = flatten(config, params, dtype)
-    p = plan(config, 1, rows, cols, number_type(dtype, "params"), threads=threads)
-    out = np.empty((config.directions, config.channels, rows, cols), dtype)
-    workspace = Workspace(p)
-    lib.ssm2d_kernel(p.address, workspace.address, address(flat), address(out))
-    return out
+    """The causal kernel of every direction and channel of a 2-D SSM,
+    [directions][channels][rows][cols], without D."""
+    return _layer(params, threads, options).kernel(params, rows, cols, dtype=dtype)
 
 
 def forward(u: np.ndarray, params: Params, *, layout: str = "BHWC", algorithm: str = "auto",
-            threads: int = 0,
-            **options) -> np.ndarray:
-    """The layer's output for u (batch, rows, columns, channels, or as `layout` says), in the same
-    layout and dtype."""
+            threads: int = 0, **options) -> np.ndarray:
+    """The output of a 2-D SSM for u (batch, rows, columns, channels, or as `layout` says), in the
+    same layout and dtype."""
     axes = order(layout)
-    u = np.asarray(u)
-    if u.ndim != 4:
-        raise ValueError(f"u: shape {u.shape}, expected four dimensions ({layout})")
-    kind = number_type(u.dtype, "u")
-    sizes = [u.shape[a] for a in axes]
-    if "channels" in options and options["channels"] != sizes[3]:
-        raise ValueError(f"u: {sizes[3]} channels in layout {layout}, but "
-                         f"channels={options['channels']}")
-    config = Config(**dict(options, channels=sizes[3]))
-    flat = flatten(config, params, u.dtype)
-    if any(s % u.itemsize for s in u.strides) or 0 in u.strides or not u.flags.aligned:
-        u = u.copy()
-    y = np.empty(u.shape, u.dtype)
-    strides = [[a.strides[axis] // a.itemsize for axis in axes] for a in (u, y)]
-    p = plan(config, *sizes[:3], kind, algorithm, strides=strides[0], out_strides=strides[1],
-             threads=threads)
-    workspace = Workspace(p)
-    lib.ssm2d_forward(p.address, workspace.address, address(flat), address(u), address(y))
-    return y
+    if "channels" not in options and np.ndim(u) == len(axes):
+        options = dict(options, channels=np.shape(u)[axes[-1]])
+    return _layer(params, threads, options).forward(u, params, layout=layout, algorithm=algorithm)
 
 
 def scan(u: np.ndarray, params: Params, *, layout: str = "BHWC", threads: int = 0,
@@ -142,20 +230,20 @@ def scan(u: np.ndarray, params: Params, *, layout: str = "BHWC", threads: int = 
 
 
 class Stream:
-    """The layer as a recurrence that takes a row at a time and keeps one row of state, for
-    directions that look up
-    only: `directions=1`, or `directions=2` with `pair="columns"`."""
+    """A layer as a recurrence that takes a row at a time and keeps one row of state, for directions
+    that look up only: of the 2-D SSM `directions=1`, or `directions=2` with `pair="columns"`."""
 
     def __init__(self, params: Params, batch: int, cols: int, *, dtype=np.float32, threads: int = 0,
-                 **options):
-        self.config = Config(**_channels_of(params, options))
-        self.dtype = np.dtype(dtype)
+                 layer: Optional[Layer] = None, **options):
+        layer = layer or _layer(params, threads, options)
+        check_sides((1, cols), batch)
+        self.config, self.dtype = layer.config, np.dtype(dtype)
         flat = flatten(self.config, params, self.dtype)
-        context = _library.context(threads)
+        context, type = _library.context(layer.threads), number_type(dtype, "dtype")
         self.stream = _library.Owner(lib.ssm2d_stream_destroy, context.handle,
-                                     lib.ssm2d_stream_create, context.address,
-                                     self.config.address, batch, cols, number_type(dtype, "dtype"),
-                                     address(flat))
+                                     typed("ssm2d_stream_create", type), context.address,
+                                     self.config.address, batch, cols, address(flat))
+        self._push = typed("ssm2d_stream_push", type)
         self.shape = (batch, cols, self.config.channels)
 
     def push(self, u: np.ndarray) -> np.ndarray:
@@ -165,7 +253,7 @@ class Stream:
             raise ValueError(f"u: shape {u.shape}, expected a row of {self.shape} (batch, columns, "
                              f"channels)")
         y = np.empty_like(u)
-        lib.ssm2d_stream_push(self.stream.address, address(u), address(y))
+        self._push(self.stream.address, address(u), address(y))
         return y
 
     def reset(self) -> None:

@@ -1,137 +1,174 @@
-"""What a layer can be set to, and which parameters it then has. Both are the library's own tables,
-read from it."""
+"""The kinds of layers, what they can be set to, and which parameters they then have: the library's
+own tables, read from it."""
 import ctypes
+import numbers
 from collections import namedtuple
 from types import MappingProxyType
 
-from ._library import Field
-from ._library import Param as _Param
-from ._library import byref, check, lib
+from . import _library
+from ._library import Setting, byref, lib
 
-Option = namedtuple("Option", "name default minimum maximum choices allowed help")
-Param = namedtuple("Param", "name shape offset size decay")
+Option = namedtuple("Option", "name default minimum maximum choices allowed help type")
+Param = namedtuple("Param", "name shape offset size decay system")
+# help: one line; options: {name: Option}; algorithms: names that plans may be given; axes: how many
+# a grid may have; kernel, stream: whether there are such
+Kind = namedtuple("Kind", "name help options algorithms axes kernel stream")
+CAN_KERNEL, CAN_STREAM, CAN_GRID_1D = 1, 4, 16  # of ssm2d_kind_capabilities
 
 
-def _read_options() -> tuple:
-    count = ctypes.c_size_t()
-    fields = lib.ssm2d_config_fields(byref(count))
-    table, offsets = {}, {}
-    for field in fields[:count.value]:
-        name = field.name.decode()
-        choices = allowed = None
-        low, high = int(field.minimum), int(field.maximum)
-        if field.kind == Field.FLAG:
-            choices = ["false", "true"]
-        elif field.kind == Field.CHOICE:
-            choices = [field.names[i].decode() for i in range(high + 1)]
-        elif field.allowed:
-            ends = next(i for i in range(high + 1) if not field.allowed[i])
-            allowed = field.allowed[:ends]
-        default = field.default_value.decode() if field.default_value else 0
-        if field.kind == Field.FLAG:
+def _listed(function, *arguments):
+    """What the library lists by an index, up to NULL."""
+    i = 0
+    while function(*arguments, i) is not None:
+        yield function(*arguments, i).decode()
+        i += 1
+
+
+def _until_end(array) -> list:
+    """The elements of a C array before its 0 or NULL."""
+    found = []
+    while array[len(found)]:
+        found.append(array[len(found)])
+    return found
+
+
+def _read_option(s: Setting) -> Option:
+    number = float if s.type == Setting.REAL else int
+    default, choices, allowed = s.default_value, None, None
+    if default is not None:
+        default = default.decode()
+        if s.type == Setting.FLAG:
             default = default == "true"
-        elif field.kind == Field.INT:
-            default = int(default)
-        table[name] = Option(name, default, low, high, choices, allowed, field.help.decode())
-        offsets[name] = field.offset
-    return table, offsets
+        elif s.type != Setting.CHOICE:
+            default = number(default)
+    if s.type == Setting.FLAG:
+        choices = ["false", "true"]
+    elif s.type == Setting.CHOICE:
+        choices = [name.decode() for name in _until_end(s.choices)]
+    elif s.allowed:
+        allowed = _until_end(s.allowed)
+    return Option(s.name.decode(), default, number(s.minimum), number(s.maximum), choices, allowed,
+                  s.help.decode(), s.type)
 
 
-_options, _offsets = _read_options()
-options = MappingProxyType(_options)  # name: Option
-_unit = ctypes.sizeof(ctypes.c_size_t)  # of the first member, the size, which aligns the rest
-_size = -(-(max(_offsets.values()) + ctypes.sizeof(ctypes.c_int)) // _unit) * _unit
+def _read_kind(name: str) -> Kind:
+    key, setting, found = name.encode(), Setting(), {}
+    while lib.ssm2d_kind_setting_sized(key, len(found), byref(setting), ctypes.sizeof(Setting)):
+        option = _read_option(setting)
+        found[option.name] = option
+    can = lib.ssm2d_kind_capabilities(key)
+    axes = tuple(n for n in range(1, _library.AXES + 1) if can & CAN_GRID_1D << (n - 1))
+    return Kind(name, lib.ssm2d_kind_help(key).decode(), MappingProxyType(found),
+                tuple(_listed(lib.ssm2d_kind_algorithm, key)), axes, bool(can & CAN_KERNEL),
+                bool(can & CAN_STREAM))
 
 
-def describe() -> str:
-    """The options as a text, one a line."""
+kinds = MappingProxyType({name: _read_kind(name) for name in _listed(lib.ssm2d_kind_name)})
+options = kinds["ssm2d"].options
+
+
+def describe(kind: str = "ssm2d") -> str:
+    """The options of a kind as a text, one a line."""
     lines = []
-    for o in options.values():
-        if o.choices == ["false", "true"]:
+    for o in kinds[kind].options.values():
+        if o.type == Setting.FLAG:
             values = "bool"
         elif o.choices or o.allowed:
             values = " | ".join(map(str, o.choices or o.allowed))
         else:
             values = f"{o.minimum} to {o.maximum}"
-        default = "must be given" if o.name == "channels" else f"default {o.default}"
+        default = "must be given" if o.default is None else f"default {o.default}"
         lines.append(f"    {o.name}: {o.help} ({values}; {default})")
     return "\n".join(lines)
 
 
-def _number(option: Option, value) -> int:
-    """The library's number for a value, which may be a name."""
-    if option.choices == ["false", "true"]:
-        if value is True or value is False:
-            return int(value)
-        raise TypeError(f"{option.name}={value!r}: use True or False")
-    if option.choices:
-        if value in option.choices:
-            return option.choices.index(value) + option.minimum
-        raise ValueError(f"{option.name}={value!r}: use one of "
-                         f"{', '.join(map(repr, option.choices))}")
+def _checked(option: Option, value):
+    """A value of the option's type. The library checks the bounds of numbers."""
+    if option.type == Setting.FLAG:
+        if not isinstance(value, bool):
+            raise TypeError(f"{option.name}={value!r}: use True or False")
+        return value
+    if option.type == Setting.CHOICE:
+        if value not in option.choices:
+            raise ValueError(f"{option.name}={value!r}: use one of "
+                             f"{', '.join(map(repr, option.choices))}")
+        return value
+    if option.type == Setting.REAL:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise TypeError(f"{option.name}={value!r}: use a number")
+        return float(value)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{option.name}={value!r}: use a whole number")
-    number = value.__index__()
-    if not option.minimum <= number <= option.maximum:
-        raise ValueError(f"{option.name}={number}: use {option.minimum} to {option.maximum}")
-    return number
+    return value.__index__()
+
+
+def _expand_short_forms(given: dict) -> None:
+    """Those of the 2-D SSM."""
+    if "complex" in given:
+        short = given.pop("complex")
+        if "values" in given:
+            raise ValueError(f"complex={short!r}: give complex or values, not both")
+        if short not in (False, True, "polar", "cartesian"):
+            raise ValueError(f"complex={short!r}: use False, True, 'polar' or 'cartesian'")
+        given["values"] = short if isinstance(short, str) else "polar" if short else "real"
+    if "trunc" in given:
+        short = given.pop("trunc")
+        try:
+            pair = short if isinstance(short, (tuple, list)) else (short, short)
+            given["trunc_rows"], given["trunc_cols"] = pair
+        except ValueError:
+            raise ValueError(f"trunc={short!r}: use a number or (rows, columns)") from None
 
 
 class Config:
-    """A layer's options. Besides the library's own (see `ssm2d.options`), two short forms:
-    `complex` (False, True for polar, "polar", "cartesian") for `values`, and `trunc` (n or (rows,
-    columns)) for `trunc_rows` and `trunc_cols`."""
+    """The options of a layer: those of its kind (see `ssm2d.kinds`). `Config(channels=6)` is of the
+    2-D SSM, which has two short forms: `complex` (False, True for polar, "polar", "cartesian") for
+    `values`, and `trunc` (n or (rows, columns)) for `trunc_rows` and `trunc_cols`.
 
-    def __init__(self, **given):
-        if "complex" in given:
-            short = given.pop("complex")
-            if "values" in given:
-                raise ValueError(f"complex={short!r}: give complex or values, not both")
-            if short not in (False, True, "polar", "cartesian"):
-                raise ValueError(f"complex={short!r}: use False, True, 'polar' or 'cartesian'")
-            given["values"] = short if isinstance(short, str) else "polar" if short else "real"
-        if "trunc" in given:
-            short = given.pop("trunc")
-            try:
-                pair = short if isinstance(short, (tuple, list)) else (short, short)
-                given["trunc_rows"], given["trunc_cols"] = pair
-            except ValueError:
-                raise ValueError(f"trunc={short!r}: use a number or (rows, columns)") from None
-        for name in given:
-            if name not in options:
-                raise TypeError(f"{name}={given[name]!r}: there is no such option; there are "
-                                f"{', '.join(options)}")
-        if "channels" not in given:
-            raise TypeError("channels: must be given")
-        self._buffer = (ctypes.c_char * _size)()
-        self.address = ctypes.addressof(self._buffer)
-        lib.ssm2d_config_init(self.address, _size)
-        values = {}
-        for name, option in options.items():
-            value = given.get(name, option.default)
-            number = _number(option, value)
-            ctypes.c_int.from_buffer(self._buffer, _offsets[name]).value = number
-            values[name] = value if option.choices else number
-        check(lib.ssm2d_config_check, self.address)
-        self.settings = MappingProxyType(values)
-        self.key = tuple(values.values())
+    settings: {name: value}, which are attributes, too; params: the parameter arrays; total: how
+    many elements these have together."""
+
+    def __init__(self, kind: str = "ssm2d", /, **given):
+        if not isinstance(kind, str):
+            raise TypeError(f"kind={kind!r}: use one of {', '.join(map(repr, kinds))}")
+        if kind == "ssm2d":
+            _expand_short_forms(given)
+        known = kinds[kind].options if kind in kinds else {}
+        values = {name: _checked(known[name], value) if name in known else ""
+                  for name, value in given.items()}
+        words = [f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+                 for name, value in values.items()]
+        try:
+            self._layer = _library.Layer(kind, " ".join(words))
+        except ValueError as error:
+            wanted = {o.name for o in known.values() if o.default is None}
+            if known and not wanted <= set(given) <= set(known):  # an argument too few or too many
+                raise TypeError(str(error)) from None
+            raise
+        self.kind, self.address = kind, self._layer.address
+        self.settings = MappingProxyType({name: values.get(name, o.default)
+                                          for name, o in known.items()})
+        # The settings as plain attributes too: torch.compile cannot look into a mapping proxy.
+        self.__dict__.update(self.settings)
+        self.key = kind, *self.settings.values()
         self.params = tuple(self._read_params())
-        self.total = lib.ssm2d_param_total(self.address)
+        self.total = lib.ssm2d_layer_param_count(self.address)
 
     def _read_params(self):
-        p = _Param()
-        i = 0
-        while lib.ssm2d_param_get(self.address, i, byref(p)):
-            yield Param(p.name.decode(), tuple(p.shape[:p.rank]), p.offset, p.size, bool(p.decay))
+        p, i = _library.Param(), 0
+        while lib.ssm2d_layer_param_sized(self.address, i, byref(p), ctypes.sizeof(p)):
+            yield Param(p.name.decode(), tuple(p.shape[:p.rank]), p.offset, p.count, bool(p.decay),
+                        bool(p.system))
             i += 1
 
-    def __getattr__(self, name):
-        if name != "settings" and name in self.settings:
-            return self.settings[name]
-        raise AttributeError(name)
+    @property
+    def changed(self) -> dict:
+        """The settings that are not the defaults."""
+        return {name: value for name, value in self.settings.items()
+                if value != kinds[self.kind].options[name].default}
 
     def __reduce__(self):
-        return _restore, (dict(self.settings),)
+        return _restore, (dict(self.settings), self.kind)
 
     def __eq__(self, other):
         return isinstance(other, Config) and self.key == other.key
@@ -140,27 +177,9 @@ class Config:
         return hash(self.key)
 
     def __repr__(self):
-        changed = [f"{n}={v!r}" for n, v in self.settings.items()
-                   if n == "channels" or v != options[n].default]
-        return f"Config({', '.join(changed)})"
-
-    @property
-    def flips(self) -> tuple:
-        """(rows, columns) for each direction: whether it looks from the other side."""
-        if self.directions == 4:
-            return (False, False), (True, False), (False, True), (True, True)
-        second = (False, True) if self.pair == "columns" else (True, True)
-        return ((False, False), second)[:self.directions]
-
-    @property
-    def first_systems(self) -> tuple:
-        """For each direction that has systems of its own (one when they share them): channel h uses
-        system first + h, modulo the number of systems."""
-        if self.share_directions:
-            return (0,)
-        step = self.n_ssm if self.assign == "distinct" else self.channels
-        return tuple(r * step for r in range(self.directions))
+        kind = [] if self.kind == "ssm2d" else [repr(self.kind)]
+        return f"Config({', '.join(kind + [f'{n}={v!r}' for n, v in self.changed.items()])})"
 
 
-def _restore(values: dict) -> Config:
-    return Config(**values)
+def _restore(values: dict, kind: str = "ssm2d") -> Config:
+    return Config(kind, **values)

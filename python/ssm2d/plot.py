@@ -6,16 +6,16 @@ SIDE = 1.1       # inches of a picture
 NAME_POINTS = 8  # size of the layers' names
 
 
-def two_sided(kernel: np.ndarray, config) -> np.ndarray:
+def two_sided(kernel: np.ndarray, flips: tuple, average: bool) -> np.ndarray:
     """All directions of kernel[directions][channels][rows][cols] together, no shift in the middle:
     [channels][2*rows-1][2*cols-1]."""
     _, channels, rows, cols = kernel.shape
     out = np.zeros((channels, 2 * rows - 1, 2 * cols - 1), kernel.dtype)
-    for k, (flip_rows, flip_cols) in zip(kernel, config.flips):
+    for k, (flip_rows, flip_cols) in zip(kernel, flips):
         view = out[:, ::-1] if flip_rows else out
         view = view[:, :, ::-1] if flip_cols else view
         view[:, rows - 1:, cols - 1:] += k
-    return out / len(kernel) if config.average else out
+    return out / len(kernel) if average else out
 
 
 def chosen(channels, layers) -> list:
@@ -68,10 +68,11 @@ def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("plot_kernels needs matplotlib (python3-matplotlib in Debian)") from None
-    from .torch import SSM2d
+    from .torch import Layer
+    from .torch.twins.ssm2d import flips
 
     layers = [(name or type(m).__name__, m) for name, m in module.named_modules()
-              if isinstance(m, SSM2d)]
+              if isinstance(m, Layer) and m.config.kind == "ssm2d"]
     if not layers:
         raise ValueError(f"module={type(module).__name__}: there is no SSM2d in it")
     which = chosen(channels, layers)
@@ -86,7 +87,8 @@ def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
     areas = figure.subfigures(len(layers), 1, squeeze=False)[:, 0]
     extent = (-cols + 0.5, cols - 0.5, rows - 0.5, -rows + 0.5)
     for area, (name, layer) in zip(areas, layers):
-        pictures = two_sided(layer.kernel(rows, cols).detach().cpu().numpy(), layer.config)
+        pictures = two_sided(layer.kernel(rows, cols).detach().cpu().numpy(),
+                             flips(layer.config), layer.config.average)
         draw_layer(area, name, pictures, which, extent)
     if path is not None:
         figure.savefig(path, dpi=120)

@@ -111,6 +111,9 @@ def save_safetensors(path, arrays: dict, metadata: dict = None, *, overwrite: bo
         header["__metadata__"] = dict(metadata)
     kinds = {dtype: kind for kind, dtype in TYPES.items() if kind != "BF16"}
     for name, array in arrays.items():
+        if name == "__metadata__":
+            raise ValueError("__metadata__: an array cannot have this name, which the format keeps "
+                             "for metadata")
         array = np.asarray(array)
         kind = kinds.get(array.dtype.newbyteorder("<").str.replace("|b1", "?").replace("|", ""))
         if kind is None:

@@ -1,12 +1,28 @@
-"""Runs every test and prints how many passed, failed and were skipped, and why."""
+"""Runs every test and prints how many passed, failed and were skipped, and why.
+
+A test that takes longer than TIMEOUT seconds ends the whole run with the stacks of all threads: it
+may hang inside a library, where nothing of Python runs any more."""
+import faulthandler
 import pathlib
 import sys
 import unittest
 
+TIMEOUT = 1800
 HERE = pathlib.Path(__file__).resolve().parent
 
+
+class TimedResult(unittest.TextTestResult):
+    def startTest(self, test):
+        super().startTest(test)
+        faulthandler.dump_traceback_later(TIMEOUT, exit=True)
+
+    def stopTest(self, test):
+        faulthandler.cancel_dump_traceback_later()
+        super().stopTest(test)
+
+
 suite = unittest.defaultTestLoader.discover(str(HERE), top_level_dir=str(HERE.parent))
-result = unittest.TextTestRunner(verbosity=1).run(suite)
+result = unittest.TextTestRunner(verbosity=1, resultclass=TimedResult).run(suite)
 bad = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
 for reason in sorted({reason for _, reason in result.skipped}):
     print(f"python: skipped: {reason}")

@@ -1,33 +1,73 @@
-"""What the tests of the PyTorch module share."""
+"""What the tests of the PyTorch modules share. Importing it skips a file of tests without torch."""
+import functools
 import unittest
 
+import ssm2d
+from ssm2d import _library
 from tests.support import error, torch
 
 if torch is None:
     raise unittest.SkipTest("torch is not installed")
-from ssm2d.torch import SSM2d
+from ssm2d.torch import Layer, twins
+from ssm2d.torch.layer import create
 
-VARIANTS = [dict(directions=r, complex=c, norm=n, **more) for r, c, n, more in (
-    (1, False, "none", {}), (2, False, "relaxed", {}),
-    (4, False, "paper", dict(c_per_channel=True, layer_norm=True)),
-    (2, True, "half", dict(share_directions=True, average=True)),
-    (4, "cartesian", "relaxed", dict(c_per_channel=True, skip=False)),
-    (2, "polar", "paper", dict(pair="columns", trunc=(2, 3))),
-    (4, False, "relaxed", dict(share_directions=True, c_per_channel=True)),
-    (4, False, "relaxed", dict(assign="distinct")),
-    (2, True, "relaxed", dict(assign="distinct", c_per_channel=True)),
-    (4, False, "half", dict(assign="distinct", c_per_channel=True)),
-    (4, False, "relaxed", dict(assign="distinct", share_directions=True)))]
+SMALL = {"ssm2d": dict(d_state=3, n_ssm=2, init="authors"), "s4nd": dict(d_state=4, n_ssm=2),
+         "ema": dict(d_state=3)}
+# everything that the PyTorch operations of a kind branch on
+VARIANTS = {
+    "ssm2d": [dict(directions=r, complex=c, norm=n, **more) for r, c, n, more in (
+        (1, False, "none", {}), (2, False, "relaxed", {}),
+        (4, False, "paper", dict(c_per_channel=True, layer_norm=True)),
+        (2, True, "half", dict(share_directions=True, average=True)),
+        (4, "cartesian", "relaxed", dict(c_per_channel=True, skip=False)),
+        (2, "polar", "paper", dict(pair="columns", trunc=(2, 3))),
+        (4, False, "relaxed", dict(share_directions=True, c_per_channel=True)),
+        (4, False, "relaxed", dict(assign="distinct")),
+        (4, False, "relaxed", dict(assign="paper")),
+        (2, True, "relaxed", dict(assign="paper", c_per_channel=True)),
+        (2, True, "relaxed", dict(assign="distinct", c_per_channel=True)),
+        (4, False, "half", dict(assign="distinct", c_per_channel=True)),
+        (4, False, "relaxed", dict(assign="distinct", share_directions=True)))],
+    "s4nd": [{}, dict(d_state=6, n_ssm=5, rate=0.4)],
+    "ema": [{}, dict(d_state=5, shift=False), dict(d_state=2, bidirectional=False),
+            dict(trunc=4)]}
+# on images; those that the library has more than are listed here are tested with their defaults
+KINDS = [name for name, kind in ssm2d.kinds.items() if 2 in kind.axes]
+# a few of them, for what takes longer
+CONFIGS = [("ssm2d", dict(directions=1)), ("ssm2d", dict(complex=True, layer_norm=True)),
+           ("ssm2d", dict(complex="cartesian", average=True, trunc=3, layout="BCHW")),
+           ("ssm2d", dict(norm="paper", skip=False, c_per_channel=True)),
+           ("ema", dict(bidirectional=False, trunc=3, layout="BCHW")), ("ema", dict(shift=False)),
+           *[(kind, {}) for kind in KINDS if kind != "ssm2d"]]
 
 
-def make(channels=6, *, dtype=torch.float64, **options) -> SSM2d:
-    settings = dict(d_state=3, n_ssm=2, init="authors", seed=5)
-    layer = SSM2d(channels, dtype=dtype, **{**settings, **options})
+def variants():
+    """(kind, options) of layers that differ."""
+    return [(kind, options) for kind in KINDS for options in VARIANTS.get(kind, [{}])]
+
+
+def backends(kind: str) -> list:
+    return ["library", "torch"] if twins.find(kind) else ["library"]
+
+
+def make(channels=6, kind="ssm2d", *, dtype=torch.float64, **options) -> Layer:
+    layer = create(kind, channels, dtype=dtype,
+                   **{"seed": 5, **SMALL.get(kind, {}), **options})
     with torch.no_grad():
         for p in layer.parameters():  # gamma and beta too
             p.add_(0.1 * torch.randn(p.shape, dtype=p.dtype,
                                      generator=torch.Generator().manual_seed(p.numel())))
     return layer
+
+
+def make_normed(kind: str, channels=6, **options) -> Layer:
+    """With the norm at the end of a kind that may have one."""
+    return make(channels, kind, **dict(layer_norm=True) if kind == "ssm2d" else {}, **options)
+
+
+def input_of(options={}, batch=2, rows=5, cols=4, **how):
+    sizes = (batch, 6, rows, cols) if options.get("layout") == "BCHW" else (batch, rows, cols, 6)
+    return torch.randn(sizes, **how)
 
 
 def call(layer, u, dy=None) -> list:
@@ -39,6 +79,17 @@ def call(layer, u, dy=None) -> list:
     return [y.detach(), *grads]
 
 
+def for_each_kind(test):
+    """Decorates a test that takes a kind."""
+    @functools.wraps(test)
+    def run(self):
+        for kind in KINDS:
+            with self.subTest(kind=kind):
+                self.setUp()
+                test(self, kind)
+    return run
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(1)
@@ -48,3 +99,16 @@ class Case(unittest.TestCase):
         self.assertEqual(len(found), len(wanted))
         for x, y in zip(found, wanted):
             self.assertLess(error(x.detach().numpy(), y.detach().numpy()), most)
+
+    def spy(self, layer) -> list:
+        """Grows by (name, arguments) for each call of the library that executes the layer."""
+        calls, real = [], _library.typed
+
+        def typed(name, type):
+            function = real(name, type)
+            return lambda *arguments: (calls.append((name, arguments)), function(*arguments))
+
+        _library.typed = typed
+        self.addCleanup(setattr, _library, "typed", real)
+        layer._runner.shapes.clear()
+        return calls

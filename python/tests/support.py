@@ -14,6 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = pathlib.Path(os.environ.get("SSM2D_GOLDEN") or ROOT / "tests" / "golden")
 MODELS = pathlib.Path(os.environ.get("SSM2D_GOLDEN_MODELS") or ROOT / "tests" / "golden-models")
 
+TIMEOUT = 1500  # seconds, of a process that a test starts
+
 # the command beside the library, and the larger sets of golden models that developers have
 TOOL = pathlib.Path(os.environ.get("SSM2D_LIBRARY", "")).resolve().parents[1] / "tools" / "ssm2d"
 MORE_MODELS = ROOT.parent / "shared" / "golden-models"
@@ -41,20 +43,29 @@ def options_of(case: dict) -> dict:
     return options
 
 
-def golden_cases():
-    """(name, case, options, arrays by name) of every case of the layer; the skip weight is D, as in
-    the library."""
+def golden_cases(*kinds):
+    """(name, kind, options, arrays by name) of every case of layers, of these kinds if given; u, y,
+    dy and du are (batch, channels, rows, columns)."""
     for folder in sorted(GOLDEN.iterdir()) if GOLDEN.is_dir() else []:
         if not (folder / "case.json").exists():
             continue
         case = json.loads((folder / "case.json").read_text())
-        if case["kind"] != "ssm2d":
+        kind = case["kind"]
+        if kind not in ssm2d.kinds or kinds and kind not in kinds:
             continue
         arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
-        for old, new in (("omega", "D"), ("domega", "dD")):
-            if old in arrays:
-                arrays[new] = arrays.pop(old)
-        yield folder.name, case, dict(options_of(case), channels=case["channels"]), arrays
+        options = {name: case[name] for name in ssm2d.kinds[kind].options
+                   if case.get(name) is not None}
+        if kind == "ssm2d":
+            for old, new in (("omega", "D"), ("domega", "dD")):
+                if old in arrays:
+                    arrays[new] = arrays.pop(old)
+            # cases without the key are older than it
+            options = {"assign": "authors", **options_of(case), "channels": case["channels"]}
+        elif kind == "ema":  # (cells, batch, channels)
+            for name in ("u", "y", "dy", "du"):
+                arrays[name] = np.moveaxis(arrays[name], 0, 2)[:, :, None, :].copy()
+        yield folder.name, kind, options, arrays
 
 
 def error(x, reference) -> float:
@@ -87,22 +98,35 @@ def naive_causal(u: np.ndarray, k: np.ndarray) -> np.ndarray:
     return y
 
 
+def functional_call():
+    """torch's function of that name, wherever this version has it."""
+    if hasattr(torch, "func"):
+        return torch.func.functional_call
+    from torch.nn.utils.stateless import functional_call as before_torch_2
+    return before_torch_2
+
+
 def one_thread() -> None:
     """For modules of tests whose models are small: threads would wait for each other."""
     unittest.addModuleCleanup(torch.set_num_threads, torch.get_num_threads())
     torch.set_num_threads(1)
 
 
+def _start_tool(*arguments) -> subprocess.CompletedProcess:
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=TIMEOUT)
+
+
 def run_tool(*arguments) -> str:
     """What the command prints; AssertionError with its message when it fails."""
-    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True)
+    done = _start_tool(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def refused_by_tool(*arguments) -> str:
     """The message of a command that fails."""
-    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True)
+    done = _start_tool(*arguments)
     assert done.returncode in (1, 2), (done.returncode, done.stderr)
     return done.stderr
 

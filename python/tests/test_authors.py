@@ -99,7 +99,3 @@ class Authors(unittest.TestCase):
             with self.assertRaises(ValueError, msg=part) as caught:
                 SSM2d.from_authors_state_dict(values, **more)
             self.assertIn(part, str(caught.exception))
-
-
-if __name__ == "__main__":
-    unittest.main()

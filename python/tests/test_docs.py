@@ -16,26 +16,25 @@ from tests.support import ROOT, TOOL, run_tool, torch, torchvision, write_idx
 
 @unittest.skipUnless(torch and torchvision, "torch or torchvision is not installed")
 class Docs(unittest.TestCase):
-    def test_example(self):
-        code, = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.S)
-        lines = [line for line in code.splitlines() if line.strip()]
-        self.assertLessEqual(len(lines), 20)
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(code, "docs/python.md", "exec"), {"__name__": "docs"})
-        self.assertGreater(float(printed.getvalue().split()[-1]), 0.9)
-
-    def test_other_code_runs(self):
-        import ssm2d
-        page = (ROOT / "docs" / "python.md").read_text()
-        names = {"ssm2d": ssm2d, "u": torch.randn(1, 4, 4, 192)}
-        module, numpy = re.findall(r"```\n(from.*?|params.*?)```", page, re.S)
-        exec(module, names)
-        self.assertEqual(names["y"].shape, (1, 4, 4, 192))
-        names["u"] = np.ones((1, 2, 640, 64), np.float32)
-        exec(numpy, names)
-        self.assertEqual(names["k"].shape, (4, 64, 16, 16))
-        self.assertEqual(names["row"].shape, (1, 640, 64))
+    def test_python_page(self):
+        """Every block of code stands by itself."""
+        example, *_ = blocks = re.findall(r"```python\n(.*?)```",
+                                               (ROOT / "docs" / "python.md").read_text(), re.S)
+        self.assertEqual(len(blocks), 5)
+        self.assertLessEqual(len([line for line in example.splitlines() if line.strip()]), 20)
+        names, printed = [], []
+        for code in blocks:
+            names.append({"__name__": "docs"})
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(code, "docs/python.md", "exec"), names[-1])
+            printed.append(out.getvalue())
+        _, module, kinds, arrays, functions = names
+        self.assertGreater(float(printed[0].split()[-1]), 0.9)
+        self.assertEqual(module["y"].shape, (8, 14, 14, 192))
+        self.assertIn("s4nd", printed[2])
+        self.assertEqual(arrays["k"].shape, (4, 64, 16, 16))
+        np.testing.assert_allclose(arrays["scanned"], arrays["y"], atol=1e-5)
+        self.assertEqual(functions["row"].shape, (1, 640, 64))
 
 
 @unittest.skipUnless(torch and TOOL.is_file(), "torch or the ssm2d command is not there")
@@ -84,7 +83,3 @@ class Deploy(unittest.TestCase):
         model = names["model"]
         self.assertEqual(model.resized((12, 16)).config["image"], [12, 16])
         self.assertEqual(model.features(names["images"], 2).shape[2], 24)
-
-
-if __name__ == "__main__":
-    unittest.main()

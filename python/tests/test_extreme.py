@@ -1,16 +1,15 @@
 """NaN, infinity, the largest and the smallest numbers: they go where they must and no further, or
 are refused by name."""
+import copy
 import unittest
 
 import numpy as np
 
 import ssm2d
+from tests.support import torch
 
-try:
-    import torch
-    from ssm2d.torch import SSM2d
-except ImportError:
-    torch = None
+if torch:
+    from ssm2d.torch import Layer, SSM2d
 
 BATCH, ROWS, COLS, CHANNELS = 3, 9, 11, 5
 CELL = (1, 4, 5, 2)  # image, row, column, channel
@@ -65,6 +64,23 @@ class Arrays(unittest.TestCase):
                         if not np.isfinite(value):
                             self.assertFalse(np.isfinite(y[depends(config)]).any(), told)
 
+    def test_inputs_of_every_kind(self):
+        """Other images and channels keep every bit."""
+        for kind, about in ssm2d.kinds.items():
+            layer = ssm2d.Layer(kind, channels=CHANNELS)
+            for dtype in (np.float32, np.float64):
+                params, u = layer.init_params(seed=1, dtype=dtype), problem({}, dtype)[0]
+                for algorithm in about.algorithms if 2 in about.axes else ():
+                    clean = layer.forward(u, params, algorithm=algorithm)
+                    for value in (np.nan, np.inf, -np.inf, large(dtype)):
+                        spoilt = u.copy()
+                        spoilt[CELL] = value
+                        y = layer.forward(spoilt, params, algorithm=algorithm)
+                        told = f"{kind} {dtype.__name__} {algorithm} {value}"
+                        self.assertTrue((y == clean)[elsewhere()].all(), told)
+                        if np.isnan(value):
+                            self.assertTrue(np.isnan(y[~elsewhere()]).any(), told)
+
     def test_small_inputs(self):
         """Taken as zero: no larger than they are, and slow or wrong nowhere else."""
         u, params = problem(CONFIGS[1], np.float32)
@@ -104,8 +120,6 @@ class Arrays(unittest.TestCase):
 @unittest.skipUnless(torch, "torch is not installed")
 class Modules(unittest.TestCase):
     def layer(self, config: dict) -> "SSM2d":
-        config = dict(config)
-        config["complex"] = config.pop("values", "real") == "polar"
         return SSM2d(CHANNELS, seed=1, **config)
 
     def test_inputs(self):
@@ -141,11 +155,12 @@ class Modules(unittest.TestCase):
                     self.assertTrue(du[CELL].isnan())
 
     def test_parameters(self):
-        for config in CONFIGS:
+        u = torch.from_numpy(problem({}, np.float32)[0])
+        for original in [*map(self.layer, CONFIGS),
+                         *[Layer(kind, CHANNELS, seed=1) for kind in ssm2d.kinds]]:
             for value in (float("nan"), float("inf"), float("-inf")):
-                for name, p in self.layer(config).named_parameters():
-                    layer = self.layer(config)
-                    u = torch.from_numpy(problem(config, np.float32)[0])
+                for name in original.names:
+                    layer = copy.deepcopy(original)
                     layer(u)
                     with torch.no_grad():
                         getattr(layer, name).view(-1)[1] = value
@@ -171,7 +186,3 @@ class Modules(unittest.TestCase):
                     if name[0] in "AB" or abs(value) < 1:
                         self.assertTrue(all(t.isfinite().all() for t in (y, *grads)), name)
                     self.assertFalse(y.isnan().any() and name[0] in "AB")
-
-
-if __name__ == "__main__":
-    unittest.main()

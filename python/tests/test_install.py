@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from tests.support import ROOT
+from tests.support import ROOT, TIMEOUT
 
 CHECK = """
 import pathlib, numpy as np, ssm2d
@@ -61,12 +61,8 @@ class Install(unittest.TestCase):
                              str(clone)],
                             [python, "-c", CHECK.format(environment=str(environment))]):
                 done = subprocess.run(command, env=clean, cwd=folder, capture_output=True,
-                                      text=True)
+                                      text=True, timeout=TIMEOUT)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             header = (ROOT / "include" / "ssm2d.h").read_text()
             version = re.escape(done.stdout.strip())
             self.assertRegex(header, rf'#define SSM2D_VERSION +"{version}"')
-
-
-if __name__ == "__main__":
-    unittest.main()

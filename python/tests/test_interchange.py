@@ -1,4 +1,4 @@
-"""Parameters of the layer in safetensors files, between PyTorch and C (ssm2d_params_save and
+"""Parameters of layers in safetensors files, between PyTorch and C (ssm2d_params_save and
 ssm2d_params_load of libssm2d_model, which lies beside the library in a build)."""
 import copy
 import ctypes
@@ -13,11 +13,11 @@ from ssm2d._library import Error
 from tests.support import torch
 from tests.test_safetensors import pack, write
 
-FLOAT, DOUBLE = 0, 1
 LIBRARY = os.path.join(os.path.dirname(os.environ.get("SSM2D_LIBRARY", "")), "libssm2d_model.so")
 
-OPTIONS = [dict(), dict(complex="polar", layer_norm=True, directions=4),
-           dict(complex="cartesian", c_per_channel=True, skip=False)]
+LAYERS = [("ssm2d", dict(complex="polar", layer_norm=True, directions=4)),
+          ("ssm2d", dict(complex="cartesian", c_per_channel=True, skip=False)),
+          *[(kind, {}) for kind in ssm2d.kinds]]
 
 
 @unittest.skipUnless(os.path.exists(LIBRARY), "there is no libssm2d_model.so beside SSM2D_LIBRARY")
@@ -32,19 +32,20 @@ class Interchange(unittest.TestCase):
     def call(self, name: str, prefix, config, params: np.ndarray) -> str:
         """The line of the error; empty when it went well."""
         error = Error()
-        kind = DOUBLE if params.dtype == np.float64 else FLOAT
+        if params.dtype == np.float64:
+            name += "_double"
         status = getattr(self.library, name)(
             os.fsencode(self.path), prefix.encode() if prefix else None,
-            ctypes.c_void_p(config.address), kind, ctypes.c_void_p(params.ctypes.data),
+            ctypes.c_void_p(config.address), ctypes.c_void_p(params.ctypes.data),
             ctypes.byref(error))
         return error.line.decode() if status else ""
 
     def layers(self):
-        from ssm2d.torch import SSM2d
-        for options in OPTIONS:
+        from ssm2d.torch import Layer
+        for kind, options in LAYERS:
             for dtype in (torch.float32, torch.float64):
                 torch.manual_seed(5)
-                layer = SSM2d(12, **options).to(dtype)
+                layer = Layer(kind, 12, **options).to(dtype)
                 with torch.no_grad():
                     for value in layer.parameters():
                         value.add_(torch.randn_like(value))
@@ -83,12 +84,12 @@ class Interchange(unittest.TestCase):
                 np.testing.assert_array_equal(loaded, self.flat(layer))
 
     def test_another_configuration_is_refused(self):
-        layer = next(self.layers())
-        flat = self.flat(layer)
-        other = ssm2d.Config(channels=12, norm="half")
+        layer = ssm2d.Layer("ssm2d", channels=12)
+        flat = np.zeros(layer.config.total)
         self.assertEqual(self.call("ssm2d_params_save", None, layer.config, flat), "")
+        other = ssm2d.Config(channels=12, norm="half")
         self.assertIn("norm", self.call("ssm2d_params_load", None, other, flat))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        other = ssm2d.Config("s4nd", channels=12)
+        self.assertNotEqual(self.call("ssm2d_params_load", None, other, flat), "")
+        again = ssm2d.Config(channels=12, init="authors")  # where it started does not matter
+        self.assertEqual(self.call("ssm2d_params_load", None, again, flat), "")

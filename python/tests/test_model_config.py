@@ -160,7 +160,3 @@ class Reading(unittest.TestCase):
             for key, deviation in places.items():
                 found = state[key].square().mean().sqrt().item()
                 self.assertAlmostEqual(found, deviation, delta=0.25 * deviation, msg=(name, key))
-
-
-if __name__ == "__main__":
-    unittest.main()

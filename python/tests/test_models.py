@@ -12,7 +12,7 @@ if torch is None:
 from torch import nn
 
 import ssm2d
-from ssm2d.torch import SSM2d, add_mixers
+from ssm2d.torch import EMA, Layer, SSM2d, add_mixers
 
 try:
     import matplotlib
@@ -58,7 +58,7 @@ class Models(unittest.TestCase):
         model = torchvision.models.vit_b_16(image_size=64, num_classes=10)
         before, names = count(model), set(model.state_dict())
         self.assertIs(add_mixers(model, n_ssm=4), model)
-        self.assertEqual(count(model) - before, 12 * (8 * 8 * 16 + 768))
+        self.assertEqual(count(model) - before, 12 * (8 * 16 * 16 + 768))
         self.assertEqual({n for n in model.state_dict() if ".mixer." not in n}, names)
         self.assertIn("encoder.layers.encoder_layer_11.mixer.A", model.state_dict())
         # torchvision starts with zeros, and so with zero gradients
@@ -74,7 +74,7 @@ class Models(unittest.TestCase):
         before = count(model)
         add_mixers(model, directions=4, d_state=8, complex=True)
         widths = [96] * 2 + [192] * 2 + [384] * 6 + [768] * 2
-        self.assertEqual(count(model) - before, sum(16 * 32 * 8 + w for w in widths))
+        self.assertEqual(count(model) - before, sum(16 * 8 * 8 + w for w in widths))
         self.assertEqual(sorted(m.channels for m in model.modules() if isinstance(m, SSM2d)),
                          widths)
         model(torch.randn(1, 3, 64, 96)).sum().backward()
@@ -101,6 +101,17 @@ class Models(unittest.TestCase):
         block.mixer.register_forward_hook(lambda module, inputs, y: seen.append(y.shape))
         model(torch.randn(2, 3, 32, 32))
         self.assertEqual(seen, [(2, 4, 4, 16)])
+
+    def test_kinds(self):
+        for mixer in ("ssm2d", "s4nd", EMA):
+            model = add_mixers(TimmViT(), mixer=mixer, d_state=4)
+            kind = getattr(mixer, "kind", mixer)
+            self.assertEqual([m.config.kind for m in model.modules() if isinstance(m, Layer)],
+                             2 * [kind])
+            model(torch.randn(2, 17, 8)).sum().backward()
+            self.assertIsNotNone(next(model.blocks[0].mixer.parameters()).grad)
+        with self.assertRaisesRegex(ValueError, "kind=s4: there is no such kind"):
+            add_mixers(TimmViT(), mixer="s4")
 
     def test_like_timm(self):
         model = add_mixers(TimmViT(), n_ssm=2)
@@ -193,7 +204,3 @@ class Pictures(unittest.TestCase):
                     wide = min(box.x1, other.x1) - max(box.x0, other.x0)
                     high = min(box.y1, other.y1) - max(box.y0, other.y0)
                     self.assertFalse(wide > 1 and high > 1, f"channels={channels}")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,76 +1,69 @@
-"""The PyTorch module: modes, copies, types, and what it refuses."""
+"""The PyTorch modules: modes, copies, types, and what they refuse."""
 import copy
+import inspect
 import io
 import pickle
-import unittest
 
 import ssm2d
-from tests.support import error, torch
-
-if torch is None:
-    raise unittest.SkipTest("torch is not installed")
+from tests.module_support import (Case, backends, call, create, for_each_kind, make, make_normed,
+                                  torch, twins)
+from tests.support import error
 from torch.nn.utils import parametrize, prune
-
-from ssm2d.torch import SSM2d, decay_groups, set_num_threads
-from ssm2d.torch import layer as implementation
-from tests.module_support import Case, call, make
+from ssm2d.torch import EMA, S4ND, Layer, SSM2d, decay_groups, plans, set_num_threads
 
 
 class Modes(Case):
-    def count(self, layer):
-        """Counts how often kernels are made."""
-        made = []
-        real = implementation.lib
+    @for_each_kind
+    def test_kernels_are_cached_and_dropped(self, kind):
+        if not twins.find(kind):
+            self.skipTest("there is nothing to compare with")
+        plain = make(6, kind, backend="torch")
+        layer = make(6, kind).eval()
+        calls = self.spy(layer)
+        first = layer.names[0]
 
-        class Spy:
-            def __getattr__(self, name):
-                if name in ("ssm2d_forward", "ssm2d_prepare"):
-                    made.append(name)
-                return getattr(real, name)
-
-        implementation.lib = Spy()
-        self.addCleanup(setattr, implementation, "lib", real)
-        return made
-
-    def test_kernels_are_cached_and_dropped(self):
-        plain = make(backend="torch")
-        layer = make().eval()
-        made = self.count(layer)
+        def made():
+            return sum(name in ("ssm2d_forward", "ssm2d_prepare") for name, _ in calls)
 
         def check(times):
-            self.assertClose([layer(self.u)], [plain(self.u)])
-            self.assertEqual(len(made), times)
+            y = layer(self.u)
+            self.assertEqual(made(), times)
+            with torch.no_grad():
+                self.assertClose([y], [plain(self.u)])
 
         for mode in (torch.no_grad(), torch.inference_mode(), torch.enable_grad()):
             with mode:
-                made.clear()
+                calls.clear()
                 layer._cache = None
                 check(1)
                 check(1)
                 for change in (lambda p: p.add_(0.1), lambda p: p.data.mul_(1.1),
                                lambda p: setattr(p, "data", p.data + 0.1)):
-                    before = len(made)
+                    before = made()
                     with torch.no_grad():
-                        change(layer.A)
-                        plain.A.copy_(layer.A)
+                        change(getattr(layer, first))
+                        getattr(plain, first).copy_(getattr(layer, first))
                     check(before + 1)
                     check(before + 1)
-                layer.load_state_dict(make(seed=8).state_dict())
+                layer.load_state_dict(make(6, kind, seed=8).state_dict())
                 plain.load_state_dict(layer.state_dict())
                 check(5)
                 self.assertClose([layer(self.u[:, :3])], [plain(self.u[:, :3])])
                 check(6)  # another shape has its own
 
-    def test_backward_in_eval_mode(self):
-        wanted = call(make(layer_norm=True), self.u)
-        layer = make(layer_norm=True).eval()
-        made = self.count(layer)
+    @for_each_kind
+    def test_backward_in_eval_mode(self, kind):
+        wanted = call(make_normed(kind), self.u)
+        layer = make_normed(kind).eval()
+        calls = self.spy(layer)
         for _ in range(3):
             self.assertClose(call(layer, self.u), wanted)
-        self.assertEqual(len(made), 1)
+        self.assertEqual([name for name, _ in calls],
+                         ["ssm2d_prepare", *3 * ["ssm2d_apply", "ssm2d_backward"]])
 
-    def test_training_mode_without_grad(self):
-        layer = make()
+    @for_each_kind
+    def test_training_mode_without_grad(self, kind):
+        layer = make(6, kind)
         wanted = layer(self.u)
         with torch.no_grad():
             self.assertClose([layer(self.u)], [wanted])
@@ -82,26 +75,31 @@ class Modes(Case):
             layer = make()
             self.assertClose([layer(self.u)], [make()(self.u)])
 
-    def test_deepcopy_pickle_state_dict(self):
-        layer = make(complex=True, layout="BCHW")
+    @for_each_kind
+    def test_deepcopy_pickle_state_dict(self, kind):
+        more = dict(complex=True) if kind == "ssm2d" else {}
+        layer = make(6, kind, layout="BCHW", **more)
         u = self.u.movedim(3, 1)
         wanted = call(layer, u)
         buffer = io.BytesIO()
         torch.save(layer, buffer)
         buffer.seek(0)
-        fresh = make(complex=True, layout="BCHW", seed=9)
+        loaded = torch.load(buffer, weights_only=False)  # a whole module, of our own making
+        fresh = make(6, kind, layout="BCHW", seed=9, **more)
         fresh.load_state_dict(layer.state_dict())
-        for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), torch.load(buffer),
+        for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), loaded,
                       fresh):
+            self.assertEqual(repr(other), repr(layer))
             self.assertClose(call(other, u), wanted)
             with torch.no_grad():
-                other.A_radius.add_(1)
+                getattr(other, other.names[1]).add_(1)
             self.assertClose(call(layer, u), wanted)
             self.assertGreater(error(other(u).detach().numpy(), wanted[0].numpy()), 1e-3)
         self.assertEqual(list(layer.state_dict()), [p.name for p in layer.config.params])
 
-    def test_dtype(self):
-        layer = make()
+    @for_each_kind
+    def test_dtype(self, kind):
+        layer = make(6, kind)
         wanted = layer(self.u)
         single = layer.float()
         y = single(self.u.float())
@@ -109,10 +107,11 @@ class Modes(Case):
         self.assertClose([y], [wanted], 1e-5)
         self.assertClose([layer.double()(self.u)], [wanted], 1e-5)
 
-    def test_autocast(self):
-        layer = make(dtype=torch.float32)
+    @for_each_kind
+    def test_autocast(self, kind):
+        layer = make(6, kind, dtype=torch.float32)
         u = self.u.bfloat16()
-        for backend in ("library", "torch"):
+        for backend in backends(kind):
             layer.backend = backend
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 y = layer(u)
@@ -145,28 +144,44 @@ class Modes(Case):
         self.assertTrue(torch.equal(SSM2d(6, seed=1).C,
                                     torch.from_numpy(ssm2d.init_params(channels=6, seed=1)["C"])))
         self.assertEqual(SSM2d(6, dtype=torch.float64).A.dtype, torch.float64)
-        self.assertEqual(sum(p.numel() for p in SSM2d(192).parameters()), 8 * 16 * 16 + 192)
+        self.assertTrue((S4ND(6, init="identity").D == 1).all())
+        self.assertEqual((SSM2d(6).init, S4ND(6).init, EMA(6, init="authors").init),
+                         ("identity", "authors", "authors"))
+        for layer, count in ((SSM2d(192), 8 * 8 * 16 + 192), (S4ND(192), 976),
+                             (EMA(96), 129 * 96)):
+            self.assertEqual(sum(p.numel() for p in layer.parameters()), count)
 
     def test_decay_groups(self):
-        model = torch.nn.Sequential(SSM2d(6, layer_norm=True), torch.nn.Linear(6, 2))
+        model = torch.nn.Sequential(*[create(kind, 6) for kind in ssm2d.kinds],
+                                    SSM2d(6, layer_norm=True), torch.nn.Linear(6, 2))
         decayed, kept = decay_groups(model, 0.05)
-        self.assertEqual([id(p) for p in decayed["params"]], [id(model[1].weight)])
-        self.assertEqual(len(kept["params"]), 7)
+        conv = model[list(ssm2d.kinds).index("conv")]
+        self.assertEqual([id(p) for p in decayed["params"]],
+                         [id(conv.weight), id(model[-1].weight)])
+        self.assertEqual(len(kept["params"]), len(list(model.parameters())) - 2)
         self.assertEqual((decayed["weight_decay"], kept["weight_decay"]), (0.05, 0.0))
         torch.optim.AdamW([decayed, kept]).step()
 
     def test_plans_are_bounded(self):
         layer = make(5)
         with torch.no_grad():
-            for n in range(1, implementation.MAX_SHAPES + 20):
+            for n in range(1, plans.MAX_SHAPES + 20):
                 layer(torch.ones(1, 1, n, 5, dtype=torch.float64))
-        self.assertLessEqual(len(layer._runner.shapes), implementation.MAX_SHAPES)
-        self.assertLessEqual(len(layer._cache[1]), implementation.MAX_SHAPES + 1)
+        self.assertLessEqual(len(layer._runner.shapes), plans.MAX_SHAPES)
+        self.assertLessEqual(len(layer._cache[1]), plans.MAX_SHAPES + 1)
 
     def test_repr_and_help(self):
-        self.assertEqual(repr(SSM2d(6, norm="half", layout="BCHW")),
-                         "SSM2d(channels=6, norm='half', layout='BCHW')")
-        self.assertIn("share_directions", SSM2d.__doc__)
+        for layer, text in (
+                (SSM2d(6, norm="half", layout="BCHW"),
+                 "SSM2d(channels=6, norm='half', layout='BCHW')"),
+                (S4ND(6, rate=0.5, layout="BCHW"), "S4ND(channels=6, rate=0.5, layout='BCHW')"),
+                (EMA(6, shift=False), "EMA(channels=6, shift=False)"),
+                (Layer("ema", 6, backend="torch"), "Layer('ema', channels=6, backend='torch')")):
+            self.assertEqual(repr(layer), text)
+        for module in (SSM2d, S4ND, EMA):
+            for name in ssm2d.kinds[module.kind].options:
+                self.assertIn(f"    {name}: ", module.__doc__)
+                self.assertIn(name, inspect.signature(module).parameters)
 
 
 def make_with(layer) -> SSM2d:
@@ -177,20 +192,29 @@ def make_with(layer) -> SSM2d:
 
 class Errors(Case):
     def test_construction(self):
-        for wrong, kind, part in ((dict(layout="CHW"), ValueError, "layout='CHW'"),
-                                  (dict(backend="cuda"), ValueError, "backend='cuda'"),
-                                  (dict(algorithm="magic"), ValueError, "algorithm='magic'"),
-                                  (dict(n_ssm=-1), ValueError, "n_ssm=-1"),
-                                  (dict(dtype=torch.int64), TypeError, "dtype=torch.int64"),
-                                  (dict(init="no"), ValueError, "init='no'"),
-                                  (dict(width=3), TypeError, "width=3")):
-            with self.assertRaises(kind) as caught:
-                SSM2d(6, **wrong)
+        for module, wrong, kind, part in (
+                (SSM2d, dict(layout="CHW"), ValueError, "layout='CHW'"),
+                (SSM2d, dict(backend="cuda"), ValueError, "backend='cuda'"),
+                (SSM2d, dict(algorithm="magic"), ValueError, "algorithm='magic'"),
+                (SSM2d, dict(n_ssm=-1), ValueError, "n_ssm=-1"),
+                (SSM2d, dict(dtype=torch.int64), TypeError, "dtype=torch.int64"),
+                (SSM2d, dict(init="no"), ValueError, "init='no'"),
+                (SSM2d, dict(width=3), TypeError, 'ssm2d has no setting "width"'),
+                (S4ND, dict(d_state=3), ValueError, "d_state=3: use an even"),
+                (S4ND, dict(rate=0), ValueError, "rate=0.0: use"),
+                (S4ND, dict(directions=2), TypeError, 's4nd has no setting "directions"'),
+                (S4ND, dict(algorithm="scan"), ValueError, "algorithm='scan'"),
+                (EMA, dict(shift=1), TypeError, "shift=1: use True or False"),
+                (EMA, dict(d_state=2.5), TypeError, "d_state=2.5: use a whole number"),
+                (EMA, dict(init="identity"), ValueError, "init='identity'")):
+            with self.assertRaises(kind, msg=wrong) as caught:
+                module(6, **wrong)
             self.assertIn(part, str(caught.exception))
 
-    def test_wrong_dtype_with_kernels_at_hand(self):
+    @for_each_kind
+    def test_wrong_dtype_with_kernels_at_hand(self, kind):
         for training in (False, True):
-            layer = make().train(training)
+            layer = make(6, kind).train(training)
             for grad in (False, True):
                 with torch.set_grad_enabled(grad):
                     layer(self.u)
@@ -205,24 +229,30 @@ class Errors(Case):
             self.assertTrue(u.is_neg())
             torch.testing.assert_close(layer(u), layer(-self.u), rtol=0, atol=0)
 
-    def test_calls(self):
-        for backend in ("auto", "torch"):
-            layer = make(backend=backend)
-            for u, kind, part in ((self.u[0], ValueError, "u: shape (5, 4, 6)"),
-                                  (self.u[..., :5], ValueError, "channels=6"),
-                                  (self.u.float(), TypeError, "u: dtype torch.float32"),
-                                  (self.u.long(), TypeError, "u: dtype torch.int64"),
-                                  (self.u.numpy(), TypeError, "ndarray"),
-                                  (self.u.to("meta"), ValueError, "u: on meta")):
-                with self.assertRaises(kind) as caught:
+    @for_each_kind
+    def test_inputs(self, kind):
+        for backend in ("auto", backends(kind)[-1]):
+            layer = make(6, kind, backend=backend)
+            for u, exception, part in (
+                    (self.u[0], ValueError, "u: shape (5, 4, 6), expected 4 dimensions"),
+                    (self.u[..., :5], ValueError, "channels=6"),
+                    (self.u.float(), TypeError, "u: dtype torch.float32"),
+                    (self.u.long(), TypeError, "u: dtype torch.int64"),
+                    (self.u.numpy(), TypeError, "ndarray"),
+                    (self.u.to("meta"), ValueError, "u: on meta")):
+                with self.assertRaises(exception) as caught:
                     layer(u)
                 self.assertIn(part, str(caught.exception))
+
+    def test_calls(self):
         with self.assertRaisesRegex(TypeError, "u: dtype torch.bfloat16"):
             make().bfloat16()(self.u.bfloat16())
         with self.assertRaisesRegex(ValueError, "backend='library'"):
             make(backend="library")(self.u.to("meta"))
         with self.assertRaisesRegex(ValueError, "rows=0"):
-            make().kernel(0, 3)
+            make().kernel(rows=0, cols=3)
+        with self.assertRaisesRegex(ValueError, "trunc=4"):
+            make(kind="ema", trunc=4, algorithm="scan")(self.u)
         with self.assertRaisesRegex(ValueError, "max_bytes"):
             make(max_bytes=100)(self.u)
         layer = make()
@@ -232,17 +262,14 @@ class Errors(Case):
         with self.assertRaisesRegex(ValueError, "threads=0"):
             set_num_threads(0)
 
-    def test_empty_batch(self):
-        for backend in ("library", "torch"):
+    @for_each_kind
+    def test_empty_batch(self, kind):
+        for backend in backends(kind):
             u = self.u[:0].requires_grad_()
-            y = make(backend=backend)(u)
+            y = make(6, kind, backend=backend)(u)
             self.assertEqual(y.shape, u.shape)
             y.sum().backward()
 
     def test_other_devices_take_the_torch_path(self):
         layer = make().to("meta")
         self.assertEqual(layer(self.u.to("meta")).shape, self.u.shape)
-
-
-if __name__ == "__main__":
-    unittest.main()

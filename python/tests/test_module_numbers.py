@@ -1,4 +1,5 @@
-"""The PyTorch module: numbers and gradients, and golden cases and weights."""
+"""The PyTorch modules: numbers and gradients, and golden cases and weights."""
+import json
 import os
 import tempfile
 import unittest
@@ -6,27 +7,22 @@ import unittest
 import numpy as np
 
 import ssm2d
-from tests.support import GOLDEN, MODELS, error, golden_cases, options_of, torch
+from tests.module_support import Case, backends, call, create, for_each_kind, make, variants
+from tests.support import (GOLDEN, MODELS, error, functional_call, golden_cases, options_of,
+                           torch)
 from tests.test_safetensors import pack, write
-
-if torch is None:
-    raise unittest.SkipTest("torch is not installed")
-from ssm2d.torch import SSM2d
-from ssm2d.torch import layer as implementation
-from tests.module_support import VARIANTS, Case, call, make
 
 
 class Numbers(Case):
     def test_gradcheck(self):
-        for options in VARIANTS:
-            for backend in ("library", "torch"):
-                with self.subTest(options=options, backend=backend):
-                    layer = make(3, backend=backend, **options)
+        for kind, options in variants():
+            for backend in backends(kind):
+                with self.subTest(kind=kind, options=options, backend=backend):
+                    layer = make(3, kind, backend=backend, **options)
                     names = [name for name, _ in layer.named_parameters()]
 
                     def function(u, *values):
-                        call = torch.nn.utils.stateless.functional_call
-                        return call(layer, dict(zip(names, values)), (u,))
+                        return functional_call()(layer, dict(zip(names, values)), (u,))
 
                     inputs = [torch.randn(2, 3, 4, 3, dtype=torch.float64),
                               *[p.detach().clone() for p in layer.parameters()]]
@@ -34,41 +30,58 @@ class Numbers(Case):
                                                              [x.requires_grad_() for x in inputs]))
 
     def test_torch_path_equals_library(self):
-        for options in VARIANTS:
+        for kind, options in variants():
             for rows, cols in ((5, 4), (1, 7), (6, 1), (1, 1), (9, 13)):
-                with self.subTest(options=options, rows=rows, cols=cols):
-                    layer, plain = make(backend="library", **options), make(backend="torch",
-                                                                            **options)
+                with self.subTest(kind=kind, options=options, rows=rows, cols=cols):
                     u = torch.randn(2, rows, cols, 6, dtype=torch.float64)
                     dy = torch.randn_like(u)
-                    self.assertClose(call(plain, u, dy), call(layer, u, dy))
-                    names = {name: p.detach().numpy() for name, p in layer.named_parameters()}
-                    want = ssm2d.kernel(names, rows, cols, **layer.config.settings)
-                    self.assertLess(error(layer.kernel(rows, cols).detach().numpy(), want), 1e-10)
+                    layer, *others = [make(6, kind, backend=b, **options) for b in backends(kind)]
+                    for other in others:
+                        self.assertClose(call(other, u, dy), call(layer, u, dy))
+                    arrays = {name: p.detach().numpy() for name, p in layer.named_parameters()}
+                    if ssm2d.kinds[kind].kernel:
+                        want = ssm2d.Layer(kind, **layer.config.settings).kernel(arrays, rows, cols)
+                        self.assertLess(error(layer.kernel(rows, cols).detach().numpy(), want),
+                                        1e-10)
 
     @unittest.skipUnless(GOLDEN.is_dir(), f"no golden cases in {GOLDEN}")
     def test_golden(self):
-        for name, case, options, arrays in golden_cases():
-            for backend in ("library", "torch"):
+        cases = list(golden_cases())
+        self.assertGreaterEqual(len(cases), 35)
+        for name, kind, options, arrays in cases:
+            for backend in backends(kind):
                 for layout in ("BCHW", "BHWC"):
                     for dtype, most in ((torch.float64, 1e-12), (torch.float32, 2e-5)):
                         with self.subTest(case=name, backend=backend, layout=layout, dtype=dtype):
-                            layer = SSM2d(layout=layout, backend=backend, dtype=dtype, **options)
-                            layer.load_state_dict({n: torch.from_numpy(arrays[n])
-                                                   for n in layer.names})
-                            u, dy = (torch.from_numpy(arrays[n]).to(dtype) for n in ("u", "dy"))
-                            if layout == "BHWC":
-                                u, dy = u.movedim(1, 3), dy.movedim(1, 3)
-                            y, du, *grads = call(layer, u, dy)
-                            if layout == "BHWC":
-                                y, du = y.movedim(3, 1), du.movedim(3, 1)
-                            self.assertLess(error(y, arrays["y"]), most)
-                            self.assertLess(error(du, arrays["du"]), most)
-                            for n, g in zip(layer.names, grads):
-                                self.assertLess(error(g, arrays["d" + n]), most, n)
+                            layer = create(kind, layout=layout, backend=backend, dtype=dtype,
+                                           **options)
+                            self.check(layer, arrays, dtype, most)
 
-    def test_views_of_any_layout(self):
-        layer = make()
+    def check(self, layer, arrays, dtype, most):
+        last = layer.layout == "BHWC"
+        layer.load_state_dict({n: torch.from_numpy(arrays[n]) for n in layer.names})
+        u, dy = (torch.from_numpy(arrays[n]).to(dtype) for n in ("u", "dy"))
+        kernel = layer.kernel(*u.shape[2:]).detach().numpy()
+        self.assertLess(error(kernel, arrays["K"]), most)
+        if last:
+            u, dy = u.movedim(1, 3), dy.movedim(1, 3)
+        y, du, *grads = call(layer, u, dy)
+        if last:
+            y, du = y.movedim(3, 1), du.movedim(3, 1)
+        self.assertLess(error(y, arrays["y"]), most)
+        self.assertLess(error(du, arrays["du"]), most)
+        for n, g in zip(layer.names, grads):
+            self.assertLess(error(g, arrays["d" + n]), most, n)
+
+    @for_each_kind
+    def test_every_algorithm(self, kind):
+        for algorithm in ssm2d.kinds[kind].algorithms:
+            self.assertClose(call(make(6, kind, algorithm=algorithm), self.u),
+                             call(make(6, kind), self.u))
+
+    @for_each_kind
+    def test_views_of_any_layout(self, kind):
+        layer = make(6, kind)
         big = torch.randn(2, 12, 11, 13, dtype=torch.float64)
         tokens = torch.randn(2, 21, 6, dtype=torch.float64)
         for u in (self.u.transpose(1, 2), self.u.permute(3, 1, 2, 0)[:, :, :, :1].expand(-1, -1, -1,
@@ -93,40 +106,28 @@ class Numbers(Case):
                     self.assertClose([p.grad for p in layer.parameters()], wanted[2:])
                     layer.zero_grad(set_to_none=True)
 
-    def test_input_and_output_are_not_copied(self):
-        layer = make()
-        seen = []
-        real = implementation.lib
-
-        class Spy:
-            def __getattr__(self, name):
-                return getattr(real, name)
-
-            def ssm2d_forward(self, *arguments):
-                seen.append(arguments[3:])
-                return real.ssm2d_forward(*arguments)
-
-            def ssm2d_apply(self, *arguments):
-                seen.append(arguments[2:])
-                return real.ssm2d_apply(*arguments)
-
-        implementation.lib = Spy()
-        self.addCleanup(setattr, implementation, "lib", real)
+    @for_each_kind
+    def test_input_and_output_are_not_copied(self, kind):
+        layer = make(6, kind)
+        calls = self.spy(layer)
         tokens = torch.randn(2, 21, 6, dtype=torch.float64)
         for u in (self.u, self.u.transpose(1, 2), tokens[:, 1:].unflatten(1, (5, 4))):
-            y = layer(u)
-            self.assertEqual(seen.pop(), (u.data_ptr(), y.data_ptr()))
-            with torch.no_grad():
-                y = layer(u)
-            self.assertEqual(seen.pop(), (u.data_ptr(), y.data_ptr()))
+            for grad in (True, False):
+                with torch.set_grad_enabled(grad):
+                    y = layer(u)
+                name, arguments = calls.pop()
+                self.assertEqual(name, "ssm2d_forward" if grad else "ssm2d_apply")
+                self.assertEqual(arguments[-2:], (u.data_ptr(), y.data_ptr()))
 
-    def test_which_gradients_are_wanted(self):
-        layer = make()
+    @for_each_kind
+    def test_which_gradients_are_wanted(self, kind):
+        layer = make(6, kind)
         _, du, *grads = call(layer, self.u)
-        layer.B.requires_grad_(False)
+        first, second, *rest = layer.parameters()
+        second.requires_grad_(False)
         layer(self.u).sum().backward()
-        self.assertIsNone(layer.B.grad)
-        self.assertClose([layer.A.grad, layer.C.grad, layer.D.grad], [grads[0], grads[2], grads[3]])
+        self.assertIsNone(second.grad)
+        self.assertClose([p.grad for p in (first, *rest)], [grads[0], *grads[2:]])
         layer.requires_grad_(False)
         u = self.u.clone().requires_grad_()
         layer(u).sum().backward()
@@ -157,30 +158,31 @@ class Weights(Case):
 
     @unittest.skipUnless(MODELS.is_dir(), f"no golden models in {MODELS}")
     def test_golden_models(self):
-        import json
         count = 0
         for folder in sorted(MODELS.iterdir()):
             if not folder.is_dir():
                 continue
             config = json.loads((folder / "config.json").read_text())
-            weights = ssm2d.load_safetensors(folder / "weights.safetensors")
+            path = folder / "weights.safetensors"
+            weights = ssm2d.load_safetensors(path)
             total = sum(w.size for w in weights.values())
             self.assertEqual(total,
                              json.loads((folder / "expected.json").read_text())["parameters"])
             mixer = config["mixer"]
-            if not mixer or mixer["kind"] != "ssm2d":
+            if not mixer:
                 continue
+            kind = mixer["kind"]
+            options = options_of(mixer) if kind == "ssm2d" else {
+                key: value for key, value in mixer.items() if key not in ("kind", "place")}
             for prefix in {name.split(".mixer.")[0] for name in weights if ".mixer." in name}:
                 with self.subTest(case=folder.name, prefix=prefix):
-                    width = weights[f"{prefix}.mixer.D"].size
-                    layer = SSM2d(width,
-                                  **options_of(mixer)).load_mixer(folder / "weights.safetensors",
-                                                                  prefix)
-                    np.testing.assert_array_equal(layer.D.detach().numpy(),
-                                                  weights[f"{prefix}.mixer.D"])
+                    skip = "omega" if kind == "ema" else "D"
+                    width = weights[f"{prefix}.mixer.{skip}"].size
+                    layer = create(kind, width, **options).load_mixer(path, prefix)
+                    for name in layer.names:
+                        np.testing.assert_array_equal(getattr(layer, name).detach().numpy(),
+                                                      weights[f"{prefix}.mixer.{name}"])
+                    with self.assertRaisesRegex(ValueError, "shape"):
+                        create(kind, width, **{**options, "d_state": 2}).load_mixer(path, prefix)
                     count += 1
-        self.assertGreaterEqual(count, 8)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertGreaterEqual(count, 12)

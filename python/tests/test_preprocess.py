@@ -115,7 +115,3 @@ class Preparing(unittest.TestCase):
                              (dict(image_size=(0, 4)), "image_size")):
             with self.assertRaisesRegex(ValueError, what):
                 Preprocess(**{**dict(image_size=(4, 6), channels=3, mean=0.5, std=0.5), **change})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -46,6 +46,12 @@ class Safetensors(unittest.TestCase):
             self.assertEqual(found[name].shape, arrays[name].shape)
         found["a.b"][0] = 7  # not read-only
 
+    def test_reserved_name(self):
+        for metadata in (None, {"made": "here"}):
+            with self.assertRaisesRegex(ValueError, "__metadata__: an array cannot have this name"):
+                ssm2d.save_safetensors(self.path, {"__metadata__": np.zeros(2)}, metadata)
+            self.assertFalse(os.path.exists(self.path))
+
     def test_bfloat16(self):
         values = np.array([1, -2.5, 3e38], "f4")
         short = (values.view("u4") >> 16).astype("<u2")
@@ -87,7 +93,3 @@ class Safetensors(unittest.TestCase):
             ssm2d.load_safetensors(self.path)
         with self.assertRaises(FileNotFoundError):
             ssm2d.load_safetensors(self.path + ".not")
-
-
-if __name__ == "__main__":
-    unittest.main()

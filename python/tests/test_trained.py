@@ -85,7 +85,3 @@ class Trained(unittest.TestCase):
                                  place=config["mixer"]["place"], patch=config["patch"],
                                  heads=config["heads"], eps=config["norm_eps"])
                 self.assertLess(error(logits.numpy(), np.load(run / "logits.npy")), 1e-5)
-
-
-if __name__ == "__main__":
-    unittest.main()

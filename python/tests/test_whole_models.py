@@ -106,11 +106,12 @@ class Files(unittest.TestCase):
     def check_gradients(self, model, wanted: dict) -> None:
         own = dict(model.named_parameters())
         self.assertEqual(set(own), set(wanted))
-        # what is zero but for rounding is compared with the others
+        # What is zero but for rounding is compared with the others. Both sides are rounded, each
+        # within TOLERANCE of the same in double.
         scale = max(np.abs(g).max() for g in wanted.values())
         for name, g in wanted.items():
             distance = np.abs(own[name].grad.numpy() - g).max()
-            self.assertLess(distance, TOLERANCE * max(np.abs(g).max(), 1e-2 * scale), name)
+            self.assertLess(distance, 2 * TOLERANCE * max(np.abs(g).max(), 1e-2 * scale), name)
 
 
 def images(model, count=3) -> np.ndarray:
@@ -355,7 +356,3 @@ class BadWeights(Files):
                                {"format": "ssm2d checkpoint 1"}, overwrite=True)
         with self.assertRaisesRegex(ValueError, "is a checkpoint, for --resume"):
             self.load()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -52,10 +52,10 @@ board *board_open(long process, int fd, int size)
 
 void board_close(board *b, int size) { munmap(b, bytes_of(size)); }
 
-int word_wait(atomic_int *word, double seconds)
+int abort_wait(atomic_int *flag, double seconds)
 {
     const double end = clock_seconds() + seconds;
-    while (atomic_load(word) != WORD_SAID && clock_seconds() < end)
+    while (atomic_load(flag) != ABORT_REPORTED && clock_seconds() < end)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    return word_claim(word);
+    return abort_claim(flag);
 }

@@ -1,10 +1,9 @@
-/* board - what the processes of one machine show each other in shared memory: who waits, and for
- * whom. MPI has no part in it, so that it can be read when MPI does not return any more, and by
- * somebody else than the process that wrote it: its keeper, who decides when it has waited in vain
- * (watchdog.h).
+/* board - shared memory in which the processes of one machine show which of them wait, and for
+ * whom. It does not use MPI, so that it can be read when a call of MPI does not return, and by
+ * another process: the keeper, which decides when its process has waited too long (watchdog.h).
  *
- * The first process of a machine makes the board, the others find it through /proc. Until then, and
- * where that fails, a process and its keeper have a ticket of their own, with room for one. */
+ * The first process of a machine creates the board; the others find it through /proc. Until then,
+ * and where that fails, a process and its keeper have a ticket of their own, with one place. */
 #ifndef SSM2D_CLUSTER_BOARD_H
 #define SSM2D_CLUSTER_BOARD_H
 
@@ -14,57 +13,60 @@
 
 enum { BOARD_HOST = 64 };
 
-/* Of one process; of those on other machines only the first three mean something. */
+/* The state of one process. For processes on other machines only the first three members are
+ * set. */
 typedef struct board_place {
     char host[BOARD_HOST];
     long process;
     int is_here;                 /* on this machine */
-    atomic_int partner;          /* rank that it waits for, -1: nobody in particular */
-    atomic_uint_least64_t event; /* counts; odd: it waits, or MPI has not returned yet */
+    atomic_int partner;          /* rank that it waits for; -1: several */
+    atomic_uint_least64_t event; /* counter; odd: it waits, or a call of MPI has not returned */
 } board_place;
 
-/* Who reports that the job ends, of all that know: the first to claim it. */
-typedef enum board_word { WORD_FREE, WORD_CLAIMED, WORD_SAID } board_word;
+/* Which process reports the abort of the job: the first one to claim it. */
+typedef enum abort_state { ABORT_UNCLAIMED, ABORT_CLAIMED, ABORT_REPORTED } abort_state;
 
 typedef struct board {
-    atomic_int word; /* a board_word */
-    int size;        /* 0: not filled yet */
+    atomic_int abort_flag; /* an abort_state */
+    int size;              /* 0: not filled yet */
     board_place places[];
 } board;
 
-/* Between a process and its keeper, before they are two. */
+/* Shared by a process and its keeper; created before the keeper is forked. */
 typedef struct board_ticket {
     int rank;
-    _Atomic double timeout;     /* seconds that a process may wait for another; 0: not known yet */
-    atomic_int parts;           /* the process ends by itself, in order */
-    atomic_int owner, fd, size; /* the board: a file of that process; size is 0 until it is there */
-    atomic_int word;            /* as long as there is none */
+    _Atomic double timeout; /* seconds that a process may wait for another; 0: not known yet */
+    atomic_int starting;    /* the process is in MPI_Init, which waits for all others */
+    atomic_int parts;       /* the process ends normally */
+    atomic_int owner, fd,
+        size; /* the board: a file descriptor of that process; size is 0 until it exists */
+    atomic_int abort_flag; /* an abort_state, while there is no board */
     board_place place;
 } board_ticket;
 
-/* NULL: the system has no memory to share. Never released. */
+/* Returns NULL if the system has no shared memory. Never released. */
 board_ticket *board_ticket_create(void);
 
-/* Makes a board; *fd is the file by which others find it. NULL: not possible. */
+/* Creates a board; *fd is the descriptor through which others open it. NULL on failure. */
 board *board_create(int size, int *fd);
-/* Maps the board of another process. NULL: it cannot be found, or is not this size. */
+/* Maps the board of another process. NULL: it cannot be opened, or has another size. */
 board *board_open(long process, int fd, int size);
 void board_close(board *b, int size);
 
-/* Whether the caller is to report, and may end the job once it has called word_said. */
-static inline int word_claim(atomic_int *word)
+/* Whether the caller reports the abort; it may end the job after abort_reported. */
+static inline int abort_claim(atomic_int *flag)
 {
-    int expected = WORD_FREE;
-    return atomic_compare_exchange_strong(word, &expected, WORD_CLAIMED);
+    int expected = ABORT_UNCLAIMED;
+    return atomic_compare_exchange_strong(flag, &expected, ABORT_CLAIMED);
 }
 
-static inline void word_said(atomic_int *word) { atomic_store(word, WORD_SAID); }
+static inline void abort_reported(atomic_int *flag) { atomic_store(flag, ABORT_REPORTED); }
 
-/* Waits until somebody has reported, and claims it after some seconds in which nobody has: returns
- * whether the caller is to report. */
-int word_wait(atomic_int *word, double seconds);
+/* Waits until another process has reported. If none does within `seconds`, claims the report and
+ * returns 1. */
+int abort_wait(atomic_int *flag, double seconds);
 
-/* The process of this place waits from here to place_leave, for partner or (-1) for several. */
+/* Marks that the process waits, until place_leave, for partner or (-1) for several. */
 static inline void place_enter(board_place *p, int partner)
 {
     atomic_store_explicit(&p->partner, partner, memory_order_relaxed);

@@ -30,10 +30,6 @@ cluster cluster_alone(void)
     return (cluster){.transport = transport_alone(), .size = 1, .speaks = 1};
 }
 
-/* The least that a start may take: launchers start processes one after another, and Open MPI's own
- * hangs when one is killed while it joins. */
-static const double start_seconds = 60;
-
 ssm2d_status cluster_join(cluster *c, board_ticket *ticket, ssm2d_error *error)
 {
     char why[LINE];
@@ -52,11 +48,13 @@ ssm2d_status cluster_join(cluster *c, board_ticket *ticket, ssm2d_error *error)
         c->ticket = ticket;
         c->place = &ticket->place;
         ticket->place.process = (long)getpid();
-        ticket->timeout = c->timeout > start_seconds ? c->timeout : start_seconds;
+        ticket->timeout = c->timeout;
+        ticket->starting = 1;
     }
     cluster_enter(c, -1); /* MPI waits for all to start it */
     const int bad = transport_load(l->is_mpich, &c->transport, why, sizeof why);
     cluster_exit(c);
+    if (ticket) ticket->starting = 0;
     if (bad)
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "started by %s in %d processes: %s", l->name,
                     l->size, why);
@@ -89,7 +87,7 @@ void cluster_leave(cluster *c)
     c->transport = transport_alone();
 }
 
-atomic_int *cluster_word(cluster *c) { return c->board ? &c->board->word : NULL; }
+atomic_int *cluster_abort_flag(cluster *c) { return c->board ? &c->board->abort_flag : NULL; }
 
 int cluster_threads(const cluster *c, int processors)
 {
@@ -157,8 +155,8 @@ ssm2d_status cluster_wait_all(cluster *c, transport_request *r, int count, ssm2d
 
 /* ---- what all know --------------------------------------------------------------------------- */
 
-/* Bruck's algorithm: in round k everybody has the blocks of the 2^k ranks from its own on, and gets
- * as many more; any number of processes takes the rounds of the next power of two. */
+/* Bruck's algorithm: after round k each rank has the blocks of 2^k ranks from its own on, and
+ * receives as many more in the next; the number of rounds is log2 of the size, rounded up. */
 ssm2d_status cluster_gather(cluster *c, const void *own, size_t bytes, void *all,
                             ssm2d_error *error)
 {
@@ -184,7 +182,7 @@ ssm2d_status cluster_gather(cluster *c, const void *own, size_t bytes, void *all
     return status;
 }
 
-/* The binomial tree: a rank without its lowest bit is the one that it receives from. */
+/* A binomial tree: a rank receives from the rank without its lowest bit. */
 static ssm2d_status broadcast_part(cluster *c, void *data, size_t bytes, ssm2d_error *error)
 {
     transport_request r[sizeof(int) * CHAR_BIT + 1] = {0};
@@ -253,14 +251,14 @@ ssm2d_status cluster_agree(cluster *c, ssm2d_status status, ssm2d_error *error)
     report r = {.status = status};
     if (c->size == 1 || c->is_lost) return status;
     if (status && error) memcpy(r.line, error->line, sizeof r.line);
-    /* a sum says whether anybody failed; only then is it asked who */
+    /* a sum tells whether any rank failed; only then do they exchange who */
     double failures = status != SSM2D_OK, scratch;
     const ssm2d_status lost = cluster_sum(c, &failures, &scratch, 1, error);
     if (lost) return lost;
     if (!(failures > 0)) return SSM2D_OK;
     report *all = mem_alloc(c->context, (size_t)c->size * sizeof *all);
-    if (!all) /* the others are told nothing else, and end as well when this process does */
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory to report a failure");
+    if (!all) /* the others get no message, and end when this process does */
+        return fail_memory(error, "reporting a failure");
     ssm2d_status result = cluster_gather(c, &r, sizeof r, all, error);
     int first = 0;
     while (!result && first < c->size - 1 && !all[first].status) first++;

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* A whole number from `low` on in a variable; -1: there is none. */
+/* The integer in a variable, at least `low`; -1 if there is none. */
 static int number_in(char *(*variable)(const char *name), const char *name, int low)
 {
     const char *text = variable(name);
@@ -13,12 +13,12 @@ static int number_in(char *(*variable)(const char *name), const char *name, int 
     return *end || value < low || value > INT_MAX ? -1 : (int)value;
 }
 
-/* What launchers set, the most telling first. Of Slurm, only what srun sets for the processes it
- * starts: a script in an allocation of eight tasks is still one process. */
+/* Variables that launchers set, the most specific first. For Slurm only those that srun sets for
+ * the processes that it starts: a script in an allocation of eight tasks is still one process. */
 static const struct known {
     const char *name, *rank, *size;
     int is_mpich;
-    int rank_suffices; /* PMIx and some PMI say the rank alone */
+    int rank_suffices; /* PMIx and some PMI set only the rank */
 } known[] = {
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", 0, 0},
     {"hydra", "PMI_RANK", "PMI_SIZE", 1, 1},
@@ -34,10 +34,11 @@ launcher launcher_find(char *(*variable)(const char *name))
         const struct known *k = &known[i];
         const int rank = number_in(variable, k->rank, 0), size = number_in(variable, k->size, 1);
         if (rank < 0) continue;
-        if (size > 0) return (launcher){k->name, rank, size, k->is_mpich};
+        if (size > 0) return (launcher){k->name, rank, size, k->is_mpich, k->rank};
         if (!k->rank_suffices) continue;
-        /* srun says the size beside them */
-        return (launcher){step > 0 ? "srun" : k->name, rank, step > 0 ? step : 0, k->is_mpich};
+        /* srun sets the size as well */
+        return (launcher){step > 0 ? "srun" : k->name, rank, step > 0 ? step : 0, k->is_mpich,
+                          k->rank};
     }
     return (launcher){0};
 }

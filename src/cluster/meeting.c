@@ -1,5 +1,5 @@
-/* meeting - the processes introduce themselves to each other: all of one version, with one
- * instruction set and told the same; and those of one machine share a board. */
+/* meeting - the processes exchange their identities: all must have the same version, instruction
+ * set and command line; those of one machine share a board. */
 #include "cluster/cluster.h"
 #include "core/arith.h"
 #include "core/context.h"
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first words that processes exchange, and the only ones that are the same in all versions of
- * ssm2d: never change them. */
+/* The first message that processes exchange. It is the same in all versions of ssm2d: never change
+ * it. */
 typedef struct first_words {
     char version[32], host[64];
 } first_words;
@@ -27,8 +27,7 @@ typedef struct hello {
 
 _Static_assert(sizeof(hello) <= CLUSTER_GATHER, "a hello does not fit the scratch of gather");
 
-/* Processes can be looked after by number where the machine, its start and the table of processes
- * are the same: the first two are in the boot's identity, the third is a name space. */
+/* Process ids have the same meaning where the boot id and the PID namespace are the same. */
 static uint64_t machine_identity(const char *host)
 {
     uint64_t hash = HASH_START;
@@ -75,7 +74,7 @@ static ssm2d_status compare(const hello *own, const hello *first, ssm2d_error *e
     const char *mine = own->words, *theirs = first->words;
     if (strcmp(own->cpu, first->cpu))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "computes with %s, and rank 0 with %s, which gives other bits: set "
+                    "computes with %s, and rank 0 with %s, which would change the results: set "
                     "SSM2D_CPU=baseline or another that all of them have",
                     own->cpu, first->cpu);
     if (own->hash == first->hash) return SSM2D_OK;
@@ -94,7 +93,7 @@ static int first_here(const cluster *c)
     return i;
 }
 
-/* The first process of a machine says who all are, before the others look. */
+/* The first process of a machine fills in its board before the others read it. */
 static void fill_board(const cluster *c, board *b)
 {
     for (int i = 0; i < c->size; i++) {
@@ -106,15 +105,14 @@ static void fill_board(const cluster *c, board *b)
     b->size = c->size;
 }
 
-/* Every process has made a board, since it did not know that it is not the first of its machine;
- * now all go to the first one's, and tell their keepers. Where the system does not let them (no
- * /proc, a program with privileges) each has but its ticket: the job works, and what is said when
- * it fails may be said by several. */
+/* Every process has created a board, because it did not know whether it is the first of its
+ * machine; now all switch to the first one's, and tell their keepers. Where the system does not
+ * allow that (no /proc, a program with privileges) each keeps its ticket: the job works, but
+ * several processes may report the same failure. */
 static void share_board(cluster *c, board *own)
 {
     const int first = first_here(c), mine = c->peers[c->rank].board;
     if (!c->ticket) return;
-    c->ticket->timeout = c->timeout;
     const cluster_peer *p = &c->peers[first];
     c->board = first == c->rank ? own : NULL;
     if (!c->board && p->board >= 0) c->board = board_open(p->process, p->board, c->size);
@@ -131,11 +129,11 @@ static void share_board(cluster *c, board *own)
 
 /* ---- meeting --------------------------------------------------------------------------------- */
 
-/* All see the same, so that they need not agree on it, which they might do in different ways. */
+/* All ranks see the same data, so they come to the same result without cluster_agree. */
 static ssm2d_status check_versions(cluster *c, ssm2d_error *error)
 {
     first_words own = {""}, *all = mem_alloc(c->context, (size_t)c->size * sizeof *all);
-    if (!all) return fail(error, SSM2D_ERROR_MEMORY, "no memory to meet other processes");
+    if (!all) return fail_memory(error, "meeting other processes");
     snprintf(own.version, sizeof own.version, "%s", ssm2d_version());
     if (gethostname(own.host, sizeof own.host - 1)) strcpy(own.host, "?");
     ssm2d_status status = cluster_gather(c, &own, sizeof own, all, error);
@@ -157,7 +155,7 @@ static ssm2d_status take_memory(cluster *c, ssm2d_error *error)
     c->peers = mem_alloc(c->context, size * sizeof *c->peers);
     c->scratch = mem_alloc(c->context, size * CLUSTER_GATHER);
     if (c->peers && c->scratch) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for a cluster of %d processes", c->size);
+    return fail_memory(error, "cluster of %d processes", c->size);
 }
 
 ssm2d_status cluster_meet(cluster *c, const ssm2d_context *context, const char *words,
@@ -169,8 +167,8 @@ ssm2d_status cluster_meet(cluster *c, const ssm2d_context *context, const char *
     ssm2d_status bad = take_memory(c, &why);
     if (!bad) bad = check_versions(c, &why);
     hello *all = bad ? NULL : mem_alloc(context, (size_t)c->size * sizeof *all);
-    if (!bad && !all) bad = fail(&why, SSM2D_ERROR_MEMORY, "no memory to meet other processes");
-    if (bad) /* of memory the others can be told only by ending */
+    if (!bad && !all) bad = fail_memory(&why, "meeting other processes");
+    if (bad) /* out of memory: the others learn it when this process ends */
         return fail(error, bad, "%s", why.line);
     hello own = introduce(c, words);
     board *b = c->ticket ? board_create(c->size, &own.peer.board) : NULL;
@@ -184,7 +182,7 @@ ssm2d_status cluster_meet(cluster *c, const ssm2d_context *context, const char *
     if (b && first_here(c) == c->rank) fill_board(c, b);
     if (!status) status = compare(&own, &all[0], error);
     mem_free(context, all);
-    status = cluster_agree(c, status, error); /* after it boards are filled */
+    status = cluster_agree(c, status, error); /* all boards are filled after this */
     share_board(c, b);
     return status;
 }

@@ -7,15 +7,16 @@
 
 #include <assert.h>
 
-enum { MAX_STAGES = 15, ALIGN = 16 }; /* numbers: parts begin with whole cache lines */
-enum { PIECE = 1 << 14 };             /* numbers that one task adds */
+enum { MAX_STAGES = 15, ALIGN = 16 }; /* elements: parts begin on cache lines */
+enum { PIECE = 1 << 14 };             /* elements that one task adds */
 
-/* The way of a bucket: stages 0 to n - 1 halve, n to 2n - 1 bring the halves together again. */
+/* The stages of a bucket: 0 to n - 1 halve it (reduce-scatter), n to 2n - 1 reassemble it
+ * (all-gather). */
 typedef struct lane {
     reduction_bucket bucket;
     int stage; /* -1: not begun */
     transport_request requests[2];
-    size_t scratch; /* where the half that comes is put */
+    size_t scratch; /* where the received half is put */
 } lane;
 
 struct reduction {
@@ -99,7 +100,7 @@ static void exchange(reduction *r, lane *l)
                                  &r->error);
 }
 
-/* What has come belongs to the sum, while halving. */
+/* Adds the received half, while halving. */
 static void take(reduction *r, lane *l)
 {
     if (l->stage >= r->stages) return;
@@ -110,7 +111,7 @@ static void take(reduction *r, lane *l)
 
 static int is_active(const lane *l) { return l->requests[0].active || l->requests[1].active; }
 
-/* Tests a lane and goes on with it as far as it goes. */
+/* Tests a lane, and advances it as far as possible. */
 static void advance(reduction *r, lane *l)
 {
     const int last = r->unordered ? 1 : 2 * r->stages;
@@ -128,7 +129,7 @@ static void advance(reduction *r, lane *l)
     }
 }
 
-/* The rank that the first of the lanes waits for; -1: no particular one. */
+/* The rank that the first waiting lane waits for, or -1. */
 static int partner_of(const reduction *r)
 {
     for (int i = 0; i < r->count; i++)
@@ -204,7 +205,7 @@ ssm2d_status reduction_create(cluster *c, const ssm2d_context *context, float *v
     assert(unordered || 1 << stages == c->size);
     assert(buckets <= REDUCTION_MAX_BUCKETS && stages <= MAX_STAGES);
     reduction *r = mem_alloc(context, sizeof *r);
-    if (!r) return fail(error, SSM2D_ERROR_MEMORY, "no memory to sum gradients");
+    if (!r) return fail_memory(error, "summing gradients");
     *r = (reduction){.cluster = c,
                      .context = context,
                      .values = values,
@@ -223,8 +224,7 @@ ssm2d_status reduction_create(cluster *c, const ssm2d_context *context, float *v
         return SSM2D_OK;
     }
     reduction_destroy(r);
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory to sum %zu gradients over processes",
-                2 * scratch);
+    return fail_memory(error, "summing %zu gradients over processes", 2 * scratch);
 }
 
 void reduction_destroy(reduction *r)

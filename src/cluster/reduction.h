@@ -24,23 +24,23 @@ typedef struct reduction_bucket {
 
 enum { REDUCTION_MAX_BUCKETS = 1024, REDUCTION_MAX_COUNT = 1 << 28 };
 
-/* values: the array, of the caller; its buckets do not overlap. With `unordered` any number of
- * processes will do, otherwise a power of two. */
+/* values: the caller's array; its buckets do not overlap. The number of processes must be a power
+ * of two, unless `unordered`. */
 ssm2d_status reduction_create(cluster *c, const ssm2d_context *context, float *values, int buckets,
                               const reduction_bucket *bucket, int unordered, reduction **out,
                               ssm2d_error *error);
 void reduction_destroy(reduction *r);
 
-/* This process's numbers of a bucket are there; they belong to the reduction until it is finished.
- * All processes begin the buckets of a step in the same order, each once. */
+/* Starts a bucket whose values this process has computed; they belong to the reduction until it is
+ * finished. All processes begin the buckets of a step in the same order, each once. */
 void reduction_begin(reduction *r, int bucket);
-/* Moves what can be moved. A failure is kept and returned by reduction_finish. */
+/* Advances the exchange without waiting. A failure is kept, and returned by reduction_finish. */
 void reduction_progress(reduction *r);
 /* Waits until every bucket that was begun is the sum over all processes. */
 ssm2d_status reduction_finish(reduction *r, ssm2d_error *error);
 
 typedef struct reduction_times {
-    double working; /* seconds in begin and progress, while the caller had other work */
+    double working; /* seconds in begin and progress, while the caller computes */
     double waiting; /* seconds in finish */
 } reduction_times;
 

@@ -12,41 +12,40 @@
 
 #include <stddef.h>
 
-/* Holds an MPI_Request, which is a pointer or a number. `active` is 0 when it is complete. */
+/* Holds an MPI_Request, which is a pointer or an integer. `active` is 0 when it is complete. */
 typedef struct transport_request {
     union {
         void *pointer;
         long number;
     } handle;
     int active;
-    int peer; /* the rank at the other end, -1: several; not the transport's business */
+    int peer; /* the rank at the other end, or -1; for the caller, not for the transport */
 } transport_request;
 
 typedef struct transport {
     char name[96]; /* of the library and its version */
     int rank, size;
     int on_node; /* processes on this machine */
-    /* of these, the processes that may run on a processor which this one may run on; 1: the
-     * launcher has given each its own */
+    /* processes on this machine that share a processor with this one, itself included */
     int sharing;
     /* Bytes are at most INT_MAX, tags 0 to 32767. */
     int (*send)(const void *data, size_t bytes, int to, int tag, transport_request *r);
     int (*receive)(void *data, size_t bytes, int from, int tag, transport_request *r);
-    /* Sums data over all processes, in an order of MPI's choice; called by all in the same order */
+    /* Sums data over all processes, in MPI's order; all call it in the same order */
     int (*sum)(float *data, size_t count, transport_request *r);
     int (*test)(transport_request *r); /* clears r->active when it is complete */
     void (*leave)(void);               /* called by all */
 } transport;
 
-/* The one name of a module, which changes with every change of the structs above: a module of
- * another version does not have it, and is refused before it writes into them. `why` gets a line
- * when the result is not 0. */
+/* The symbol that a module exports. Its name changes whenever the structs above change, so that a
+ * module of another version is refused before it writes into them. `why` gets a line when the
+ * result is not 0. */
 typedef int (*transport_open)(transport *t, char *why, size_t size);
 #define TRANSPORT_OPEN "ssm2d_transport_open_3"
 
-/* Loads the module that goes with the launcher. Returns 0, or writes why there is none. */
+/* Loads the module for the launcher's MPI. Returns 0, or writes why it cannot. */
 int transport_load(int prefers_mpich, transport *t, char *why, size_t size);
-/* The transport of a process by itself. */
+/* The transport of a single process. */
 transport transport_alone(void);
 
 #endif

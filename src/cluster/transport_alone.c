@@ -1,4 +1,4 @@
-/* transport_alone - one process: there is nobody to send to, so that none of it is ever called. */
+/* transport_alone - a single process has no partners, so its functions are never called. */
 #include "cluster/transport.h"
 
 static void leave(void) {}

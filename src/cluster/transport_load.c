@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the order in which they are tried: the launcher's own MPI, whatever mpicc was, the other. */
+/* In the order in which they are tried: the launcher's own MPI, the one of mpicc, the other. */
 static const char *const modules[2][3] = {
     {"ssm2d_mpi_openmpi.so", "ssm2d_mpi.so", "ssm2d_mpi_mpich.so"},
     {"ssm2d_mpi_mpich.so", "ssm2d_mpi.so", "ssm2d_mpi_openmpi.so"}};
@@ -25,7 +25,7 @@ static int own_folder(char *folder, size_t size)
     return 1;
 }
 
-/* Looks beside the program, where a build has it, and where it is installed. */
+/* Looks in the program's folder, where a build puts it, and where it is installed. */
 static int find_module(int prefers_mpich, char *path, size_t size)
 {
     static const char *const places[] = {"", SSM2D_MODULES "/"};
@@ -45,7 +45,7 @@ static int find_module(int prefers_mpich, char *path, size_t size)
 int transport_load(int prefers_mpich, transport *t, char *why, size_t size)
 {
     char path[2 * PATH_MAX];
-    transport_open open;
+    transport_open start;
     if (!find_module(prefers_mpich, path, sizeof path)) {
         snprintf(why, size,
                  "this ssm2d was built without MPI: build it where mpicc is (Debian: "
@@ -53,7 +53,7 @@ int transport_load(int prefers_mpich, transport *t, char *why, size_t size)
                  prefers_mpich ? "mpiexec" : "mpirun");
         return 1;
     }
-    /* its names are for all, as the modules of older MPIs look for them there */
+    /* RTLD_GLOBAL: the plugins of older MPIs need its symbols */
     void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!module) {
         const char *what = dlerror();
@@ -68,6 +68,6 @@ int transport_load(int prefers_mpich, transport *t, char *why, size_t size)
                  path);
         return 1;
     }
-    memcpy(&open, &symbol, sizeof open);
-    return open(t, why, size);
+    memcpy(&start, &symbol, sizeof start);
+    return start(t, why, size);
 }

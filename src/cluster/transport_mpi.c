@@ -1,7 +1,7 @@
-/* transport_mpi - the transport over MPI, built once for each MPI that is found, as a module.
+/* transport_mpi - the transport over MPI, built as a module for each MPI that is found.
  *
- * One thread of a process calls it. Errors are returned, not fatal: a cluster says which process is
- * lost. */
+ * Only one thread of a process calls it. Errors are returned, not fatal: the cluster reports which
+ * process is lost. */
 #include "cluster/transport.h"
 
 #include <mpi.h>
@@ -71,7 +71,7 @@ static int overlap(const cpu_set_t *a, const cpu_set_t *b)
     return CPU_COUNT(&both) > 0;
 }
 
-/* Who is on this machine, and who shares its processors. */
+/* Counts the processes on this machine, and those that share its processors. */
 static int look_around(transport *t)
 {
     MPI_Comm node;
@@ -104,7 +104,7 @@ int ssm2d_transport_open_3(transport *t, char *why, size_t size)
                      .test = test_request,
                      .leave = leave};
     MPI_Get_library_version(version, &length);
-    version[strcspn(version, ",\n")] = 0; /* more follows about where it was built */
+    version[strcspn(version, ",\n")] = 0; /* the rest says where it was built */
     for (char *c = version; *c; c++)
         if (*c == '\t') *c = ' ';
     snprintf(t->name, sizeof t->name, "%s", version);

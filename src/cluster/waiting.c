@@ -1,6 +1,6 @@
-/* waiting - what a process does while it waits for others: rest, show on the board that it waits,
- * and notice when another process of its machine has ended. That one is reported by its keeper;
- * that nothing comes for too long is decided by the keeper of whoever waits (watchdog.h). */
+/* waiting - what a process does while it waits for others: sleep, show on the board that it waits,
+ * and check whether another process of its machine has ended. That process's keeper reports it; the
+ * keeper of the process that waits decides when it has waited too long (watchdog.h). */
 #include "cluster/cluster.h"
 #include "cluster/watchdog.h"
 #include "core/clock.h"
@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <time.h>
 
-/* Rounds that only test, as an answer is mostly there within microseconds, and that let another
- * process run; after them the process sleeps between tests. */
+/* Rounds that only test, because most answers arrive within microseconds, and rounds that yield the
+ * processor; after them the process sleeps between tests. */
 enum { SPINS = 200, YIELDS = 4000 };
 static const double look_every = 0.01; /* seconds */
 
@@ -45,7 +45,7 @@ static int find_ended(const cluster *c)
 
 ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, int partner, ssm2d_error *error)
 {
-    if (partner != w->partner) { /* something has come, and it waits for somebody else now */
+    if (partner != w->partner) { /* something has arrived, and it waits for another rank now */
         w->partner = partner;
         if (c->place) {
             place_leave(c->place);
@@ -54,7 +54,7 @@ ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, int partner, ssm2d_e
     }
     if (w->rounds++ < SPINS) return SSM2D_OK;
     if (w->rounds < YIELDS)
-        sched_yield(); /* on a busy machine this alone may take long */
+        sched_yield(); /* this alone may take long on a busy machine */
     else
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     const double now = clock_seconds();

@@ -10,16 +10,16 @@ process_state process_state_of(long process)
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%ld/stat", process);
     FILE *f = fopen(path, "r");
-    if (!f) { /* it has no folder, where processes have one */
+    if (!f) { /* /proc works, and the process has no entry in it */
         const int is_gone = errno == ENOENT || errno == ESRCH;
         return is_gone && !access("/proc/self/stat", R_OK) ? PROCESS_ENDED : PROCESS_RUNS;
     }
     const size_t length = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[length] = 0;
-    const char *end = strrchr(text, ')'); /* the name before it may have any character */
+    const char *end = strrchr(text, ')'); /* the name before it may contain any character */
     const char state = end && end[1] == ' ' ? end[2] : ' ';
-    if (state == 'Z' || state == 'X') return PROCESS_ENDED; /* Z: nobody has waited for it yet */
+    if (state == 'Z' || state == 'X') return PROCESS_ENDED; /* Z: a zombie */
     return state == 'T' || state == 't' ? PROCESS_STOPPED : PROCESS_RUNS;
 }
 
@@ -28,8 +28,8 @@ static int waits(const board_place *p)
     return (int)(atomic_load_explicit(&p->event, memory_order_acquire) & 1);
 }
 
-/* The first process of this machine that keeps others waiting: one that is stopped, else one that
- * does not wait itself. -1: all of them wait. */
+/* The first process of this machine that blocks others: one that is stopped, else one that does not
+ * wait itself. -1: all of them wait. */
 static int find_culprit(const board *b, process_state (*state)(long process))
 {
     for (int i = 0; b && i < b->size; i++)
@@ -39,7 +39,8 @@ static int find_culprit(const board *b, process_state (*state)(long process))
     return -1;
 }
 
-/* The process of another machine that one of this waits for in the end, or -1. */
+/* The process of another machine that a process of this machine waits for, possibly through others;
+ * or -1. */
 static int follow(const board *b, const board_place *own)
 {
     int who = atomic_load(&own->partner);
@@ -65,22 +66,27 @@ static void describe(const watchdog *w, const board *b, const board_place *own, 
                  who, b->places[who].host, b->places[who].process, w->timeout, doing);
 }
 
-/* Only the machine of a culprit knows it. It has the word first; others, who can only name whom
- * they wait for, have a quarter more patience. */
-int watchdog_look(watchdog *w, const board *b, const board_place *own, double now,
-                  process_state (*state)(long process), char *line, size_t size)
+double watchdog_waited(watchdog *w, const board_place *own, double now,
+                       process_state (*state)(long process))
 {
     const uint64_t event = atomic_load_explicit(&own->event, memory_order_acquire);
-    const double since = now - w->looked, max_step = 2; /* more: who looks was stopped */
+    const double since = now - w->looked, max_step = 2; /* longer: the keeper itself was stopped */
     w->looked = now;
     if (event != w->event || !(event & 1)) {
         w->event = event;
         w->waited = 0;
-        return 0;
-    }
-    if (state(own->process) != PROCESS_RUNS) return 0;
-    w->waited += since < max_step ? since : max_step;
-    if (w->timeout <= 0 || w->waited <= w->timeout) return 0;
+    } else if (state(own->process) == PROCESS_RUNS)
+        w->waited += since < max_step ? since : max_step;
+    return w->waited;
+}
+
+/* Only the machine of the blocking process can name the cause, so it reports first; others, which
+ * can only name the rank that they wait for, wait a quarter longer. */
+int watchdog_look(watchdog *w, const board *b, const board_place *own, double now,
+                  process_state (*state)(long process), char *line, size_t size)
+{
+    const double before = w->waited, waited = watchdog_waited(w, own, now, state);
+    if (!(waited > before) || w->timeout <= 0 || waited <= w->timeout) return 0;
     const int culprit = find_culprit(b, state);
     if (culprit < 0 && w->waited <= 1.25 * w->timeout) return 0;
     const char *doing = culprit < 0 ? ""

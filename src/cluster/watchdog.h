@@ -1,7 +1,8 @@
-/* watchdog - decides that a process waits in vain, and which one is to blame.
+/* watchdog - decides that a process has waited too long, and which process blocks it.
  *
- * The keeper of a process looks at the board from time to time. Patience is counted while the
- * process waits and runs: a job that is stopped as a whole, and continued after hours, goes on. */
+ * The keeper of a process reads the board from time to time. Time counts only while the process
+ * waits and is not stopped: a job that is stopped as a whole, and continued after hours, goes
+ * on. */
 #ifndef SSM2D_CLUSTER_WATCHDOG_H
 #define SSM2D_CLUSTER_WATCHDOG_H
 
@@ -16,14 +17,17 @@ typedef struct watchdog {
     uint64_t event;
 } watchdog;
 
-/* What a process of this machine does, as the system sees it. */
+/* The state of a process of this machine, from the system. */
 typedef enum process_state { PROCESS_RUNS, PROCESS_STOPPED, PROCESS_ENDED } process_state;
 process_state process_state_of(long process);
 
-/* Looks at the process of this rank, which is `own` on the board; b may be NULL, and is then not
- * known. Returns whether it has waited for too long; line (of `size` characters) says then for
- * whom. now: seconds, as clock_seconds() says; state: what a process does, process_state_of but in
- * tests. */
+/* Returns the seconds that the process of `own` has waited without interruption and was not
+ * stopped. Called repeatedly. */
+double watchdog_waited(watchdog *w, const board_place *own, double now,
+                       process_state (*state)(long process));
+/* Checks the process of this rank, which is `own` on the board b, or without a board if b is NULL.
+ * Returns whether it has waited too long; line (of `size` characters) then says for which rank.
+ * now: clock_seconds(); state: process_state_of, or a test's replacement. */
 int watchdog_look(watchdog *w, const board *b, const board_place *own, double now,
                   process_state (*state)(long process), char *line, size_t size);
 

@@ -73,9 +73,9 @@ void conv_prepare(const conv_plan *p, void *memory, const real *k2)
     p->algorithm->prepare(p, memory, k2);
 }
 
-void conv_apply(const conv_plan *p, void *memory, const real *u, real *y)
+void conv_apply(const conv_plan *p, void *memory, const real *u, const real *bias, real *y)
 {
-    p->algorithm->apply(p, memory, u, y);
+    p->algorithm->apply(p, memory, u, bias, y);
 }
 
 void conv_backward(const conv_plan *p, void *memory, const real *k2, const real *u, const real *dy,

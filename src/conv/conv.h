@@ -1,7 +1,7 @@
 /* conv - depthwise convolution with a two-sided kernel, as a plan of its own.
  *
  * For every image b and channel h of a grid, with cells outside the grid taken as zero:
- *     y[i][j]   = sum over offsets (d, o) of k2[d][o] * u[i-d][j-o]
+ *     y[i][j]   = bias + sum over offsets (d, o) of k2[d][o] * u[i-d][j-o]
  *     du[p][q] += sum over offsets (d, o) of k2[d][o] * dy[p+d][q+o]
  *     dk2[d][o] = sum over images and cells (i, j) of dy[i][j] * u[i-d][j-o]
  * Kernels have the layout of two_sided.h. A plan decides how to compute, holds the tables that
@@ -13,7 +13,7 @@
 #ifndef SSM2D_CONV_CONV_H
 #define SSM2D_CONV_CONV_H
 
-#include "core/context.h"
+#include "core/plan_options.h"
 #include "conv/conv_names.h"
 #include "conv/two_sided.h"
 
@@ -33,7 +33,7 @@ typedef struct conv_problem {
     /* The column offsets that occur at row offsets of each sign. The kernel is zero elsewhere, and
      * its gradient need not be right there. */
     conv_reach reach[REACH_SIGNS];
-    ssm2d_strides in, out; /* of u and du, of y and dy; no two cells may share a number */
+    plane_strides in, out; /* of u and du, of y and dy; no two cells may share a number */
     int inference;         /* conv_backward will not be called: less memory */
 } conv_problem;
 
@@ -61,10 +61,10 @@ size_t conv_plan_bytes(const conv_plan *plan);
 const two_sided *conv_plan_layout(const conv_plan *plan);
 
 /* memory: conv_plan_bytes, 64-byte aligned, zeroed once before its first use (as mem_alloc does),
- * and left alone by the caller from prepare to backward. prepare
- * reads k2; apply may then run any number of times without it. */
+ * and left alone by the caller from prepare to backward. prepare reads k2; apply may then run any
+ * number of times without it. bias: an element for each channel, in whole vectors; or NULL. */
 void conv_prepare(const conv_plan *plan, void *memory, const real *k2);
-void conv_apply(const conv_plan *plan, void *memory, const real *u, real *y);
+void conv_apply(const conv_plan *plan, void *memory, const real *u, const real *bias, real *y);
 /* After prepare with the same k2. Adds to du unless NULL; writes dk2 unless NULL. */
 void conv_backward(const conv_plan *plan, void *memory, const real *k2, const real *u,
                    const real *dy, real *du, real *dk2);

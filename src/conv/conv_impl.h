@@ -48,7 +48,7 @@ struct conv_algorithm {
     ssm2d_status (*finish)(conv_plan *plan, ssm2d_error *error);
     void (*release)(conv_plan *plan); /* frees the tables, if finish has made them; may be NULL */
     void (*prepare)(const conv_plan *plan, void *memory, const real *k2);
-    void (*apply)(const conv_plan *plan, void *memory, const real *u, real *y);
+    void (*apply)(const conv_plan *plan, void *memory, const real *u, const real *bias, real *y);
     void (*backward)(const conv_plan *plan, void *memory, const real *k2, const real *u,
                      const real *dy, real *du, real *dk2);
 };

@@ -17,10 +17,11 @@ typedef struct job {
     const direct_plan *direct;
     void *memory;
     const real *in;
-    ssm2d_strides in_strides;
+    plane_strides in_strides;
     real *out;
-    ssm2d_strides out_strides;
+    plane_strides out_strides;
     const real *kernel; /* [vectors]: out[i][j] = sum kernel[p-i][q-j] * in[p][q] */
+    const real *bias;   /* [vectors][lanes], or NULL */
     int mirrored, add;
     const real *dy; /* for the kernel's gradient, into dk2 */
     real *dk2;
@@ -48,10 +49,34 @@ static void mirror_vector(void *arg, size_t vector, int worker)
                    (size_t)k->lanes * sizeof(real));
 }
 
+/* Copies of a short kernel whose taps are next to each other. */
+static void pack_vector(void *arg, size_t vector, int worker)
+{
+    (void)worker;
+    const job *t = arg;
+    const two_sided *k = &t->plan->layout;
+    const ptrdiff_t size = direct_packed_size(t->plan);
+    const real *from = t->kernel + vector * two_sided_size(k);
+    real *mirrored = conv_array(t->memory, t->direct->packed_mirrored) + (ptrdiff_t)vector * size;
+    real *plain = t->plan->problem.inference
+                      ? NULL
+                      : conv_array(t->memory, t->direct->packed) + (ptrdiff_t)vector * size;
+    const size_t bytes = (size_t)k->lanes * sizeof(real);
+    for (int d = 1 - k->trunc_rows; d < k->trunc_rows; d++)
+        for (int o = -SHORT_REACH; o <= SHORT_REACH; o++) {
+            const ptrdiff_t at =
+                ((d + k->trunc_rows - 1) * SHORT_TAPS + o + SHORT_REACH) * (ptrdiff_t)k->lanes;
+            memcpy(mirrored + at, from + two_sided_at(k, -d, -o), bytes);
+            if (plain) memcpy(plain + at, from + two_sided_at(k, d, o), bytes);
+        }
+}
+
 static void prepare(const conv_plan *p, void *memory, const real *k2)
 {
-    job t = {.plan = p, .direct = p->own, .memory = memory, .kernel = k2};
-    pool_run(p->problem.context->pool, (size_t)p->vectors, mirror_vector, &t);
+    const direct_plan *d = p->own;
+    job t = {.plan = p, .direct = d, .memory = memory, .kernel = k2};
+    pool_run(p->problem.context->pool, (size_t)p->vectors,
+             d->short_rows ? pack_vector : mirror_vector, &t);
 }
 
 /* The reach of the job's kernel at row offsets of a sign. */
@@ -67,15 +92,21 @@ static int same(conv_reach a, conv_reach b) { return a.low == b.low && a.high ==
 
 /* One vector of channels of A images: tiles in -> out. An output row sees input rows before it, its
  * own, and rows after it; where those have one reach they are visited in one go. */
-static void convolve_tile(const job *t, const real *kernel, const real *in, real *out, int A)
+static void convolve_tile(const job *t, int vector, const real *in, real *out, int A)
 {
     const conv_plan *p = t->plan;
     const two_sided *k = &p->layout;
     const int rows = p->problem.rows, cols = p->problem.cols, max_c = t->direct->max_c[A];
     const ptrdiff_t lanes = p->lanes, image = (ptrdiff_t)rows * cols * lanes, row = cols * lanes;
+    const real *kernel = t->kernel + (size_t)vector * two_sided_size(k);
+    const real *bias = t->bias ? t->bias + vector * lanes : NULL;
     const conv_reach reaches[REACH_SIGNS] = {job_reach(t, REACH_BEFORE), job_reach(t, REACH_CENTRE),
                                              job_reach(t, REACH_AFTER)};
-    memset(out, 0, (size_t)A * (size_t)image * sizeof(real));
+    if (bias)
+        for (ptrdiff_t cell = 0; cell < A * image; cell += lanes)
+            memcpy(out + cell, bias, (size_t)lanes * sizeof(real));
+    else
+        memset(out, 0, (size_t)A * (size_t)image * sizeof(real));
     for (int i = 0; i < rows; i++) {
         const int top = max_int(0, i - k->trunc_rows + 1), end = min_int(rows, i + k->trunc_rows);
         const int starts[REACH_SIGNS + 1] = {top, i, i + 1, end};
@@ -112,7 +143,7 @@ static group group_at(const job *t, int size, int g)
 
 /* Rows of image b into the tiles of a group, with `tile_row` numbers from row to row. */
 static void gather_image(const job *t, const group *g, real *tile, ptrdiff_t tile_row,
-                         const real *array, ssm2d_strides s, size_t b)
+                         const real *array, plane_strides s, size_t b)
 {
     const conv_plan *p = t->plan;
     const int rows = p->problem.rows, cols = p->problem.cols;
@@ -127,13 +158,50 @@ static void scatter_image(const job *t, const group *g, const real *tile, size_t
 {
     const conv_plan *p = t->plan;
     const int rows = p->problem.rows, cols = p->problem.cols;
-    const ssm2d_strides s = t->out_strides;
+    const plane_strides s = t->out_strides;
     real *to = t->out + (ptrdiff_t)b * s.batch + g->channel * s.channel;
     const int dense = s.row == s.col * cols;
     for (int i = 0; i < (dense ? 1 : rows); i++)
         p->simd->scatter(to + i * s.row, tile + (ptrdiff_t)i * cols * p->lanes, t->direct->tile,
                          (size_t)cols * (dense ? (size_t)rows : 1), s.col, s.channel, g->channels,
                          t->add);
+}
+
+/* Row i of an image, for vectors v to v_end, which share cache lines, in place. A row that is wider
+ * than a block is cut into nearly equal blocks of at least SHORT_MIN_C columns, so that only the
+ * first and the last touch an edge. */
+static void short_row(const job *t, real *out, const real *in, int i, int v, int v_end)
+{
+    static const real zeros[64 / sizeof(real)] = {0};
+    const conv_plan *p = t->plan;
+    const plane_strides from = t->in_strides, to = t->out_strides;
+    const int cols = p->problem.cols, trunc = p->layout.trunc_rows, lanes = p->lanes;
+    const int first = max_int(0, i - trunc + 1), end = min_int(p->problem.rows, i + trunc);
+    const ptrdiff_t tap_row = SHORT_TAPS * (ptrdiff_t)lanes, kernel_size = direct_packed_size(p);
+    const real *taps = t->kernel + (first - i + trunc - 1) * tap_row;
+    for (int done = 0; done < cols;) {
+        const int j = done, C = part(cols, SHORT_MAX_C, &done);
+        const int edges = (j ? 0 : SHORT_LEFT) | (done < cols ? 0 : SHORT_RIGHT);
+        short_rows_fn *block = p->simd->short_rows[edges][C];
+        for (int w = v; w < v_end; w++) {
+            const real *x = in + first * from.row + (j - SHORT_REACH) * from.col + w * lanes;
+            real *y = out + i * to.row + j * to.col + w * lanes;
+            const real *start = t->add ? y : t->bias ? t->bias + w * lanes : zeros;
+            block(y, to.col, start, t->add ? to.col : 0, taps + w * kernel_size, tap_row, x,
+                  from.row, from.col, end - first);
+        }
+    }
+}
+
+static void short_image(const job *t, const group *g, size_t b)
+{
+    const conv_plan *p = t->plan;
+    const int line = max_int(1, CACHE_LINE_BYTES / (p->lanes * (int)sizeof(real)));
+    const real *in = t->in + (ptrdiff_t)b * t->in_strides.batch;
+    real *out = t->out + (ptrdiff_t)b * t->out_strides.batch;
+    for (int i = 0; i < p->problem.rows; i++)
+        for (int v = g->first; v < g->end; v += line)
+            short_row(t, out, in, i, v, min_int(g->end, v + line));
 }
 
 /* A group of vectors, and a chunk of the images, A at a time. */
@@ -145,19 +213,22 @@ static void convolve_task(void *arg, size_t task, int worker)
     const size_t A = (size_t)d->images, chunks = (size_t)d->convolve.chunks, chunk = task % chunks;
     const size_t batch = p->problem.batch, image_blocks = div_up_size(batch, A);
     const size_t cells = (size_t)p->problem.rows * (size_t)p->problem.cols * (size_t)p->lanes;
-    const size_t kernel_size = two_sided_size(&p->layout);
     const group g = group_at(t, d->convolve.group, (int)(task / chunks));
     real *out = conv_array(t->memory, d->tiles) + (size_t)worker * d->worker, *in = out + d->tile;
     for (size_t b = image_blocks * chunk / chunks * A;
          b < image_blocks * (chunk + 1) / chunks * A && b < batch; b += A) {
         const size_t images = min_size(batch - b, A);
+        if (d->short_rows) {
+            short_image(t, &g, b);
+            continue;
+        }
         for (size_t a = 0; a < images; a++)
             gather_image(t, &g, in + a * cells, p->problem.cols * p->lanes, t->in, t->in_strides,
                          b + a);
         /* The output of a vector takes the place of the input of the vector before it. */
         for (int v = g.first; v < g.end; v++) {
             const size_t at = (size_t)(v - g.first) * d->tile;
-            convolve_tile(t, t->kernel + (size_t)v * kernel_size, in + at, out + at, (int)images);
+            convolve_tile(t, v, in + at, out + at, (int)images);
         }
         for (size_t a = 0; a < images; a++) scatter_image(t, &g, out + a * cells, b + a);
     }
@@ -170,7 +241,7 @@ static void convolve(const job *t)
              (void *)t);
 }
 
-static void apply(const conv_plan *p, void *memory, const real *u, real *y)
+static void apply(const conv_plan *p, void *memory, const real *u, const real *bias, real *y)
 {
     const direct_plan *d = p->own;
     job t = {.plan = p,
@@ -180,7 +251,8 @@ static void apply(const conv_plan *p, void *memory, const real *u, real *y)
              .in_strides = p->problem.in,
              .out = y,
              .out_strides = p->problem.out,
-             .kernel = conv_array(memory, d->mirrored),
+             .kernel = conv_array(memory, d->short_rows ? d->packed_mirrored : d->mirrored),
+             .bias = bias,
              .mirrored = 1};
     convolve(&t);
 }
@@ -281,7 +353,7 @@ static void backward(const conv_plan *p, void *memory, const real *k2, const rea
                  .in_strides = p->problem.out,
                  .out = du,
                  .out_strides = p->problem.in,
-                 .kernel = k2,
+                 .kernel = d->short_rows ? conv_array(memory, d->packed) : k2,
                  .add = 1};
         convolve(&t);
     }

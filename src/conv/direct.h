@@ -10,15 +10,30 @@ typedef struct direct_plan {
     int images;                     /* that a task convolves together: at most max_a */
     conv_share convolve;            /* of y, and of du */
     conv_share gradient;            /* of the kernel's gradient */
+    int short_rows;                 /* y and du are computed in place, by simd short_rows */
     size_t tile;                    /* numbers of the tile of one vector */
     size_t worker;                  /* numbers of the tiles of one worker */
     /* offsets in the memory of an execution: the mirrored kernel, the tiles of all workers, and
      * the kernel gradients of each chunk if there are several */
     size_t mirrored, tiles, partial;
+    /* short_rows: the kernel as it is, and mirrored, without padding: [vectors][rows of offsets]
+     * [SHORT_TAPS][lanes] */
+    size_t packed, packed_mirrored;
 } direct_plan;
+
+/* Elements of one vector's packed kernel. */
+static inline ptrdiff_t direct_packed_size(const conv_plan *p)
+{
+    return (ptrdiff_t)(2 * p->layout.trunc_rows - 1) * SHORT_TAPS * p->lanes;
+}
 
 void direct_plan_make(conv_plan *plan);
 double direct_cost(const conv_plan *plan);
+/* Whether a plan of this algorithm computes y and du without copying to tiles. */
+static inline int direct_works_in_place(const conv_plan *p)
+{
+    return ((const direct_plan *)p->own)->short_rows;
+}
 /* Pairs of an output and an input cell of one channel that some offset joins. */
 double direct_pairs(const conv_problem *problem);
 

@@ -47,6 +47,19 @@ static conv_share share(int lines, int line, int fitting, int max_chunks, int ta
     return (conv_share){group, groups, min_int(div_up(TASKS_WANTED, groups), max_chunks)};
 }
 
+/* Whether kernels have seven columns, in arrays whose channels are next to each other in whole
+ * vectors: then nothing is copied to tiles. */
+static int short_rows_apply(const conv_plan *p)
+{
+    const conv_problem *q = &p->problem;
+    if (!p->simd->short_rows[0][SHORT_MIN_C] || q->trunc_cols != SHORT_REACH + 1
+        || q->channels % p->lanes || q->in.channel != 1 || q->out.channel != 1)
+        return 0;
+    for (int s = 0; s < REACH_SIGNS; s++)
+        if (q->reach[s].low != -SHORT_REACH || q->reach[s].high != SHORT_REACH) return 0;
+    return 1;
+}
+
 void direct_plan_make(conv_plan *p)
 {
     direct_plan *d = p->own;
@@ -60,18 +73,28 @@ void direct_plan_make(conv_plan *p)
     for (int A = 1; A <= d->max_a; A++) d->max_c[A] = max_c(p->simd, A);
     d->tile = tile_numbers(p, (size_t)d->max_a);
     const int fitting = (int)(GROUP_BYTES / (d->tile * (size_t)line * sizeof(real)));
-    d->images = min_int(d->max_a, batch);
+    d->short_rows = short_rows_apply(p);
+    d->images = d->short_rows ? 1 : min_int(d->max_a, batch);
     const int tasks = conv_min_tasks(p->problem.context);
-    d->convolve = share(lines, line, fitting, div_up(batch, d->images), tasks);
+    d->convolve =
+        share(lines, line, d->short_rows ? lines : fitting, div_up(batch, d->images), tasks);
     d->gradient = share(lines, line, fitting, min_int(GRADIENT_CHUNKS, batch), FEW_TASKS);
     const int chunks = min_int(div_up(GRADIENT_CHUNKS, d->gradient.groups), batch);
     d->gradient = share(lines, line, fitting, chunks, tasks);
     d->gradient.chunks = chunks;
-    /* one tile more: see convolve_task */
-    d->worker = d->tile * ((size_t)max_int(d->convolve.group, d->gradient.group) + 1);
+    /* one tile more: see convolve_task; in place only the kernel's gradient needs tiles */
+    const int tiled = d->short_rows ? 0 : d->convolve.group;
+    d->worker = d->tile * ((size_t)max_int(tiled, d->gradient.group) + 1);
 
-    d->mirrored = conv_reserve(p, kernels, vectors);
-    d->tiles = conv_reserve(p, threads * d->worker, sizeof(real));
+    if (d->short_rows) {
+        const size_t packed = (size_t)direct_packed_size(p);
+        d->packed_mirrored = conv_reserve(p, packed, vectors);
+        if (!p->problem.inference) d->packed = conv_reserve(p, packed, vectors);
+    } else {
+        d->mirrored = conv_reserve(p, kernels, vectors);
+    }
+    if (!d->short_rows || !p->problem.inference)
+        d->tiles = conv_reserve(p, threads * d->worker, sizeof(real));
     if (!p->problem.inference && d->gradient.chunks > 1)
         d->partial = conv_reserve(p, kernels, (size_t)d->gradient.chunks * vectors);
 }

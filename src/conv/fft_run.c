@@ -19,7 +19,8 @@ typedef struct job {
     const conv_plan *plan;
     const fft_plan *fft;
     void *memory;
-    const real *k2, *u, *dy; /* forward: only u and y */
+    const real *k2, *u, *dy; /* forward: only u, bias and y */
+    const real *bias;        /* [vectors][lanes], or NULL */
     real *y, *du, *dk2;
 } job;
 
@@ -64,7 +65,7 @@ static int kernel_offset(const job *t, int d, int *offset)
 {
     const int T = t->plan->layout.trunc_rows, n1 = t->fft->n1;
     *offset = d < T ? d : d - n1;
-    return d<n1 && * offset> - T;
+    return d<n1 && * offset + T> 0;
 }
 
 /* Such a row of a two-sided kernel as a cycle of n2 vectors; and back. */
@@ -125,14 +126,14 @@ static int channels_of(const conv_plan *p, int vector)
 
 /* Whether rows of an array with these strides can be transformed where they are: two of them, and a
  * whole vector of neighbouring channels. */
-static int in_place(const conv_plan *p, int vector, ssm2d_strides s, int rows)
+static int in_place(const conv_plan *p, int vector, plane_strides s, int rows)
 {
     return rows == 2 && s.channel == 1 && channels_of(p, vector) == p->lanes;
 }
 
 /* tile <- the spectra of the rows of one vector of an image, times scale. */
 static void rows_forward(const job *t, const scratch *s, real *tile, const real *image,
-                         ssm2d_strides from, int vector, real scale)
+                         plane_strides from, int vector, real scale)
 {
     const conv_plan *p = t->plan;
     const fft_plan *f = t->fft;
@@ -158,7 +159,7 @@ static void rows_forward(const job *t, const scratch *s, real *tile, const real 
 }
 
 /* The rows of one vector of an image <- (add: +=) the way back from their spectra. */
-static void rows_backward(const job *t, const scratch *s, real *image, ssm2d_strides to, int vector,
+static void rows_backward(const job *t, const scratch *s, real *image, plane_strides to, int vector,
                           const real *tile, int add)
 {
     const conv_plan *p = t->plan;
@@ -181,10 +182,21 @@ static void rows_backward(const job *t, const scratch *s, real *image, ssm2d_str
     }
 }
 
+/* The channels of one vector at every cell of an image <- their biases. */
+static void fill_bias(const job *t, int vector, real *image, plane_strides to)
+{
+    const conv_problem *q = &t->plan->problem;
+    const int first = vector * t->plan->lanes, channels = channels_of(t->plan, vector);
+    for (int i = 0; i < q->rows; i++)
+        for (int j = 0; j < q->cols; j++)
+            for (int h = first; h < first + channels; h++)
+                image[i * to.row + j * to.col + h * to.channel] = t->bias[h];
+}
+
 /* One vector of one image: out <- in convolved, or (conjugate) out += in correlated, with the
  * kernel. */
-static void convolve_image(const job *t, const scratch *s, int vector, real *out, ssm2d_strides to,
-                           const real *in, ssm2d_strides from, int conjugate)
+static void convolve_image(const job *t, const scratch *s, int vector, real *out, plane_strides to,
+                           const real *in, plane_strides from, int conjugate)
 {
     const fft_plan *f = t->fft;
     const int rows = t->plan->problem.rows;
@@ -198,7 +210,8 @@ static void convolve_image(const job *t, const scratch *s, int vector, real *out
         f->column.f->convolve[conjugate][last](s->x, k, blocks);
         fft_line_finish(&f->column, top, top + lanes, pitch, rows, s->x, 0);
     }
-    rows_backward(t, s, out, to, vector, s->tile, conjugate);
+    if (t->bias) fill_bias(t, vector, out, to);
+    rows_backward(t, s, out, to, vector, s->tile, conjugate || t->bias);
 }
 
 /* Adds the contribution of one vector of one image to the kernel's gradient, and unless du is NULL,
@@ -231,7 +244,7 @@ static void convolve_task(void *arg, size_t task, int worker)
     const job *t = arg;
     const scratch s = scratch_of(t, worker);
     const range r = range_of(t->plan, task, t->fft->convolve);
-    const ssm2d_strides in = t->plan->problem.in, out = t->plan->problem.out;
+    const plane_strides in = t->plan->problem.in, out = t->plan->problem.out;
     for (size_t b = r.image; b < r.image_end; b++)
         for (int v = r.vector; v < r.vector_end; v++) {
             const ptrdiff_t at_in = (ptrdiff_t)b * in.batch, at_out = (ptrdiff_t)b * out.batch;
@@ -263,9 +276,9 @@ static void differentiate_task(void *arg, size_t task, int worker)
         }
 }
 
-static void apply(const conv_plan *p, void *memory, const real *u, real *y)
+static void apply(const conv_plan *p, void *memory, const real *u, const real *bias, real *y)
 {
-    job t = {.plan = p, .fft = p->own, .memory = memory, .u = u, .y = y};
+    job t = {.plan = p, .fft = p->own, .memory = memory, .u = u, .bias = bias, .y = y};
     run(&t, t.fft->convolve, convolve_task);
 }
 

@@ -1,10 +1,10 @@
-/* clock - the time for measuring how long something takes. */
+/* clock - a clock for measuring durations. */
 #ifndef SSM2D_CORE_CLOCK_H
 #define SSM2D_CORE_CLOCK_H
 
 #include <time.h>
 
-/* Returns seconds since some fixed moment; never runs backwards, whatever happens to the date. */
+/* Returns seconds of a monotonic clock, which changes of the date do not affect. */
 static inline double clock_seconds(void)
 {
     struct timespec t;

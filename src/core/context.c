@@ -5,6 +5,7 @@
 #include "core/sized.h"
 #include "core/status.h"
 #include "core/tasks.h"
+#include "core/wisdom.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 enum { ALIGNMENT = 64, MAX_THREADS = 1024 };
 enum { LARGE = 8 << 20, PIECE = 2 << 20 }; /* PIECE: a large page */
 
-/* Large blocks ask for large pages, which many systems give only when asked: a step goes through
- * hundreds of megabytes, and would wait for the tables of small pages again and again. */
+/* Large blocks request huge pages, which many systems provide only on request: a step accesses
+ * hundreds of megabytes, and with small pages TLB misses would slow it down. */
 static void *default_allocate(size_t bytes, void *user)
 {
     (void)user;
@@ -23,7 +24,8 @@ static void *default_allocate(size_t bytes, void *user)
     if (bytes >= LARGE && bytes <= SIZE_MAX - PIECE) {
         const size_t whole = (bytes + PIECE - 1) / PIECE * PIECE;
         void *memory = aligned_alloc(PIECE, whole);
-        if (memory) (void)madvise(memory, whole, MADV_HUGEPAGE); /* a wish; small pages serve too */
+        if (memory)
+            (void)madvise(memory, whole, MADV_HUGEPAGE); /* a hint only; failure is harmless */
         return memory;
     }
 #endif
@@ -36,9 +38,9 @@ static void default_release(void *memory, void *user)
     free(memory);
 }
 
-/* Memory belongs to the processors near the thread that touches it first. A large block is zeroed
- * by all threads, piece by piece in turns, so that every part of it, whatever operator uses it, is
- * spread over the machine's memory; this is also faster, as the system zeroes new pages itself. */
+/* On NUMA machines a page is placed near the thread that touches it first. All threads zero a large
+ * block, piece by piece in turn, which spreads it over the machine's memory; this is also faster,
+ * because the system zeroes new pages itself. */
 typedef struct zeroing {
     char *memory;
     size_t bytes;
@@ -61,7 +63,7 @@ static void zero(const ssm2d_context *context, char *memory, size_t bytes)
         memset(memory, 0, bytes);
 }
 
-/* The allocator's pointer is kept just below the aligned block. */
+/* The allocator's pointer is stored just below the aligned block. */
 void *mem_alloc(const ssm2d_context *context, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX - 2 * ALIGNMENT) return NULL;
@@ -121,7 +123,11 @@ ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_co
     if (!o.allocate != !o.release)
         return fail(error, SSM2D_ERROR_ARGUMENT, "allocate and release: give both or neither");
     ssm2d_context c = {o.allocate ? o.allocate : default_allocate,
-                       o.release ? o.release : default_release, o.user, NULL, CPU_BASELINE};
+                       o.release ? o.release : default_release,
+                       o.user,
+                       NULL,
+                       CPU_BASELINE,
+                       NULL};
     status = cpu_choose(o.cpu, &c.cpu, error);
     if (status) return status;
 
@@ -131,10 +137,12 @@ ssm2d_status ssm2d_context_create(const ssm2d_context_options *options, ssm2d_co
     if (!context || !memory) {
         mem_free(&c, memory);
         mem_free(&c, context);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a context of %d threads", threads);
+        return fail_memory(error, "context of %d threads", threads);
     }
-    status = pool_start(memory, threads, &c.pool, error);
+    status = wisdom_create(&c, &c.wisdom, error);
+    if (!status) status = pool_start(memory, threads, &c.pool, error);
     if (status) {
+        wisdom_destroy(&c, c.wisdom);
         mem_free(&c, memory);
         mem_free(&c, context);
         return status;
@@ -149,6 +157,7 @@ void ssm2d_context_destroy(ssm2d_context *context)
     if (!context) return;
     ssm2d_context c = *context;
     pool_stop(c.pool);
+    wisdom_destroy(&c, c.wisdom);
     mem_free(&c, c.pool);
     mem_free(&c, context);
 }

@@ -5,19 +5,23 @@
 #include "core/cpu.h"
 #include "core/pool.h"
 
+typedef struct wisdom wisdom;
+
 struct ssm2d_context {
     void *(*allocate)(size_t bytes, void *user);
     void (*release)(void *memory, void *user);
     void *user;
     pool *pool;
     cpu_level cpu;
+    wisdom *wisdom; /* what plans have measured; wisdom.h */
 };
 
-/* 64-byte aligned and zeroed memory; NULL when there is none (or bytes is absurd). */
+/* Returns 64-byte aligned, zeroed memory; NULL if out of memory, or if bytes is too large. */
 void *mem_alloc(const ssm2d_context *context, size_t bytes);
 void mem_free(const ssm2d_context *context, void *memory);
-/* A list with space for `more` elements behind its first `count`: itself, or one that is at least
- * twice as long, to which they are moved. NULL when there is no memory: the list is as it was. */
+/* Returns a list with space for `more` elements after its first `count`: the list itself, or one at
+ * least twice as long to which they are moved. NULL if out of memory; the list is then
+ * unchanged. */
 void *mem_grow(const ssm2d_context *context, void *list, size_t element, size_t count, size_t more,
                size_t *capacity);
 

@@ -22,7 +22,7 @@ static int is_integral(const ssm2d_field *f) { return f->kind != SSM2D_KIND_REAL
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Adds words to a text that has room for size bytes; what does not fit is left out. */
+/* Appends words to a text of `size` bytes; the rest is cut off. */
 static void append(char *text, size_t size, const char *between, const char *word)
 {
     const size_t used = strlen(text);
@@ -78,8 +78,8 @@ ssm2d_status field_refuse(field_source from, const ssm2d_field *f, const char *s
     return fail(error, SSM2D_ERROR_ARGUMENT, "--%s=%s: use %s", name, shown, values);
 }
 
-/* A given text in a message: bounded, printable, and in quotes where the message quotes names and
- * the text is not a number or a flag. */
+/* A given value as a message shows it: bounded, printable, and in quotes where the message quotes
+ * names and the value is not a number or a flag. */
 static const char *show(field_source from, const char *text, char out[SHOWN])
 {
     char *end;
@@ -121,7 +121,7 @@ double field_real(double number)
                                                                                      : number;
 }
 
-/* One number at the start of a text; *end says where it stops, NULL that there is none. */
+/* Parses the number at the start of a text; *end is where it stops, NULL if it is not valid. */
 static double number_at(const ssm2d_field *f, const char *text, char **end)
 {
     errno = 0;
@@ -130,7 +130,8 @@ static double number_at(const ssm2d_field *f, const char *text, char **end)
     return number;
 }
 
-/* 4 / 2,6,4 / 16x24 / [2, 6, 4]: how many numbers there are, 0 when it is not a list of them. */
+/* Parses a list of integers: 4 / 2,6,4 / 16x24 / [2, 6, 4]. Returns their count, 0 if it is not
+ * valid. */
 static int numbers_of(const ssm2d_field *f, const char *text, int max_count, int *numbers)
 {
     int count = 0;
@@ -148,6 +149,29 @@ static int numbers_of(const ssm2d_field *f, const char *text, int max_count, int
     return *end ? 0 : count;
 }
 
+/* A configuration may be kept as bytes: fields are read and written as such. */
+typedef union field_value {
+    int number, pair[2];
+    double real;
+    ssm2d_list list;
+} field_value;
+
+static field_value value_of(const ssm2d_field *f, const char *place)
+{
+    field_value v = {0};
+    if (f->kind == SSM2D_KIND_REAL)
+        memcpy(&v.real, place, sizeof v.real);
+    else if (f->kind == SSM2D_KIND_LIST)
+        memcpy(&v.list, place, sizeof v.list);
+    else if (f->kind == SSM2D_KIND_PAIR)
+        memcpy(v.pair, place, sizeof v.pair);
+    else if (f->kind != SSM2D_KIND_TEXT)
+        memcpy(&v.number, place, sizeof v.number);
+    return v;
+}
+
+static void put_int(char *place, int number) { memcpy(place, &number, sizeof number); }
+
 ssm2d_status field_parse(field_source from, const ssm2d_field *f, const char *text, void *config,
                          ssm2d_error *error)
 {
@@ -155,22 +179,23 @@ ssm2d_status field_parse(field_source from, const ssm2d_field *f, const char *te
     const char *const *names = names_of(f);
     const size_t length = strlen(text);
     int numbers[SSM2D_LIST], count;
+    ssm2d_list list = {0};
     switch (f->kind) {
     case SSM2D_KIND_INT:
     case SSM2D_KIND_REAL: {
         const double number = number_at(f, text, &end);
         if (!end || *end) break;
         if (f->kind == SSM2D_KIND_INT)
-            *(int *)(void *)place = (int)number;
+            put_int(place, (int)number);
         else
-            *(double *)(void *)place = field_real(number);
+            memcpy(place, &(double){field_real(number)}, sizeof(double));
         return SSM2D_OK;
     }
     case SSM2D_KIND_FLAG:
     case SSM2D_KIND_CHOICE:
         for (int i = 0; names[i]; i++) {
             if (strcmp(names[i], text)) continue;
-            *(int *)(void *)place = i;
+            put_int(place, i);
             return SSM2D_OK;
         }
         break;
@@ -181,13 +206,14 @@ ssm2d_status field_parse(field_source from, const ssm2d_field *f, const char *te
         return SSM2D_OK;
     case SSM2D_KIND_PAIR:
         if (!(count = numbers_of(f, text, 2, numbers))) break;
-        ((int *)(void *)place)[0] = numbers[0];
-        ((int *)(void *)place)[1] = numbers[count - 1];
+        put_int(place, numbers[0]);
+        put_int(place + sizeof(int), numbers[count - 1]);
         return SSM2D_OK;
     case SSM2D_KIND_LIST:
         if (!(count = numbers_of(f, text, SSM2D_LIST, numbers))) break;
-        *(ssm2d_list *)(void *)place = (ssm2d_list){.count = count};
-        memcpy(((ssm2d_list *)(void *)place)->at, numbers, (size_t)count * sizeof *numbers);
+        list.count = count;
+        memcpy(list.at, numbers, (size_t)count * sizeof *numbers);
+        memcpy(place, &list, sizeof list);
         return SSM2D_OK;
     }
     return field_refuse(from, f, show(from, text, shown), error);
@@ -209,24 +235,22 @@ void field_set_default(const ssm2d_field *f, void *config)
 const char *field_print(const ssm2d_field *f, const void *config, char *text, size_t size)
 {
     const char *place = (const char *)config + f->offset;
-    const int *number = (const int *)(const void *)place;
-    const ssm2d_list *list = (const ssm2d_list *)(const void *)place;
+    const field_value v = value_of(f, place);
     switch (f->kind) {
-    case SSM2D_KIND_INT: snprintf(text, size, "%d", *number); break;
+    case SSM2D_KIND_INT: snprintf(text, size, "%d", v.number); break;
     case SSM2D_KIND_REAL:
-        snprintf(text, size, "%.15g", *(const double *)(const void *)place);
-        if (strtod(text, NULL) != *(const double *)(const void *)place)
-            snprintf(text, size, "%.17g", *(const double *)(const void *)place);
+        snprintf(text, size, "%.15g", v.real);
+        if (strtod(text, NULL) != v.real) snprintf(text, size, "%.17g", v.real);
         break;
     case SSM2D_KIND_FLAG:
-    case SSM2D_KIND_CHOICE: snprintf(text, size, "%s", names_of(f)[*number]); break;
+    case SSM2D_KIND_CHOICE: snprintf(text, size, "%s", names_of(f)[v.number]); break;
     case SSM2D_KIND_TEXT: snprintf(text, size, "%s", place); break;
-    case SSM2D_KIND_PAIR: snprintf(text, size, "%dx%d", number[0], number[1]); break;
+    case SSM2D_KIND_PAIR: snprintf(text, size, "%dx%d", v.pair[0], v.pair[1]); break;
     case SSM2D_KIND_LIST: {
         char one[16];
         *text = 0;
-        for (int i = 0; i < list->count; i++) {
-            snprintf(one, sizeof one, "%d", list->at[i]);
+        for (int i = 0; i < v.list.count; i++) {
+            snprintf(one, sizeof one, "%d", v.list.at[i]);
             append(text, size, i ? "," : "", one);
         }
     }
@@ -238,26 +262,25 @@ ssm2d_status field_check(field_source from, const ssm2d_field *f, const void *co
                          ssm2d_error *error)
 {
     const char *place = (const char *)config + f->offset;
-    const int *number = (const int *)(const void *)place;
-    const ssm2d_list *list = (const ssm2d_list *)(const void *)place;
+    const field_value v = value_of(f, place);
     const char *const *names = names_of(f);
     char shown[SHOWN];
     int good = 1, count = 0;
     switch (f->kind) {
-    case SSM2D_KIND_INT: good = field_takes(f, *number); break;
-    case SSM2D_KIND_REAL: good = field_takes(f, *(const double *)(const void *)place); break;
+    case SSM2D_KIND_INT: good = field_takes(f, v.number); break;
+    case SSM2D_KIND_REAL: good = field_takes(f, v.real); break;
     case SSM2D_KIND_FLAG:
     case SSM2D_KIND_CHOICE:
         while (names[count]) count++;
-        good = *number >= 0 && *number < count;
+        good = v.number >= 0 && v.number < count;
         if (good) break;
-        snprintf(shown, sizeof shown, "%d", *number);
+        snprintf(shown, sizeof shown, "%d", v.number);
         return field_refuse(from, f, shown, error);
     case SSM2D_KIND_TEXT: good = *place && memchr(place, 0, SSM2D_TEXT); break;
-    case SSM2D_KIND_PAIR: good = field_takes(f, number[0]) && field_takes(f, number[1]); break;
+    case SSM2D_KIND_PAIR: good = field_takes(f, v.pair[0]) && field_takes(f, v.pair[1]); break;
     case SSM2D_KIND_LIST:
-        good = list->count >= 1 && list->count <= SSM2D_LIST;
-        for (int i = 0; good && i < list->count; i++) good = field_takes(f, list->at[i]);
+        good = v.list.count >= 1 && v.list.count <= SSM2D_LIST;
+        for (int i = 0; good && i < v.list.count; i++) good = field_takes(f, v.list.at[i]);
     }
     return good ? SSM2D_OK
                 : field_refuse(from, f, field_print(f, config, shown, sizeof shown), error);

@@ -30,7 +30,7 @@ static inline float_mode float_mode_set(void)
     __asm__ volatile("mrs %0, fpcr" : "=r"(before));
     __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory");
 #endif
-    __asm__ volatile("" : : : "memory"); /* no arithmetic on memory moves to before this */
+    __asm__ volatile("" : : : "memory"); /* keeps arithmetic on memory from moving before this */
     return before;
 }
 
@@ -38,7 +38,7 @@ static inline void float_mode_restore(float_mode before)
 {
     __asm__ volatile("" : : : "memory");
 #if defined(__x86_64__)
-    /* exceptions raised meanwhile are kept, as any arithmetic would have kept them */
+    /* keep the exception flags that were raised meanwhile */
     const unsigned raised = _mm_getcsr() & 0x3f;
     _mm_setcsr((unsigned)before | raised);
 #elif defined(__aarch64__)

@@ -1,5 +1,4 @@
-/* hash - a number that differs when bytes do (FNV-1a): for noticing changes, not for keeping
- * anybody out. */
+/* hash - FNV-1a: detects changes; not a cryptographic hash. */
 #ifndef SSM2D_CORE_HASH_H
 #define SSM2D_CORE_HASH_H
 

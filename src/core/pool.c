@@ -22,33 +22,33 @@
  * between batches. */
 enum { SPINS = 4000 };
 
-/* Each number that threads write while others wait for another one has a cache line of its own. */
+/* Variables that different threads write have cache lines of their own (no false sharing). */
 #define OWN_LINE _Alignas(64)
 
 typedef struct worker {
     pool *owner;
     pthread_t thread;
     int index;
-    /* Whether it is inside a round. Each worker says so for itself: a number that all of them count
-     * in would go from one to the next twice in every round. */
+    /* Whether it is inside a round. Each worker has its own flag: the cache line of a shared
+     * counter would move between all of them twice in every round. */
     OWN_LINE _Atomic int inside;
 } worker;
 
-/* The gate of a round: its number, and whether it is closed. A worker that comes after the last
- * task was taken finds it closed, so that nobody waits for a thread that the system has not let run
- * yet: on a machine with more threads than processors the caller then does all tasks itself. Only
- * the caller writes the gate. */
+/* The gate of a round: its index, and whether it is closed. A worker that arrives after the last
+ * task was taken finds it closed, so that nobody waits for a thread that the system has not
+ * scheduled yet: with more threads than processors, the caller may do all tasks itself. Only the
+ * caller writes the gate. */
 #define GATE_ROUND  2u
 #define GATE_CLOSED 1u
 
 static unsigned round_of(unsigned gate) { return gate / GATE_ROUND; }
 
-/* The workers of a group take tasks from one counter, and help other groups when theirs are done: a
- * line that goes from thread to thread with every task goes to few of them, and workers that have
- * neighbouring numbers, as those on neighbouring processors have, get the same part of the tasks,
- * and of memory, in every run. */
+/* The workers of a group take tasks from one counter, and help other groups when theirs are done.
+ * The cache line of a counter is then shared by few threads, and workers with neighbouring indices,
+ * which run on neighbouring processors, get the same part of the tasks, and of memory, in every
+ * run. */
 typedef struct group {
-    OWN_LINE _Atomic size_t next; /* the next task number */
+    OWN_LINE _Atomic size_t next; /* index of the next task */
     size_t end;                   /* written between runs only */
 } group;
 
@@ -57,12 +57,11 @@ struct pool {
     pool_task run;
     void *arg;
     int threads, groups;
-    int pretended; /* threads, see pool_pretend; 0: none */
-    group *group;  /* [groups], behind the workers */
-    const pool_watcher *watcher;
+    group *group; /* [groups], after the workers */
+    const pool_executor *executor;
     _Atomic int quit;
-    _Atomic unsigned generation;    /* of forks, at the time the threads were started */
-    _Atomic unsigned restarting;    /* the generation that some thread is starting them for */
+    _Atomic unsigned generation;    /* fork_generation when the threads were started */
+    _Atomic unsigned restarting;    /* the generation for which a thread is starting them */
     OWN_LINE _Atomic unsigned gate; /* see GATE_ROUND; workers wait for its round to change */
     OWN_LINE _Atomic int busy;      /* a thread is in pool_run */
     OWN_LINE _Atomic int sleepers;  /* with the lock that guards it */
@@ -105,7 +104,7 @@ static void share_tasks(pool *p, size_t tasks)
     }
 }
 
-/* Returns the number of the round that is not `seen`. */
+/* Waits for a round other than `seen`, and returns its index. */
 static unsigned wait_for_round(pool *p, unsigned seen)
 {
     unsigned now;
@@ -122,9 +121,9 @@ static unsigned wait_for_round(pool *p, unsigned seen)
     return now;
 }
 
-/* Says whether the worker is inside now, as it is not when the gate is closed. Either it sees that
- * the gate is closed, or the caller sees, after closing it, that the worker is inside: both write
- * before they read, in one order for all threads. */
+/* Returns whether the worker has entered, which it has not when the gate is closed. Either the
+ * worker sees that the gate is closed, or the caller sees, after closing it, that the worker is
+ * inside: both write before they read, with sequential consistency. */
 static int enter(pool *p, worker *w)
 {
     atomic_store(&w->inside, 1);
@@ -146,7 +145,7 @@ static void open_gate(pool *p)
     }
 }
 
-/* Returns when no worker is inside any more. */
+/* Closes the gate, and waits until no worker is inside. */
 static void close_gate(pool *p)
 {
     atomic_store(&p->gate, atomic_load_explicit(&p->gate, memory_order_relaxed) | GATE_CLOSED);
@@ -155,7 +154,7 @@ static void close_gate(pool *p)
             if (spins < SPINS)
                 relax();
             else
-                /* on a busy machine the one we wait for may be waiting for this very processor */
+                /* the worker may be waiting for this processor */
                 sched_yield();
         }
 }
@@ -168,7 +167,7 @@ static void *work(void *arg)
     for (unsigned seen = 0;;) {
         seen = wait_for_round(p, seen);
         if (atomic_load(&p->quit)) return NULL;
-        /* a round that was opened since is as good */
+        /* a later round will do as well */
         if (enter(p, w)) {
             take_tasks(p, w->index);
             leave(w);
@@ -176,7 +175,7 @@ static void *work(void *arg)
     }
 }
 
-/* Sets the shared state anew and starts the threads; returns how many threads there are, the caller
+/* Resets the shared state and starts the threads; returns the number of threads, the caller
  * included. */
 static int start_threads(pool *p)
 {
@@ -239,19 +238,16 @@ ssm2d_status pool_start(void *memory, int threads, pool **out, ssm2d_error *erro
 
 void pool_stop(pool *p)
 {
-    /* A forked child has none of these threads, and whatever state the locks were in. */
+    /* A forked child has none of these threads, and the state of its locks is unknown. */
     if (p->generation == atomic_load(&fork_generation)) stop_threads(p, p->threads);
 }
 
-int pool_threads(const pool *p) { return p->pretended ? p->pretended : p->threads; }
+int pool_threads(const pool *p) { return p->executor ? p->executor->threads : p->threads; }
 
-void pool_pretend(pool *p, int threads)
-{
-    if (p->threads == 1) p->pretended = threads;
-}
+void pool_delegate(pool *p, const pool_executor *executor) { p->executor = executor; }
 
-/* In a forked child: the first thread to come starts threads anew. Says whether the pool may be
- * used now. */
+/* Starts the threads again in a forked child; one thread does so. Returns whether the pool can be
+ * used. */
 static int ready(pool *p)
 {
     unsigned now = atomic_load(&fork_generation), then = atomic_load(&p->generation);
@@ -264,32 +260,19 @@ static int ready(pool *p)
     return 1;
 }
 
-void pool_watch(pool *p, const pool_watcher *watcher) { p->watcher = watcher; }
-
-static void run_watched(const pool_watcher *w, size_t tasks, pool_task run, void *arg)
-{
-    w->begin(w->arg, tasks);
-    for (size_t task = 0; task < tasks; task++) {
-        run(arg, task, 0);
-        w->task_done(w->arg);
-    }
-    w->end(w->arg);
-}
-
 static void run_alone(const pool *p, size_t tasks, pool_task run, void *arg)
 {
-    if (p->watcher && p->threads == 1) {
-        run_watched(p->watcher, tasks, run, arg);
-        return;
-    }
-    for (size_t task = 0; task < tasks; task++) run(arg, task, 0);
+    if (p->executor)
+        p->executor->execute(p->executor->user, tasks, run, arg);
+    else
+        for (size_t task = 0; task < tasks; task++) run(arg, task, 0);
 }
 
 void pool_run(pool *p, size_t tasks, pool_task run, void *arg)
 {
     int idle = 0;
     const float_mode before = float_mode_set();
-    if (tasks < 2 || !ready(p) || p->threads == 1
+    if (tasks < 2 || p->executor || !ready(p) || p->threads == 1
         || !atomic_compare_exchange_strong(&p->busy, &idle, 1)) {
         run_alone(p, tasks, run, arg);
         float_mode_restore(before);

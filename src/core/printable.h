@@ -1,10 +1,10 @@
-/* printable - text from outside, such as names of files and classes, on a terminal and in messages
- * of one line. */
+/* printable - makes text from outside, such as names of files and classes, safe for terminals and
+ * one-line messages. */
 #ifndef SSM2D_CORE_PRINTABLE_H
 #define SSM2D_CORE_PRINTABLE_H
 
-/* Returns the number of bytes at text that are one control character: those below a space, DEL, or
- * U+0080 to U+009F in UTF-8. 0: it is none. Bytes that are not UTF-8 are none. */
+/* Returns the length in bytes of the control character at text: below a space, DEL, or U+0080 to
+ * U+009F in UTF-8; 0 if it is another character, or not UTF-8. */
 static inline int control_length(const char *text)
 {
     const unsigned char c = (unsigned char)text[0];

@@ -13,7 +13,7 @@
 #include <sched.h>
 #endif
 
-/* A number of up to 18 digits and where it ends; -1 when there is none. */
+/* Parses an integer of up to 18 digits, and sets where it ends; -1 if there is none. */
 static long long number(const char *text, const char **end)
 {
     while (*text == ' ') text++;
@@ -101,8 +101,8 @@ static int group_quota(const char *root, const char *group, int version)
     return read_text(path, second, sizeof second) ? quota_from_cfs(first, second) : 0;
 }
 
-/* The least quota of the process's group and all groups around it; 0: none. In a container the
- * path may be that of the machine outside, which does not exist here; the root then does. */
+/* The smallest quota of the process's group and all groups that contain it; 0: none. In a container
+ * the path may be the host's, which does not exist here; then the root is used. */
 static int hierarchy_quota(const char *groups, const char *root, const char *controller,
                            int version)
 {
@@ -122,7 +122,8 @@ static int affinity(void)
 {
     union {
         cpu_set_t set;
-        char bytes[1024]; /* 8192 processors; a system with more refuses, and sysconf is asked */
+        char bytes
+            [1024]; /* 8192 processors; on a system with more the call fails, and sysconf is used */
     } mask;
     memset(&mask, 0, sizeof mask);
     if (sched_getaffinity(0, sizeof mask, &mask.set)) return 0;

@@ -8,9 +8,8 @@
 
 enum { RESERVE_ALIGNMENT = 64 };
 
-/* Makes *bytes larger by count * size, rounded up to the alignment, and returns the offset of the
- * new part. A sum that does not fit becomes SIZE_MAX and stays that; the offset is then of no
- * use. */
+/* Adds count * size, rounded up to the alignment, to *bytes and returns the offset of the new part.
+ * On overflow *bytes becomes, and stays, SIZE_MAX; the offset is then meaningless. */
 static inline size_t reserve_bytes(size_t *bytes, size_t count, size_t size)
 {
     const size_t at = *bytes;

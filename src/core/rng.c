@@ -94,7 +94,8 @@ static void sine_cosine(double angle, double *sine, double *cosine)
                                      1.0 / 20922789888000,
                                      -1.0 / 6402373705728000,
                                      1.0 / 2432902008176640000};
-    /* pi/2 in three parts; the first two leave room for products with a quarter's number */
+    /* pi/2 in three parts; the first two have trailing zero bits, so that products with `quarter`
+     * are exact */
     const double part1 = 0x1.921fb54442cp+0, part2 = 0x1.18469898cc4p-44,
                  part3 = 0x1.1701b839a252p-88;
     const double sixth = -1.0 / 6, sixth_low = -0x1.5555555555555p-57;

@@ -12,6 +12,13 @@ void sized_init(void *out, size_t size, const void *defaults, size_t current)
     if (size >= sizeof size) memcpy(out, &size, sizeof size);
 }
 
+int sized_write(void *out, size_t size, const void *full, size_t current)
+{
+    memset(out, 0, size);
+    memcpy(out, full, min_size(size, current));
+    return 1;
+}
+
 ssm2d_status sized_read(void *full, const void *given, const size_t *sizes, const char *name,
                         ssm2d_error *error)
 {

@@ -5,9 +5,13 @@
 
 #include "ssm2d.h"
 
-/* Fills the caller's struct of `size` bytes from the defaults of the current version, of which it
- * may be a shorter one, and writes its size. */
+/* Fills the caller's struct of `size` bytes, which may be of an older and shorter version, from the
+ * defaults of the current one, and writes its size. */
 void sized_init(void *out, size_t size, const void *defaults, size_t current);
+
+/* Fills the caller's struct of `size` bytes, which does not begin with its size, from that of the
+ * current version. Returns 1. */
+int sized_write(void *out, size_t size, const void *full, size_t current);
 
 /* full holds the defaults and gets what the caller gives. sizes: of every version of the struct, in
  * order, the current one last and then 0; refuses any other. name: as in ssm2d_<name>_default. */

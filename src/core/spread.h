@@ -1,4 +1,4 @@
-/* spread - mean and standard deviation (n - 1) of numbers that come one by one. */
+/* spread - running mean and standard deviation (n - 1). */
 #ifndef SSM2D_CORE_SPREAD_H
 #define SSM2D_CORE_SPREAD_H
 
@@ -13,7 +13,7 @@ typedef struct spread {
 
 static inline spread spread_none(void) { return (spread){.mean = NAN, .deviation = NAN}; }
 
-/* What is not a finite number does not count. */
+/* Values that are not finite are ignored. */
 static inline void spread_add(spread *s, double x)
 {
     if (!isfinite(x)) return;

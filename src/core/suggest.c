@@ -6,7 +6,7 @@
 
 enum { LONGEST_NAME = 40 };
 
-/* Letters to insert, remove, change or swap with their neighbour, to make one of the other. */
+/* The edit distance: letters to insert, remove, change or swap with their neighbour. */
 static int distance(const char *a, const char *b)
 {
     int d[3][LONGEST_NAME + 1], n = (int)strlen(b);
@@ -34,7 +34,7 @@ const char *closest_name(const char *wrong, const char *const *names)
     const char *found = NULL;
     size_t length = strlen(wrong);
     if (!length || length > LONGEST_NAME) return NULL;
-    int best = (int)length / 3 + 1; /* beyond that it is another word */
+    int best = (int)length / 3 + 1; /* beyond that it is a different word */
     if (best >= (int)length) best = (int)length - 1;
     for (; *names; names++) {
         if (strlen(*names) > LONGEST_NAME) continue;

@@ -1,7 +1,7 @@
-/* tasks - how work is cut into tasks, so that 64 threads have enough of them.
+/* tasks - how work is divided into tasks, enough for 64 threads.
  *
- * The number of tasks depends on shapes alone, never on the number of threads, so that neither do
- * sums over tasks. */
+ * The number of tasks depends on shapes alone, never on the number of threads, so that sums over
+ * tasks do not depend on it either. */
 #ifndef SSM2D_CORE_TASKS_H
 #define SSM2D_CORE_TASKS_H
 
@@ -9,12 +9,12 @@
 #include "core/pool.h"
 #include "core/real.h"
 
-/* As many threads as should have something to do: numbers of tasks are multiples of it where that
- * can be, so that all threads end together. */
+/* The number of threads to keep busy: task counts are multiples of it where possible, so that all
+ * threads finish together. */
 enum { TASKS_THREADS = 64 };
 
-/* Into how many tasks to cut `count` things of which `piece` are a good task; an eighth of that is
- * still worth its overhead where there would be few tasks otherwise. */
+/* The number of tasks for `count` items of which `piece` make a good task; where that gives few
+ * tasks, an eighth of it is still worth the overhead. */
 static inline size_t task_count(size_t count, size_t piece)
 {
     const size_t tasks = div_up_size(count, piece),
@@ -22,7 +22,7 @@ static inline size_t task_count(size_t count, size_t piece)
     return min_size(rounded, div_up_size(count, div_up_size(piece, 8)));
 }
 
-/* Where task i of `tasks` begins in `count` things, in whole units of so many. */
+/* The first of the `count` items that belongs to task i of `tasks`; a multiple of `unit`. */
 static inline size_t task_begin(size_t count, size_t tasks, size_t i, size_t unit)
 {
     const size_t units = div_up_size(count, unit);
@@ -31,12 +31,12 @@ static inline size_t task_begin(size_t count, size_t tasks, size_t i, size_t uni
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Sums that parts of the work have made, each in an array of its own: added up in the order of the
- * parts, by tasks that have some of the columns. Up to two arrays of `count` numbers, that follow
- * each other within a part; to[i] may be NULL. */
+/* Adds up the partial sums of parts of the work, each in its own array, in the order of the parts;
+ * each task adds some of the columns. Up to two arrays of `count` elements follow each other within
+ * a part; to[i] may be NULL. */
 typedef struct part_sums {
     real *to[2];      /* [count], added to */
-    const real *from; /* [parts], stride numbers apart */
+    const real *from; /* [parts], stride elements apart */
     size_t parts, stride, count;
 } part_sums;
 

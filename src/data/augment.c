@@ -3,7 +3,9 @@
 #include "core/context.h"
 #include "core/status.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* An augmentation that is on. */
 typedef struct active {
@@ -18,16 +20,25 @@ struct augment {
     /* stage s: those from first[s] to first[s + 1] - 1 */
     active active[MAX_AUGMENTATIONS];
     int first[AUGMENT_STAGES + 1];
-    uint64_t epoch, index; /* of the image begun */
-    resize *resize;
-    pixel_image image;
-    uint8_t *memory;
+    uint64_t epoch, index;       /* of the image begun */
+    resize *resize, *map_resize; /* map_resize: NULL without maps */
+    pixel_image image, map;
+    uint8_t *memory, *map_memory;
     float *scratch_images, *scratch_targets; /* only with an augmentation of batches */
     uint32_t *partners;
     float table[3][256]; /* a pixel's number, per channel */
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
+
+/* The value of a float that is computed with as 0, as below FLT_MIN all are (float_mode.h). */
+static double value_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits << 1 < 1u << 24 ? copysign(ldexp((double)(bits & 0x7fffff), -149), (double)x)
+                                : (double)x;
+}
 
 static ssm2d_status check(const augment_setup *s, ssm2d_error *error)
 {
@@ -37,11 +48,21 @@ static ssm2d_status check(const augment_setup *s, ssm2d_error *error)
                     "images of %zu x %zu x %d: use 1 to %d rows and columns, and 1 or 3 channels",
                     s->rows, s->cols, s->channels, MAX_IMAGE_SIDE);
     for (int c = 0; c < s->channels; c++)
-        if (!(s->norm.std[c] > 0) || !isfinite(s->norm.std[c]) || !isfinite(s->norm.mean[c]))
+        if (!(s->norm.std[c] >= FLT_MIN) || !isfinite(s->norm.std[c]) || !isfinite(s->norm.mean[c]))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "normalisation of channel %d: mean=%g, std=%g: use a std above 0", c,
-                        (double)s->norm.mean[c], (double)s->norm.std[c]);
+                        "normalisation of channel %d: mean=%g, std=%g: use a std of %g or more", c,
+                        (double)s->norm.mean[c], value_of(s->norm.std[c]), (double)FLT_MIN);
     return augment_options_check(s->options, error);
+}
+
+static ssm2d_status check_geometry(const augment *a, ssm2d_error *error)
+{
+    for (int i = a->first[AUGMENT_PIXELS]; i < a->first[AUGMENT_PIXELS + 1]; i++)
+        if (a->active[i].what->geometry == GEOMETRY_BOTH)
+            return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                        "%s: cannot move the labels of pixels: leave it out",
+                        a->active[i].what->name);
+    return SSM2D_OK;
 }
 
 static void find_active(augment *a)
@@ -65,6 +86,27 @@ static int has_stage(const augment *a, augment_stage stage)
 }
 
 static void choose_region(void *user, size_t rows, size_t cols, resize_region *region);
+static void choose_map_region(void *user, size_t rows, size_t cols, resize_region *region);
+
+static ssm2d_status create_map(augment *a, ssm2d_error *error)
+{
+    const augment_setup *s = &a->setup;
+    const size_t size = s->rows * s->cols;
+    ssm2d_status status = check_geometry(a, error);
+    if (status) return status;
+    a->map_memory = mem_alloc(a->context, 2 * size);
+    if (!a->map_memory)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for maps of %zu x %zu", s->rows, s->cols);
+    a->map = (pixel_image){.rows = s->rows,
+                           .cols = s->cols,
+                           .channels = 1,
+                           .pixels = a->map_memory,
+                           .spare = a->map_memory + size,
+                           .outside = TARGET_IGNORED};
+    status = resize_create(a->context, s->rows, s->cols, 1, &a->map_resize, error);
+    if (!status) resize_choose_with(a->map_resize, choose_map_region, a);
+    return status;
+}
 
 static ssm2d_status alloc_buffers(augment *a, ssm2d_error *error)
 {
@@ -76,7 +118,7 @@ static ssm2d_status alloc_buffers(augment *a, ssm2d_error *error)
         const size_t row = s->batch * sizeof(float);
         size_t image_bytes, target_bytes;
         good = !__builtin_mul_overflow(row, size, &image_bytes)
-               && !__builtin_mul_overflow(row, (size_t)s->classes, &target_bytes)
+               && !__builtin_mul_overflow(row, s->targets, &target_bytes)
                && (a->scratch_images = mem_alloc(a->context, image_bytes))
                && (a->scratch_targets = mem_alloc(a->context, target_bytes))
                && (a->partners = mem_alloc(a->context, s->batch * sizeof *a->partners));
@@ -109,6 +151,7 @@ ssm2d_status augment_create(const ssm2d_context *context, const augment_setup *s
     if (!status)
         status =
             resize_create(context, setup->rows, setup->cols, setup->channels, &a->resize, error);
+    if (!status && setup->with_map) status = create_map(a, error);
     if (status) {
         augment_destroy(a);
         return status;
@@ -125,6 +168,8 @@ void augment_destroy(augment *a)
 {
     if (!a) return;
     resize_destroy(a->resize);
+    resize_destroy(a->map_resize);
+    mem_free(a->context, a->map_memory);
     mem_free(a->context, a->memory);
     mem_free(a->context, a->scratch_images);
     mem_free(a->context, a->scratch_targets);
@@ -157,6 +202,27 @@ static void choose_region(void *user, size_t rows, size_t cols, resize_region *r
         rng r = random_for(a, &a->active[i]);
         a->active[i].what->run.decode(a->active[i].options, &r, &sizes, region);
     }
+}
+
+/* The same region, without interpolation. */
+static void choose_map_region(void *user, size_t rows, size_t cols, resize_region *region)
+{
+    choose_region(user, rows, cols, region);
+    region->filter = RESIZE_NEAREST;
+    region->may_reduce = 0;
+}
+
+resize *augment_map_resize(augment *a) { return a->map_resize; }
+uint8_t *augment_map_pixels(augment *a) { return a->map.pixels; }
+
+void augment_map_end(augment *a, float *out)
+{
+    for (int i = a->first[AUGMENT_PIXELS]; i < a->first[AUGMENT_PIXELS + 1]; i++) {
+        rng r = random_for(a, &a->active[i]);
+        if (a->active[i].what->geometry == GEOMETRY_MOVES)
+            a->active[i].what->run.pixels(a->active[i].options, &r, &a->map);
+    }
+    for (size_t i = 0; i < a->map.rows * a->map.cols; i++) out[i] = a->map.pixels[i];
 }
 
 /* Pixels are read once: a colour image has its three planes written side by side. */
@@ -210,7 +276,8 @@ void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, au
                          .rows = a->setup.rows,
                          .cols = a->setup.cols,
                          .channels = a->setup.channels,
-                         .classes = a->setup.classes,
+                         .elements = a->setup.targets,
+                         .mixing = a->setup.mixing,
                          .images = images,
                          .targets = targets,
                          .scratch_images = a->scratch_images,

@@ -12,6 +12,7 @@
 
 #include "data/augment_options.h"
 #include "data/dataset.h"
+#include "data/targets.h"
 
 typedef struct augment_setup {
     const augment_options *options; /* copied */
@@ -20,8 +21,10 @@ typedef struct augment_setup {
     normalisation norm;
     size_t rows, cols; /* of the model's images */
     int channels;
-    size_t batch; /* largest count that augment_batch is given; 0: it is not called */
-    int classes;
+    size_t batch;   /* largest count that augment_batch is given; 0: it is not called */
+    size_t targets; /* elements of a target, and how they are mixed */
+    target_mixing mixing;
+    int with_map; /* targets begin as maps (targets.h) */
 } augment_setup;
 
 typedef struct augment augment;
@@ -39,8 +42,13 @@ uint8_t *augment_pixels(augment *a);
 /* Those pixels as numbers, out[channels][rows][cols]: (pixel / 255 - mean) / std of each channel,
  * before and after which the augmentations act. */
 void augment_end(augment *a, float *out);
-/* Changes images[count][channels][rows][cols] and targets[count][classes] in place: those of `own`.
- * The others need only be there when these need them. */
+/* The same for the map of the image begun, with setup.with_map: one byte per pixel, resized without
+ * interpolation and moved as the image is. out[rows][cols]. */
+resize *augment_map_resize(augment *a);
+uint8_t *augment_map_pixels(augment *a);
+void augment_map_end(augment *a, float *out);
+/* Changes images[count][channels][rows][cols] and targets[count][elements] in place: those of
+ * `own`. The others need only be there when these need them. */
 void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, augment_range own,
                    float *images, float *targets);
 /* Says which images augment_batch will read to change one: no other, that of partners[i], or all.

@@ -117,5 +117,6 @@ const augmentation augmentation_autoaugment = {
     .when = AUGMENT_TRAINING,
     .is_on = is_on,
     .stage = AUGMENT_PIXELS,
+    .geometry = GEOMETRY_BOTH,
     .run.pixels = autoaugment,
 };

@@ -30,7 +30,7 @@ static void crop(const void *options, rng *r, pixel_image *image)
     const size_t channels = (size_t)image->channels, line = image->cols * channels;
     for (ptrdiff_t y = 0; y < rows; y++) {
         uint8_t *out = image->spare + (size_t)y * line;
-        memset(out, 0, line);
+        memset(out, image->outside, line);
         if (y + down < 0 || y + down >= rows || first >= end) continue;
         memcpy(out + (size_t)first * channels,
                image->pixels + (size_t)(y + down) * line + (size_t)(first + across) * channels,
@@ -50,5 +50,6 @@ const augmentation augmentation_crop = {
     .when = AUGMENT_TRAINING,
     .is_on = is_on,
     .stage = AUGMENT_PIXELS,
+    .geometry = GEOMETRY_MOVES,
     .run.pixels = crop,
 };

@@ -38,5 +38,6 @@ const augmentation augmentation_flip = {
     .when = AUGMENT_TRAINING,
     .is_on = is_on,
     .stage = AUGMENT_PIXELS,
+    .geometry = GEOMETRY_MOVES,
     .run.pixels = flip,
 };

@@ -41,6 +41,13 @@ static int is_on(const void *options)
     return (o->mixup > 0 || o->cutmix > 0) && o->mix_probability > 0;
 }
 
+static const char *mixes_targets(const void *options)
+{
+    const mix_options *o = options;
+    if (o->cutmix <= 0 || (o->mixup > 0 && o->mix_switch <= 0)) return "Mixup";
+    return o->mixup <= 0 || o->mix_switch >= 1 ? "CutMix" : "Mixup and CutMix";
+}
+
 /* ---- Beta(a, a) ------------------------------------------------------------------------------ */
 
 /* The logarithm of a number with density x^(a-1) e^-x / Gamma(a), by Marsaglia and Tsang; for a < 1
@@ -123,22 +130,33 @@ static span draw_span(size_t side, double part, rng *r)
     return (span){(size_t)(first < 0 ? 0 : first), (size_t)(end > size ? size : end)};
 }
 
-/* Returns the part of an image that is left. */
-static double paste_boxes(float_batch *b, double lambda, rng *r)
+/* Pastes a box of each image's partner into it; x: [count][planes][rows][cols], size elements
+ * each. */
+static void paste_box(const float_batch *b, span down, span across, size_t size, float *x,
+                      float *scratch)
 {
-    const double part = sqrt(1 - lambda);
-    const span down = draw_span(b->rows, part, r), across = draw_span(b->cols, part, r);
-    const size_t width = across.end - across.first, area = width * (down.end - down.first);
-    const size_t planes = (size_t)b->channels, size = planes * b->rows * b->cols;
-    keep_partners(b, size, b->images, b->scratch_images);
+    const size_t width = across.end - across.first, planes = size / (b->rows * b->cols);
+    keep_partners(b, size, x, scratch);
     for (size_t i = b->own.first; i < b->own.first + b->own.count; i++)
         for (size_t p = 0; p < planes; p++)
             for (size_t y = down.first; y < down.end; y++) {
                 const size_t at = (p * b->rows + y) * b->cols + across.first;
-                memcpy(b->images + i * size + at, b->scratch_images + b->partners[i] * size + at,
-                       width * sizeof *b->images);
+                memcpy(x + i * size + at, scratch + b->partners[i] * size + at, width * sizeof *x);
             }
-    return 1 - (double)area / ((double)b->rows * (double)b->cols);
+}
+
+/* CutMix; targets are mixed by the part of an image that is left, or cut as it is. */
+static void cut(const float_batch *b, double lambda, size_t size, rng *r)
+{
+    const double part = sqrt(1 - lambda);
+    const span down = draw_span(b->rows, part, r), across = draw_span(b->cols, part, r);
+    const size_t area = (across.end - across.first) * (down.end - down.first);
+    const double left = 1 - (double)area / ((double)b->rows * (double)b->cols);
+    paste_box(b, down, across, size, b->images, b->scratch_images);
+    if (b->mixing == TARGET_MAP)
+        paste_box(b, down, across, b->elements, b->targets, b->scratch_targets);
+    else
+        mix_rows(b, (float)left, b->elements, b->targets, b->scratch_targets);
 }
 
 static int partners(const void *options, rng *r, size_t count, uint32_t *partner)
@@ -149,14 +167,14 @@ static int partners(const void *options, rng *r, size_t count, uint32_t *partner
 static void mix(const void *options, rng *r, float_batch *b)
 {
     const mixing m = draw_mixing(options, r, b->count, b->partners);
-    double lambda = m.lambda;
+    const size_t size = b->rows * b->cols * (size_t)b->channels;
     if (!m.mixes) return;
-    if (m.cuts)
-        lambda = paste_boxes(b, lambda, r);
-    else
-        mix_rows(b, (float)lambda, b->rows * b->cols * (size_t)b->channels, b->images,
-                 b->scratch_images);
-    mix_rows(b, (float)lambda, (size_t)b->classes, b->targets, b->scratch_targets);
+    if (m.cuts) {
+        cut(b, m.lambda, size, r);
+        return;
+    }
+    mix_rows(b, (float)m.lambda, size, b->images, b->scratch_images);
+    mix_rows(b, (float)m.lambda, b->elements, b->targets, b->scratch_targets);
 }
 
 const augmentation augmentation_mix = {
@@ -169,5 +187,6 @@ const augmentation augmentation_mix = {
     .is_on = is_on,
     .stage = AUGMENT_BATCH,
     .partners = partners,
+    .mixes_targets = mixes_targets,
     .run.batch = mix,
 };

@@ -77,5 +77,6 @@ const augmentation augmentation_randaugment = {
     .when = AUGMENT_TRAINING,
     .is_on = is_on,
     .stage = AUGMENT_PIXELS,
+    .geometry = GEOMETRY_BOTH,
     .run.pixels = randaugment,
 };

@@ -10,8 +10,10 @@
 #ifndef SSM2D_DATA_AUGMENTATION_H
 #define SSM2D_DATA_AUGMENTATION_H
 
+#include "core/field.h"
 #include "data/keyed_rng.h"
 #include "data/resize.h"
+#include "data/targets.h"
 
 /* The stages, in their order. */
 typedef enum augment_stage {
@@ -36,6 +38,7 @@ typedef struct pixel_image {
     int channels;
     uint8_t *pixels, *spare; /* [rows][cols][channels] */
     uint8_t fill[3];         /* the mean colour of the data */
+    uint8_t outside;         /* what comes in from the sides: black, or TARGET_IGNORED */
 } pixel_image;
 
 typedef struct float_image {
@@ -54,12 +57,22 @@ typedef struct augment_range {
 typedef struct float_batch {
     size_t count, rows, cols;
     augment_range own;
-    int channels, classes;
+    int channels;
+    size_t elements; /* of a target */
+    target_mixing mixing;
     float *images;                           /* [count][channels][rows][cols] */
-    float *targets;                          /* [count][classes], smoothed */
+    float *targets;                          /* [count][elements], smoothed */
     float *scratch_images, *scratch_targets; /* of the same sizes */
     uint32_t *partners;                      /* [count], scratch */
 } float_batch;
+
+/* What an augmentation of PIXELS does to the places of pixels, which matters for targets that are
+ * maps. */
+typedef enum augment_geometry {
+    GEOMETRY_STAYS, /* it changes values alone */
+    GEOMETRY_MOVES, /* it moves pixels alone, and is called for the map as well */
+    GEOMETRY_BOTH   /* it may do both, and is refused with maps */
+} augment_geometry;
 
 typedef struct augmentation {
     const char *name, *help;
@@ -75,9 +88,13 @@ typedef struct augmentation {
     /* Options that are good one by one but do not go together; may be NULL. */
     ssm2d_status (*check)(const void *options, ssm2d_error *error);
     augment_stage stage; /* says which of the functions there is */
+    augment_geometry geometry;
     /* In the BATCH stage: draws as `batch` does, and returns whether images are changed with the
      * help of others: each with that of partners[i]. NULL: with that of all. */
     int (*partners)(const void *options, rng *r, size_t count, uint32_t *partners);
+    /* In the BATCH stage: what changes targets, when it is on, as in "Mixup and CutMix". NULL:
+     * targets stay as they are. */
+    const char *(*mixes_targets)(const void *options);
     union {
         void (*decode)(const void *options, rng *r, const decode_sizes *sizes,
                        resize_region *region);

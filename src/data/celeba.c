@@ -169,8 +169,10 @@ static ssm2d_status read_attributes(dataset *d, const char *path, const char *pa
     if (status) return status;
     reader r = {path, text, 0};
     line = next_line(&r);
-    const unsigned long said = line ? strtoul(line, &end, 10) : 0;
-    if (!said || *(end + strspn(end, " \t"))) status = bad_line(&r, "is not a count", error);
+    /* strtoul takes a sign as well */
+    const unsigned long said = line && *line >= '0' && *line <= '9' ? strtoul(line, &end, 10) : 0;
+    if (!said || *(end + strspn(end, " \t")))
+        status = bad_line(&r, "is not the number of images, from 1", error);
     if (!status) status = read_names(d, &r, error);
     while (!status && (line = next_line(&r))) {
         uint64_t bits;
@@ -211,6 +213,11 @@ static ssm2d_status open_celeba(dataset *d, const char *folder, dataset_split sp
     ssm2d_status status = read_partition(partition, &parts, error);
     if (!status) status = read_attributes(d, attributes, partition, &parts, split, error);
     listing_free(&parts);
+    if (!status && !c->bits.count) {
+        static const char *const names[] = {"training", "validation", "test"};
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no %s images: no row ends in %d",
+                      text_path(partition), names[split], (int)split);
+    }
     if (status) return status;
     listing_describe(d);
     if (c->bits.count) hash_add(&d->info.names, c->bits.items, c->bits.count * sizeof(uint64_t));

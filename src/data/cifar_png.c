@@ -18,7 +18,7 @@ static ssm2d_status read_labels(const ssm2d_context *context, const cifar_png *f
 {
     cJSON *root = NULL;
     size_t at = 0;
-    ssm2d_status status = json_read(context, from->labels, &root, error);
+    ssm2d_status status = json_read_regular(context, from->labels, &root, error);
     if (status) return status;
     const cJSON *item;
     cJSON_ArrayForEach(item, root)

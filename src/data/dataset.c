@@ -155,12 +155,19 @@ const char *dataset_kind(const char *where)
     return choose(where, &impl, &folder, NULL) ? NULL : impl->name;
 }
 
+dataset_format dataset_format_of(const char *where)
+{
+    const dataset_impl *impl = NULL;
+    const char *folder;
+    return choose(where, &impl, &folder, NULL) ? FORMAT_NAMED : impl->format;
+}
+
 void dataset_title(const char *where, char *title, size_t size)
 {
     const size_t length = strcspn(where, ":");
     const dataset_impl *impl = impl_named(where, length);
     const char *folder = where + (impl && where[length] ? length + 1 : 0);
-    if (impl && (!impl->is_format || !*folder)) {
+    if (impl && (impl->format == FORMAT_NAMED || !*folder)) {
         snprintf(title, size, "%s", impl->name);
         return;
     }
@@ -210,6 +217,7 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
                    .max_pixels = IMAGE_MAX_PIXELS,
                    .users = 1};
     status = impl->open(d, folder, split, error);
+    d->info.format = impl->format;
     if (!status && !d->info.count)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images", text_path(folder));
     if (status) {
@@ -242,6 +250,12 @@ ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixe
                            ssm2d_error *error)
 {
     return d->impl->fetch(d, i, to, pixels, error);
+}
+
+ssm2d_status dataset_fetch_map(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                               ssm2d_error *error)
+{
+    return d->impl->fetch_map(d, i, to, pixels, error);
 }
 
 int dataset_label(const dataset *d, size_t i) { return d->impl->label(d, i); }
@@ -339,6 +353,13 @@ static ssm2d_status subset_fetch(const dataset *d, size_t i, resize *to, uint8_t
     return dataset_fetch(s->whole, s->index[i], to, pixels, error);
 }
 
+static ssm2d_status subset_fetch_map(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                                     ssm2d_error *error)
+{
+    const subset *s = d->state;
+    return dataset_fetch_map(s->whole, s->index[i], to, pixels, error);
+}
+
 static int subset_label(const dataset *d, size_t i)
 {
     const subset *s = d->state;
@@ -368,6 +389,7 @@ static void subset_close(dataset *d)
 
 static const dataset_impl subset_impl = {.name = "subset",
                                          .fetch = subset_fetch,
+                                         .fetch_map = subset_fetch_map,
                                          .label = subset_label,
                                          .attributes = subset_attributes,
                                          .path = subset_path,

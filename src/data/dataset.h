@@ -22,14 +22,23 @@ typedef enum label_kind {
     LABEL_BINARY /* it has, or has not, each of the attributes; "classes" are the attributes then */
 } label_kind;
 
+/* Whether the name of a data set says which images they are. */
+typedef enum dataset_format {
+    FORMAT_NAMED,  /* it does: cifar10, fashion-mnist */
+    FORMAT_ARRAYS, /* any images of one size: idx files */
+    FORMAT_PHOTOS  /* any image files of any size: a folder */
+} dataset_format;
+
 typedef struct dataset_info {
     size_t count; /* images, at least one */
+    dataset_format format;
     label_kind labels;
     int classes; /* the same in both splits */
     const char *const *class_names;
     /* What tells a class from others where its name is meant for people, such as WordNet's
      * identifiers; NULL: the names do. */
     const char *const *class_ids;
+    int maps;           /* each image has a map with a label for each of its pixels */
     int channels;       /* 1 grey or 3 RGB */
     size_t rows, cols;  /* 0: every image has its own */
     normalisation norm; /* of the training split, or the values that are customary */
@@ -64,6 +73,8 @@ void dataset_limit_pixels(dataset *d, size_t max_pixels);
 int dataset_rebase(const char *where, const char *base, char *out, size_t size);
 /* The name of the data set that `where` is, by itself or by its folder's contents; NULL: none. */
 const char *dataset_kind(const char *where);
+/* Its format; FORMAT_NAMED when there is none. */
+dataset_format dataset_format_of(const char *where);
 /* A short name of `where` for titles: that of the data set, or else the last part of the folder. */
 void dataset_title(const char *where, char *title, size_t size);
 /* Whether the folder of `where` exists; 1 for a name without a folder. */
@@ -74,6 +85,10 @@ const ssm2d_context *dataset_context(const dataset *d);
 /* Image i in the size and channels of `to`, into pixels[rows][cols][channels]. */
 ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                            ssm2d_error *error);
+/* The map of image i, of the image's own size, as a grey image whose values are labels: as
+ * dataset_fetch, into pixels[rows][cols]. Only of data sets that have maps. */
+ssm2d_status dataset_fetch_map(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                               ssm2d_error *error);
 /* The class of image i, 0 .. classes - 1; only with LABEL_CLASS. */
 int dataset_label(const dataset *d, size_t i);
 /* target[classes]: 1 for the class of image i, or for each of its attributes, else 0. */

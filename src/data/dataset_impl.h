@@ -11,7 +11,7 @@ typedef struct dataset_impl {
     const char *name, *help;
     const char *contents;       /* what a folder of it holds, for messages: "idx files" */
     const char *default_folder; /* used when none is given; NULL: one must be given */
-    int is_format;              /* of any images: its name does not say which */
+    dataset_format format;      /* whether its name says which images they are */
     /* Whether the folder holds such data; NULL: it is only opened by name. */
     int (*found)(const char *folder);
     /* The splits that a folder has; NULL: training and test. */
@@ -21,6 +21,9 @@ typedef struct dataset_impl {
     /* As dataset_fetch. */
     ssm2d_status (*fetch)(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                           ssm2d_error *error);
+    /* As dataset_fetch_map; NULL: there are no maps. */
+    ssm2d_status (*fetch_map)(const dataset *d, size_t i, resize *to, uint8_t *pixels,
+                              ssm2d_error *error);
     /* The label of image i, by info.labels: label returns its class; attributes sets
      * values[classes] to 0 or 1. The other may be NULL. */
     int (*label)(const dataset *d, size_t i);

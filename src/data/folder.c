@@ -140,7 +140,7 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
         status = listing_read(l, path, i, error);
         if (!status && split == DATASET_TRAIN && l->entries.count == before)
             status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected %s",
-                          text_path(path), image_endings());
+                          text_path(path), image_endings((char[IMAGE_LIST]){0}));
     }
     if (!status) listing_describe(d);
     return status;
@@ -156,9 +156,9 @@ static int path_of(const dataset *d, size_t i, char *path, size_t size)
 
 const dataset_impl dataset_folder = {
     .name = "folder",
-    .is_format = 1,
+    .format = FORMAT_PHOTOS,
     .help = "folder:FOLDER: train/CLASS/*.jpg and val/CLASS/.. (or test), or CLASS/*.jpg alone, "
-            "for which val-fraction is needed",
+            "of which a tenth is held out unless val-fraction says otherwise",
     .contents = "train/CLASS/*.png|jpg",
     .found = found_folder,
     .splits = splits,

@@ -4,9 +4,11 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "data/samples.h"
+#include "io/file_open.h"
 #include "io/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,19 +126,15 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     struct stat info;
     size_t bytes = 1, held;
     *out = NULL;
-    if (!stat(path, &info) && !S_ISREG(info.st_mode)) /* opening a pipe would wait for a writer */
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
-    errno = 0;
-    gzFile file = gzopen(path, "rb");
-    if (!file)
-        return fail(error, errno ? SSM2D_ERROR_SYSTEM : SSM2D_ERROR_MEMORY,
-                    "%s: cannot be opened: %s", text_path(path),
-                    errno ? strerror(errno) : "no memory");
+    const int fd = file_fd(AT_FDCWD, path, FILE_READ, &info);
+    if (fd < 0) return file_refused(fd, path, "cannot be opened", error);
+    gzFile file = gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+    }
     gzbuffer(file, BUFFER);
-    ssm2d_status status = SSM2D_OK;
-    if (stat(path, &info) || !S_ISREG(info.st_mode))
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
-    if (!status) status = read_header(file, path, rank, sizes, error);
+    ssm2d_status status = read_header(file, path, rank, sizes, error);
     if (status) goto done;
     for (int i = 0; i < rank; i++) bytes *= sizes[i];
     /* a header may claim anything: no memory is taken for more than the file can hold */
@@ -221,7 +219,7 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
 
 const dataset_impl dataset_idx = {
     .name = "idx",
-    .is_format = 1,
+    .format = FORMAT_ARRAYS,
     .help = "idx:FOLDER: MNIST's format, train-images-idx3-ubyte[.gz] .. and t10k-..",
     .contents = "idx files",
     .found = idx_found,

@@ -13,6 +13,7 @@ typedef enum rng_purpose {
     RNG_ORDER = 1,
     RNG_SPLIT = 101, /* numbers from 100 on are not for augmentations */
     RNG_REPLACEMENT = 102,
+    RNG_TARGET = 103,
 #define AUGMENTATION(name, PURPOSE, number) RNG_##PURPOSE = number,
 #include "data/augmentations.def"
 #undef AUGMENTATION

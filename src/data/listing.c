@@ -118,9 +118,7 @@ static found_kind kind_of(const char *path, const struct dirent *found)
     return S_ISREG(mode) && image_named(found->d_name) ? FOUND_IMAGE : FOUND_OTHER;
 }
 
-/* Counts what is no image, and keeps the path that comes first in the order of names, so that every
- * listing names the same. */
-static ssm2d_status ignore(listing *l, const char *path, ssm2d_error *error)
+ssm2d_status listing_ignore(listing *l, const char *path, ssm2d_error *error)
 {
     l->ignored++;
     if (l->first_ignored && strcmp(l->first_ignored, path) <= 0) return SSM2D_OK;
@@ -159,7 +157,7 @@ ssm2d_status listing_read(listing *l, const char *path, int label, ssm2d_error *
         if (kind_of(below, found) == (label == LISTING_FOLDERS ? FOUND_FOLDER : FOUND_IMAGE))
             status = listing_append(l, found->d_name, label, error);
         else
-            status = ignore(l, below, error);
+            status = listing_ignore(l, below, error);
     }
     closedir(dir);
     if (!status) listing_sort(l, first);

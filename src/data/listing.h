@@ -42,6 +42,9 @@ void listing_sort(listing *l, size_t first);
 void listing_free(listing *l); /* what it holds */
 
 enum { LISTING_FOLDERS = -1 };
+/* Counts what is no image, and keeps the path that comes first in the order of names, so that every
+ * listing names the same. */
+ssm2d_status listing_ignore(listing *l, const char *path, ssm2d_error *error);
 /* Appends the names in a folder, sorted by their bytes whatever the locale: of its folders when
  * label is LISTING_FOLDERS, else of its images, which get this label. What begins with a dot is
  * passed over. The rest is counted: files that are no images, or not regular, and folders among

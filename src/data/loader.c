@@ -6,7 +6,6 @@
 #include "core/status.h"
 #include "data/keyed_rng.h"
 #include "data/skipped.h"
-#include "data/targets.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +17,6 @@ enum { MAX_REPLACEMENTS = 100 }; /* draws for one image; more are a data set of 
 
 typedef struct slot {
     float *images, *targets;
-    int *labels;
     epoch_sample *samples; /* [batch] */
     uint8_t *left_out;     /* [batch], images of an evaluation that cannot be read */
     uint32_t *wanted;      /* [batch], places of the images that are made */
@@ -46,8 +44,6 @@ struct loader {
     const dataset *data;
     loader_options options;
     size_t batches, length;
-    label_kind labels;
-    int classes;
     slot *slots;
     size_t slot_count;
     worker workers[MAX_WORKERS];
@@ -115,7 +111,7 @@ static void open_batch(loader *l, slot *s)
     const size_t first = l->number * o->batch;
     s->batch = (loader_batch){.images = s->images,
                               .targets = s->targets,
-                              .labels = s->labels,
+                              .samples = s->samples,
                               .count = min_size(l->length - first, o->batch),
                               .epoch = l->epoch,
                               .number = l->number};
@@ -169,34 +165,56 @@ static ssm2d_status fetch(loader *l, augment *a, slot *s, size_t i, ssm2d_error 
     return status;
 }
 
+/* The target of image i of a batch, whose pixels are there. */
+static ssm2d_status make_target(const loader *l, augment *a, const slot *s, size_t i,
+                                ssm2d_error *error)
+{
+    const loader_options *o = &l->options;
+    const target_format *format = &o->targets;
+    const size_t size = o->rows * o->cols * (size_t)o->channels, number = s->samples[i].image;
+    float *target = s->targets + i * format->elements;
+    ssm2d_status status = SSM2D_OK;
+    memset(target, 0, format->elements * sizeof *target);
+    if (format->source == TARGET_FROM_LABELS) dataset_target(l->data, number, target);
+    if (format->source == TARGET_FROM_MAP) {
+        status =
+            dataset_fetch_map(l->data, number, augment_map_resize(a), augment_map_pixels(a), error);
+        if (!status) augment_map_end(a, target);
+    }
+    if (status || !format->make) return status;
+    target_image image = {.rows = o->rows,
+                          .cols = o->cols,
+                          .channels = o->channels,
+                          .pixels = s->images + i * size,
+                          .random = keyed_rng(o->seed, RNG_TARGET, s->batch.epoch,
+                                              ((uint64_t)s->samples[i].repeat << 32) + number)};
+    format->make(format, &image, target);
+    return SSM2D_OK;
+}
+
 static ssm2d_status make_image(loader *l, augment *a, slot *s, size_t i, ssm2d_error *error)
 {
     const loader_options *o = &l->options;
     const size_t size = o->rows * o->cols * (size_t)o->channels;
-    float *target = s->targets + i * (size_t)l->classes;
     s->left_out[i] = 0;
     ssm2d_status status = fetch(l, a, s, i, error);
-    const epoch_sample sample = s->samples[i];
     if (status || s->left_out[i]) return status;
     augment_end(a, s->images + i * size);
-    if (s->labels) s->labels[i] = dataset_label(l->data, sample.image);
-    dataset_target(l->data, sample.image, target);
-    target_smooth(l->labels, l->classes, o->train ? o->smoothing : 0, target);
-    return SSM2D_OK;
+    return make_target(l, a, s, i, error);
 }
 
 /* Moves images together where some are left out; returns how many there are. */
 static size_t close_gaps(const loader *l, slot *s)
 {
-    const size_t classes = (size_t)l->classes;
+    const size_t elements = l->options.targets.elements;
     const size_t size = l->options.rows * l->options.cols * (size_t)l->options.channels;
     size_t n = 0;
     for (size_t i = 0; i < s->batch.count; i++) {
         if (s->left_out[i]) continue;
         if (n < i) {
             memcpy(s->images + n * size, s->images + i * size, size * sizeof(float));
-            memcpy(s->targets + n * classes, s->targets + i * classes, classes * sizeof(float));
-            if (s->labels) s->labels[n] = s->labels[i];
+            memcpy(s->targets + n * elements, s->targets + i * elements, elements * sizeof(float));
+            s->samples[n] = s->samples[i];
         }
         n++;
     }
@@ -271,16 +289,18 @@ static void *run(void *arg)
 loader_options loader_options_default(const dataset *d)
 {
     const dataset_info *info = dataset_about(d);
-    return (loader_options){.batch = 128,
-                            .rows = info->rows,
-                            .cols = info->cols,
-                            .channels = info->channels,
-                            .augment = augment_options_default(),
-                            .norm = info->norm,
-                            .ahead = 2,
-                            .workers = 1,
-                            .repeats = 1,
-                            .shares = 1};
+    return (loader_options){
+        .batch = 128,
+        .rows = info->rows,
+        .cols = info->cols,
+        .channels = info->channels,
+        .augment = augment_options_default(),
+        .targets = {.elements = (size_t)info->classes, .source = TARGET_FROM_LABELS},
+        .norm = info->norm,
+        .ahead = 2,
+        .workers = 1,
+        .repeats = 1,
+        .shares = 1};
 }
 
 static ssm2d_status check(const loader_options *o, size_t count, size_t length, ssm2d_error *error)
@@ -304,11 +324,30 @@ static ssm2d_status check(const loader_options *o, size_t count, size_t length, 
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "batch=%zu: cannot be shared by %zu processes: use a multiple", o->batch,
                     o->shares);
-    if (!(o->smoothing >= 0 && o->smoothing < 1))
+    if (!(o->targets.smoothing >= 0 && o->targets.smoothing < 1))
         return fail(error, SSM2D_ERROR_ARGUMENT, "smoothing=%g: use a number from 0 to below 1",
-                    o->smoothing);
+                    o->targets.smoothing);
     if (o->ahead < 1 || o->ahead > MAX_AHEAD)
         return fail(error, SSM2D_ERROR_ARGUMENT, "ahead=%d: use 1 to %d", o->ahead, MAX_AHEAD);
+    return SSM2D_OK;
+}
+
+/* Refuses a format of targets that the data, or their size, do not have. */
+static ssm2d_status check_targets(const loader_options *o, const dataset_info *info,
+                                  ssm2d_error *error)
+{
+    const target_format *f = &o->targets;
+    const size_t area = o->rows * o->cols;
+    if (f->source == TARGET_FROM_LABELS && f->elements < (size_t)info->classes)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "targets of %zu elements: the data have %d labels",
+                    f->elements, info->classes);
+    if (f->source == TARGET_FROM_MAP && !info->maps)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "the data have no labels for pixels");
+    if ((f->source == TARGET_FROM_MAP && f->elements < area)
+        || (f->mixing == TARGET_MAP && (!area || f->elements % area)))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "targets of %zu elements: images have %zu x %zu pixels", f->elements, o->rows,
+                    o->cols);
     return SSM2D_OK;
 }
 
@@ -318,7 +357,7 @@ static ssm2d_status alloc_buffers(loader *l, ssm2d_error *error)
     const size_t size = o->rows * o->cols * (size_t)o->channels, row = o->batch * sizeof(float);
     size_t image_bytes, target_bytes;
     int good = !__builtin_mul_overflow(row, size, &image_bytes)
-               && !__builtin_mul_overflow(row, (size_t)l->classes, &target_bytes);
+               && !__builtin_mul_overflow(row, o->targets.elements, &target_bytes);
     l->slots = mem_alloc(l->context, l->slot_count * sizeof *l->slots);
     uint32_t *order =
         o->train ? mem_alloc(l->context, l->order.count * sizeof *l->order.permutation) : NULL;
@@ -333,9 +372,6 @@ static ssm2d_status alloc_buffers(loader *l, ssm2d_error *error)
         s->left_out = mem_alloc(l->context, o->batch);
         s->wanted = mem_alloc(l->context, o->batch * sizeof *s->wanted);
         good = s->images && s->targets && s->samples && s->left_out && s->wanted;
-        if (l->labels != LABEL_CLASS) continue;
-        s->labels = mem_alloc(l->context, o->batch * sizeof *s->labels);
-        good = good && s->labels;
     }
     if (good) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_MEMORY,
@@ -354,7 +390,9 @@ static ssm2d_status make_augments(loader *l, ssm2d_error *error)
                            .rows = o->rows,
                            .cols = o->cols,
                            .channels = o->channels,
-                           .classes = l->classes};
+                           .targets = o->targets.elements,
+                           .mixing = o->targets.mixing,
+                           .with_map = o->targets.source == TARGET_FROM_MAP};
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < o->workers && !status; i++)
         status = augment_create(l->context, &setup, &l->workers[i].augment, error);
@@ -394,6 +432,7 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     const size_t length = o->train ? epoch_order_length(&order) : info->count;
     *out = NULL;
     ssm2d_status status = check(o, info->count, length, error);
+    if (!status) status = check_targets(o, info, error);
     if (status) return status;
     loader *l = mem_alloc(context, sizeof *l);
     if (!l) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a loader");
@@ -404,8 +443,7 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     l->number = first_batch(l);
     l->order = order;
     l->length = length;
-    l->labels = info->labels;
-    l->classes = info->classes;
+    if (!o->train) l->options.targets.smoothing = 0;
     l->batches = o->train ? length / o->batch : div_up_size(length, o->batch);
     l->slot_count = (size_t)o->ahead + 1;
     pthread_mutex_init(&l->lock, NULL);
@@ -444,7 +482,6 @@ void loader_destroy(loader *l)
     for (size_t i = 0; l->slots && i < l->slot_count; i++) {
         mem_free(l->context, l->slots[i].images);
         mem_free(l->context, l->slots[i].targets);
-        mem_free(l->context, l->slots[i].labels);
         mem_free(l->context, l->slots[i].samples);
         mem_free(l->context, l->slots[i].left_out);
         mem_free(l->context, l->slots[i].wanted);
@@ -459,7 +496,6 @@ void loader_destroy(loader *l)
 }
 
 size_t loader_batches(const loader *l) { return l->batches; }
-label_kind loader_labels(const loader *l) { return l->labels; }
 double loader_waited(const loader *l) { return l->waited; }
 
 size_t loader_skipped(loader *l, ssm2d_error *first) { return skipped_count(&l->skipped, first); }

@@ -13,6 +13,7 @@
 #include "data/augment.h"
 #include "data/dataset.h"
 #include "data/epoch_order.h"
+#include "data/targets.h"
 
 enum { MAX_WORKERS = 64 };
 
@@ -23,7 +24,7 @@ typedef struct loader_options {
     int train;
     uint64_t seed;
     augment_options augment;
-    double smoothing; /* of targets; only when train is set */
+    target_format targets;
     normalisation norm;
     int ahead;   /* how many batches are kept ready while the caller works on one */
     int workers; /* threads that make them */
@@ -40,25 +41,25 @@ typedef struct loader_options {
 } loader_options;
 
 typedef struct loader_batch {
-    const float *images;  /* [count][channels][rows][cols] */
-    const float *targets; /* [count][classes]: 0 and 1, then smoothed, then augmented */
-    const int *labels;    /* [count], the classes of the images; NULL with LABEL_BINARY */
-    size_t count;         /* 0 when no image of a batch could be read, and skip_bad is set */
-    uint64_t epoch;       /* from 0 */
-    size_t number;        /* of the batch in its epoch, from 0 */
+    const float *images;         /* [count][channels][rows][cols] */
+    const float *targets;        /* [count][elements], as targets.h says, then augmented */
+    const epoch_sample *samples; /* [count]: which of the data set's images these are */
+    size_t count;                /* 0 when no image of a batch could be read, and skip_bad is set */
+    uint64_t epoch;              /* from 0 */
+    size_t number;               /* of the batch in its epoch, from 0 */
 } loader_batch;
 
 typedef struct loader loader;
 
 /* For evaluation: batch 128, the data set's size, channels and normalisation (size 0 x 0 when it
- * varies), no augmentation, no smoothing, seed 0, 2 ahead, 1 worker, no repeats. */
+ * varies), targets that are the rows of dataset_target, no augmentation, seed 0, 2 ahead, 1 worker,
+ * no repeats. */
 loader_options loader_options_default(const dataset *d);
 /* The data set must outlive the loader. */
 ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
                            const loader_options *options, loader **out, ssm2d_error *error);
 void loader_destroy(loader *l);         /* does not wait for more than one image per worker */
 size_t loader_batches(const loader *l); /* in an epoch */
-label_kind loader_labels(const loader *l);
 
 /* The next batch, which is valid until the next call of next, seek or destroy. When an image cannot
  * be read, the batches before it are given first; the failure is then returned by every call until

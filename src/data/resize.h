@@ -20,7 +20,8 @@ ssm2d_status resize_create(const ssm2d_context *context, size_t rows, size_t col
                            resize **out, ssm2d_error *error);
 void resize_destroy(resize *r);
 
-typedef enum resize_filter { RESIZE_BILINEAR, RESIZE_BICUBIC } resize_filter;
+/* RESIZE_NEAREST takes the pixel at an output pixel's centre, as labels of pixels need it. */
+typedef enum resize_filter { RESIZE_BILINEAR, RESIZE_BICUBIC, RESIZE_NEAREST } resize_filter;
 
 /* Which pixels of a source image become the output: a rectangle of the source is resized as a
  * whole, and the output is a window, in its own size, of the result. A random resized crop chooses

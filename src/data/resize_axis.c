@@ -21,11 +21,18 @@ static double cubic(double x)
     return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
 }
 
+static double one(double x)
+{
+    (void)x;
+    return 1;
+}
+
 /* The weights of each filter, and how far they reach. */
 static const struct {
     double (*weight)(double x);
     double support;
-} filters[] = {[RESIZE_BILINEAR] = {triangle, 1}, [RESIZE_BICUBIC] = {cubic, 2}};
+} filters[] = {
+    [RESIZE_BILINEAR] = {triangle, 1}, [RESIZE_BICUBIC] = {cubic, 2}, [RESIZE_NEAREST] = {one, 0}};
 
 /* How wide the filter is, as a multiple of its support. */
 static double stretch_of(size_t from, size_t to)
@@ -66,6 +73,10 @@ static void plan_output(resize_axis *a, size_t i)
     double (*weigh)(double) = filters[a->filter].weight, sum = 0;
     int first = (int)(centre - reach + 0.5), end = (int)(centre + reach + 0.5);
     int32_t *weights = a->weights + i * a->taps;
+    if (a->filter == RESIZE_NEAREST) {
+        first = (int)centre;
+        end = first + 1;
+    }
     if (first < 0) first = 0;
     if (end > (int)a->from) end = (int)a->from;
     a->first[i] = first;
@@ -78,10 +89,10 @@ static void plan_output(resize_axis *a, size_t i)
     }
     for (size_t p = 0; p < a->pairs; p++) {
         const size_t k = 2 * p, count = (size_t)(end - first);
-        const int32_t one = k < count ? weights[k] : 0, two = k + 1 < count ? weights[k + 1] : 0;
-        a->high[i * a->pairs + p] = pair_of(one >> LOW_BITS, two >> LOW_BITS);
+        const int32_t left = k < count ? weights[k] : 0, right = k + 1 < count ? weights[k + 1] : 0;
+        a->high[i * a->pairs + p] = pair_of(left >> LOW_BITS, right >> LOW_BITS);
         a->low[i * a->pairs + p] =
-            pair_of(one & ((1 << LOW_BITS) - 1), two & ((1 << LOW_BITS) - 1));
+            pair_of(left & ((1 << LOW_BITS) - 1), right & ((1 << LOW_BITS) - 1));
     }
 }
 

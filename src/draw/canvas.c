@@ -7,6 +7,7 @@
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -22,14 +23,14 @@ struct canvas {
     cairo_surface_t *surface;
     cairo_t *cairo;
     int pixels; /* a PNG, which is written at the end */
-    /* of the first write that failed: cairo only passes on that there was a failure */
+    /* of the first failed write: cairo does not pass on the reason */
     ssm2d_error error;
     ssm2d_status status;
 };
 
 typedef enum page_format { FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMATS } page_format;
 
-/* By the name's extension; FORMATS: none of them. */
+/* The format of a name's extension; FORMATS if unknown. */
 static page_format format_of(const char *path)
 {
     static const char *const extensions[FORMATS] = {".png", ".svg", ".pdf"};
@@ -67,7 +68,7 @@ ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double 
                     "them in a row",
                     text_path(path), width * scale, height * scale);
     canvas *c = mem_alloc(context, sizeof *c);
-    if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
+    if (!c) return fail_memory(error, "drawing %s", text_path(path));
     c->context = context;
     c->pixels = format == FORMAT_PNG;
     status = atomic_open(context, path, &c->file, error);
@@ -159,7 +160,7 @@ void canvas_text(canvas *c, double x, double y, text_align align, text_style sty
                  const char *given)
 {
     char text[TEXT];
-    text_valid(given, text, sizeof text); /* cairo draws nothing but UTF-8 */
+    text_valid(given, text, sizeof text); /* cairo needs valid UTF-8 */
     static const double part_before[] = {[TEXT_LEFT] = 0, [TEXT_CENTRE] = 0.5, [TEXT_RIGHT] = 1};
     cairo_text_extents_t box;
     set_style(c->cairo, style);
@@ -197,7 +198,7 @@ const char *canvas_fit(text_style style, double width, const char *text, char *o
     size_t length = strlen(out);
     while (length && canvas_text_width(style, out) > width) {
         do length--;
-        while (length && ((unsigned char)out[length] & 0xc0) == 0x80); /* a whole character */
+        while (length && ((unsigned char)out[length] & 0xc0) == 0x80); /* whole UTF-8 characters */
         if (length + 3 <= size) strcpy(out + length, "..");
     }
     return out;
@@ -205,7 +206,7 @@ const char *canvas_fit(text_style style, double width, const char *text, char *o
 
 void canvas_wrap(text_style style, double width, char *text)
 {
-    char *line = text, *before = NULL; /* where the line may be broken */
+    char *line = text, *before = NULL; /* the last space of the line */
     for (char *at = text;; at++) {
         const char here = *at;
         if (here != ' ' && here != '\n' && here) continue;
@@ -219,4 +220,42 @@ void canvas_wrap(text_style style, double width, char *text)
         if (here == '\n') line = at + 1;
         if (!here) return;
     }
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+enum { NOTE_LINE = 15 }; /* points from one baseline to the next */
+
+static const text_style note_style = {10, 0, 0.35};
+
+/* Copies the n-th line, from 0, to copy and returns copy. */
+static const char *line_at(const char *text, int n, char *copy, size_t size)
+{
+    while (n--) text += strcspn(text, "\n") + 1;
+    snprintf(copy, size, "%.*s", (int)strcspn(text, "\n"), text);
+    return copy;
+}
+
+canvas_note note_lay_out(const char *text, double width)
+{
+    canvas_note n = {.lines = 0};
+    char line[sizeof n.text];
+    if (!text) return n;
+    snprintf(n.text, sizeof n.text, "%s", text);
+    canvas_wrap(note_style, width, n.text);
+    n.lines = 1;
+    for (const char *at = n.text; *at; at++) n.lines += *at == '\n';
+    for (int i = 0; i < n.lines; i++)
+        n.width =
+            fmax(n.width, canvas_text_width(note_style, line_at(n.text, i, line, sizeof line)));
+    n.height = NOTE_LINE * n.lines;
+    return n;
+}
+
+void note_draw(canvas *c, const canvas_note *n, double x, double bottom)
+{
+    char line[sizeof n->text];
+    for (int i = 0; i < n->lines; i++)
+        canvas_text(c, x, bottom - NOTE_LINE * (n->lines - 1 - i), TEXT_LEFT, note_style,
+                    line_at(n->text, i, line, sizeof line));
 }

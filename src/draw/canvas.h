@@ -9,7 +9,7 @@
 
 typedef struct canvas canvas;
 
-/* Refuses a path whose extension is none of .png, .svg and .pdf. */
+/* Refuses a path whose extension is not .png, .svg or .pdf. */
 ssm2d_status canvas_check(const char *path, ssm2d_error *error);
 /* Starts a white page, which the caller ends with canvas_finish or canvas_abandon. width and height
  * are in points; a PNG has two pixels per point. */
@@ -40,9 +40,22 @@ void canvas_text(canvas *c, double x, double y, text_align align, text_style sty
 void canvas_text_upward(canvas *c, double x, double y, text_style style, const char *text);
 /* Returns the width of the text in points. */
 double canvas_text_width(text_style style, const char *text);
-/* The text, or as much of it as fits a width and two dots; what is not UTF-8 is left out. */
+/* The text, cut to the width and ended by two dots if it is longer; bytes that are not UTF-8 become
+ * '?'. */
 const char *canvas_fit(text_style style, double width, const char *text, char *out, size_t size);
-/* Breaks lines of a text that are wider than so many points, at spaces, which become newlines. */
+/* Wraps lines wider than `width` points: spaces become newlines. */
 void canvas_wrap(text_style style, double width, char *text);
+
+/* A note: lines of small text below a figure. */
+typedef struct canvas_note {
+    char text[1024]; /* broken into lines */
+    int lines;
+    double width, height; /* in points */
+} canvas_note;
+
+/* Wraps text, which may be NULL, to lines of `width` points. */
+canvas_note note_lay_out(const char *text, double width);
+/* Draws the lines from x, the last of them with its baseline at `bottom`. */
+void note_draw(canvas *c, const canvas_note *n, double x, double bottom);
 
 #endif

@@ -49,7 +49,7 @@ colour colour_at(colour_map map, double t)
     return map == COLOUR_SEQUENTIAL ? sequential(t) : diverging(t);
 }
 
-/* Grey comes first, for what the others are compared with. */
+/* Grey comes first, for the baseline of a comparison. */
 colour colour_of_line(int i)
 {
     static const colour lines[COLOUR_LINES] = {

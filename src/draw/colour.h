@@ -1,6 +1,5 @@
-/* colour - colours of lines, and colour maps for heat maps. Both maps run through OKLab, where
- * equal steps look equally large: lightness is a straight line of the value, so that they survive
- * printing in grey. */
+/* colour - colours of lines, and colour maps for heat maps. Both maps are perceptually uniform
+ * (OKLab), with a lightness linear in the value, so that they can be printed in grey. */
 #ifndef SSM2D_DRAW_COLOUR_H
 #define SSM2D_DRAW_COLOUR_H
 

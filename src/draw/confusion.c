@@ -2,6 +2,8 @@
 #include "draw/confusion.h"
 
 #include "core/arith.h"
+#include "core/context.h"
+#include "core/status.h"
 #include "draw/canvas.h"
 #include "draw/colour.h"
 #include "io/text.h"
@@ -11,7 +13,8 @@
 #include <string.h>
 
 enum { MARGIN = 18, TITLE = 30, AXIS = 18, BAR = 10, BAR_GAP = 16, BAR_TEXT = 40, MAX_NAME = 110 };
-enum { WITH_NUMBERS = 24, WITH_NAMES = 100 }; /* classes up to which they are written */
+enum { WITH_NUMBERS = 24, WITH_NAMES = 100 }; /* up to this many classes counts are written */
+enum { MAX_SQUARES = 1400 };                  /* along a side: half a point each */
 
 static const text_style style_title = {14, 1, 0.1}, style_axis = {10, 1, 0.2},
                         style_tick = {8.5, 0, 0.3};
@@ -19,14 +22,6 @@ static const text_style style_title = {14, 1, 0.1}, style_axis = {10, 1, 0.2},
 static double cell_side(int classes)
 {
     return classes <= WITH_NUMBERS ? 26 : classes <= WITH_NAMES ? 8 : fmax(0.5, 700. / classes);
-}
-
-static size_t row_total(const confusion *m, int r)
-{
-    size_t total = 0;
-    for (int c = 0; c < m->classes; c++)
-        total += m->counts[(size_t)r * (size_t)m->classes + (size_t)c];
-    return total;
 }
 
 /* White for none, dark blue for all. The square root keeps small shares from vanishing. */
@@ -44,24 +39,28 @@ static void fill(canvas *c, double x, double y, double width, double height, col
     cairo_fill(cr);
 }
 
-static void draw_cells(canvas *c, const confusion *m, double x, double y, double side)
+static void draw_cell(canvas *c, const confusion *m, const confusion_cell *cell, double share,
+                      double left, double top, double side)
 {
     const text_style on_light = {8, 0, 0.15}, on_dark = {8, 0, 1};
-    for (int r = 0; r < m->classes; r++) {
-        const size_t total = row_total(m, r);
-        for (int k = 0; k < m->classes; k++) {
-            const size_t count = m->counts[(size_t)r * (size_t)m->classes + (size_t)k];
-            const double share = total ? (double)count / (double)total : 0;
-            const double left = x + k * side, top = y + r * side;
-            char text[24];
-            if (!count) continue;
-            fill(c, left, top, side, side, shade(share));
-            if (m->classes > WITH_NUMBERS) continue;
-            snprintf(text, sizeof text, "%zu", count);
-            if (canvas_text_width(on_light, text) > side - 2)
-                snprintf(text, sizeof text, "%.0f%%", 100 * share);
-            canvas_text(c, left + side / 2, top + side / 2 + 3, TEXT_CENTRE,
-                        share > 0.3 ? on_dark : on_light, text);
+    char text[24];
+    fill(c, left, top, side, side, shade(share));
+    if (m->classes > WITH_NUMBERS) return;
+    snprintf(text, sizeof text, "%zu", cell->count);
+    if (canvas_text_width(on_light, text) > side - 2)
+        snprintf(text, sizeof text, "%.0f%%", 100 * share);
+    canvas_text(c, left + side / 2, top + side / 2 + 3, TEXT_CENTRE,
+                share > 0.3 ? on_dark : on_light, text);
+}
+
+static void draw_cells(canvas *c, const confusion *m, double x, double y, double side)
+{
+    for (size_t first = 0, end; first < m->cell_count; first = end) {
+        const size_t total = confusion_row_total(m->cells, m->cell_count, first, &end);
+        for (size_t i = first; i < end; i++) {
+            const confusion_cell *cell = &m->cells[i];
+            draw_cell(c, m, cell, (double)cell->count / (double)total, x + cell->predicted * side,
+                      y + cell->truth * side, side);
         }
     }
     canvas_frame(c, x, y, m->classes * side, m->classes * side, 0.35);
@@ -98,8 +97,9 @@ static void draw_scale(canvas *c, double x, double y, double height)
     }
 }
 
-ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, const confusion *m,
-                            ssm2d_error *error)
+/* Draws a matrix with a square per pair of classes, and a note (or NULL) below it. */
+static ssm2d_status draw(const ssm2d_context *context, const char *path, const confusion *m,
+                         const char *note, ssm2d_error *error)
 {
     const double side = cell_side(m->classes), whole = m->classes * side;
     double names = 0;
@@ -116,7 +116,7 @@ ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, cons
         canvas_open(context, path, width, y + whole + names + AXIS + MARGIN, &c, error);
     if (status) return status;
     if (m->title) {
-        text_style title = style_title; /* smaller where few classes leave little room */
+        text_style title = style_title; /* smaller where there is little space */
         title.size *= fmin(1, (width - 2 * MARGIN) / canvas_text_width(title, m->title));
         canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, title, m->title);
     }
@@ -124,7 +124,32 @@ ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, cons
     if (m->classes <= WITH_NAMES) draw_names(c, m, x, y, side, names);
     canvas_text_upward(c, MARGIN + 9, y + whole / 2, style_axis, "true class");
     canvas_text(c, x + whole / 2, y + whole + names + AXIS - 2, TEXT_CENTRE, style_axis,
-                "predicted class");
+                note ? note : "predicted class");
     draw_scale(c, x + whole + BAR_GAP, y, fmin(whole, 180));
     return canvas_finish(c, error);
+}
+
+ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, const confusion *m,
+                            ssm2d_error *error)
+{
+    const int per_square = div_up(m->classes, MAX_SQUARES);
+    if (per_square <= 1) return draw(context, path, m, NULL, error);
+    confusion_cell *cells = mem_alloc(context, (m->cell_count + 1) * sizeof *cells);
+    if (!cells) return fail_memory(error, "%s: drawing %zu cells", text_path(path), m->cell_count);
+    for (size_t i = 0; i < m->cell_count; i++) {
+        const confusion_cell *from = &m->cells[i];
+        cells[i] =
+            (confusion_cell){from->truth / per_square, from->predicted / per_square, from->count};
+    }
+    char note[64];
+    const confusion squares = {.title = m->title,
+                               .classes = div_up(m->classes, per_square),
+                               .names = m->names,
+                               .cells = cells,
+                               .cell_count = confusion_cells_merge(cells, m->cell_count)};
+    snprintf(note, sizeof note, "predicted class; a square is %d x %d classes", per_square,
+             per_square);
+    const ssm2d_status status = draw(context, path, &squares, note, error);
+    mem_free(context, cells);
+    return status;
 }

@@ -2,17 +2,19 @@
 #ifndef SSM2D_DRAW_CONFUSION_H
 #define SSM2D_DRAW_CONFUSION_H
 
+#include "draw/confusion_cells.h"
 #include "ssm2d.h"
 
 typedef struct confusion {
     const char *title; /* may be NULL */
     int classes;
     const char *const *names;
-    const size_t *counts; /* [classes][classes]: true, predicted */
+    const confusion_cell *cells; /* merged */
+    size_t cell_count;
 } confusion;
 
 /* Draws to a .png, .svg or .pdf, which appears complete or not at all. Colours are shares of the
- * row; with few classes, the numbers and names are written out. */
+ * row; few classes have counts and names, and with many a square covers several classes. */
 ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, const confusion *m,
                             ssm2d_error *error);
 

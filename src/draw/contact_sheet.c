@@ -42,7 +42,7 @@ static void paint(canvas *c, const contact_sheet *s, const uint8_t *pixels, doub
 ssm2d_status contact_sheet_draw(const ssm2d_context *context, const char *path,
                                 const contact_sheet *s, ssm2d_error *error)
 {
-    /* a pixel of the image is a whole number of half-points, those of a PNG, where it fits */
+    /* where possible, a pixel of the image is a multiple of half a point, a pixel of a PNG */
     const double longer = (double)(s->rows > s->cols ? s->rows : s->cols);
     double scale = .5;
     while (longer * (scale + .5) <= MAX_SIDE && longer * scale < MIN_SIDE) scale += .5;

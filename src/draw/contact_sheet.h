@@ -10,8 +10,8 @@ typedef struct contact_sheet {
     size_t rows, cols; /* of every image */
     int channels;      /* 1 or 3 */
     int lines;         /* of text below each image */
-    /* Give image i: [rows][cols][channels] bytes that are valid until the next call; and line k of
-     * its text, which is cut when it is too wide. */
+    /* Return image i, [rows][cols][channels] bytes that are valid until the next call; and line k
+     * of its text, which is cut when it is too wide. */
     const uint8_t *(*image)(void *user, int i);
     const char *(*text)(void *user, int i, int k);
     void *user;

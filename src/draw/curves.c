@@ -27,7 +27,7 @@ static double across(const field *f, double x)
 {
     return f->x + f->width * (x - f->x_low) / (f->x_high - f->x_low);
 }
-/* Where y is on its axis: itself or its logarithm; not finite when it cannot be drawn. */
+/* The position of y on its axis: y or its logarithm; not finite if it cannot be drawn. */
 static double height_of(int is_log, double y) { return is_log ? log10(y) : y; }
 static double down(const field *f, double y)
 {
@@ -72,7 +72,7 @@ static void set_limits(field *f, const curve_panel *p)
         for (int i = 0; i < p->curves[c].count; i++) {
             const curve *one = &p->curves[c];
             if (!isfinite(height_of(p->is_log, one->y[i]))) continue;
-            /* on a logarithmic axis the lower end may be next to nothing: it is cut off */
+            /* the lower end of a logarithmic axis is limited */
             low = fmin(low, height_of(p->is_log, p->is_log ? one->y[i] : bar_end(one, i, -1, 0)));
             high = fmax(high, height_of(p->is_log, bar_end(one, i, 1, p->is_log)));
         }
@@ -87,12 +87,16 @@ static void set_limits(field *f, const curve_panel *p)
     if (p->is_log) f->y_step = high - low < 1.5 ? 0 : fmax(f->y_step, 1); /* powers of ten */
     f->y_low = f->y_step ? floor(low / f->y_step) * f->y_step : log_tick(low, 0);
     f->y_high = f->y_step ? ceil(high / f->y_step) * f->y_step : log_tick(high, 1);
+    if (p->is_percent) { /* both are ticks of every step */
+        f->y_low = fmax(f->y_low, 0);
+        f->y_high = fmin(f->y_high, 100);
+    }
 }
 
 static void tick_text(double value, double step, char *text, size_t size)
 {
     const double largest = fmax(fabs(value), step);
-    if (largest < 1e-4 || largest >= 1e6) { /* as 1e-9: the zeros would not fit */
+    if (largest < 1e-4 || largest >= 1e6) { /* as 1e-9: too many zeros */
         snprintf(text, size, "%.3g", fabs(value) < step * 1e-6 ? 0 : value);
         return;
     }
@@ -167,15 +171,16 @@ static void draw_band(cairo_t *cr, const field *f, const curve *one)
     }
 }
 
-/* Bars of one deviation to each side, with a cap at each end. */
+/* Bars of one deviation to each side, within the panel, with a cap at each end. */
 static void draw_bars(cairo_t *cr, const field *f, const curve *one)
 {
     static const double cap = 3;
     cairo_set_line_width(cr, 1);
     for (int i = 0; i < one->count; i++) {
         if (!has_spread(f, one, i)) continue;
-        const double x = across(f, one->x[i]), low = down(f, bar_end(one, i, -1, f->is_log)),
-                     high = down(f, bar_end(one, i, 1, f->is_log));
+        const double x = across(f, one->x[i]),
+                     low = fmin(down(f, bar_end(one, i, -1, f->is_log)), f->y + f->height),
+                     high = fmax(down(f, bar_end(one, i, 1, f->is_log)), f->y);
         cairo_move_to(cr, x, low);
         cairo_line_to(cr, x, high);
         cairo_move_to(cr, x - cap, low);
@@ -210,7 +215,7 @@ static void draw_curve(cairo_t *cr, const field *f, const curve *one)
             dot(cr, across(f, one->x[i]), down(f, one->y[i]));
 }
 
-/* A piece of the line, and the name. */
+/* A sample of the line, and its name. */
 static void legend_entry(canvas *c, double x, double middle, const curve *one)
 {
     cairo_t *cr = canvas_cairo(c);
@@ -246,8 +251,8 @@ static void legend(canvas *c, const field *f, const curve_panel *p)
         legend_entry(c, x + 6, y + 3 + LEGEND_LINE * (i + 0.5), &p->curves[i]);
 }
 
-/* Names from left to right, in as many lines as they need; returns the height. Without a canvas
- * nothing is drawn. */
+/* Draws the names from left to right, in as many lines as needed, and returns the height. Without a
+ * canvas it only measures. */
 static double legend_above(canvas *c, double top, double width, const curve_panel *p)
 {
     double x = 0, y = 0;
@@ -288,8 +293,10 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
                               ? legend_above(NULL, title, legend_width, &figure->panels[0])
                               : 0),
                  height = top + MARGIN + rows * (PANEL_HEIGHT + X_AXIS) + (rows - 1) * ROW_GAP;
-    ssm2d_status status = canvas_open(context, path, width, height, &c, error);
+    const canvas_note n = note_lay_out(figure->note, width - 2 * MARGIN);
+    ssm2d_status status = canvas_open(context, path, width, height + n.height, &c, error);
     if (status) return status;
+    note_draw(c, &n, MARGIN, height + n.height - MARGIN);
     if (figure->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, figure->title);
     if (figure->shared_legend) legend_above(c, title, legend_width, &figure->panels[0]);
     for (int i = 0; i < figure->count; i++) {

@@ -12,7 +12,7 @@ typedef struct curve {
     int count;
     colour colour;
     int dots; /* mark the points, for curves that have few */
-    int dash; /* 0: a whole line, 1 .. 3: dashes, for lines whose colour is another one's as well */
+    int dash; /* 0: solid, 1 .. 3: dashes, for lines that share a colour */
     /* [count], borrowed: standard deviations, drawn as bars about the points, or as a band about
      * the line; NULL, or NaN for a point: none */
     const double *spread;
@@ -24,19 +24,21 @@ typedef struct curve_panel {
     const curve *curves;
     int count;
     int is_log;       /* the y axis; values that are not positive are left out */
+    int is_percent;   /* the y axis stays within 0 and 100 */
     int legend_below; /* legend at the bottom right, for rising curves, not at the top right */
 } curve_panel;
 
 typedef struct curve_figure {
     const char *title; /* may be NULL */
+    const char *note;  /* text below the figure, wrapped; may be NULL */
     const char *x_label;
     const curve_panel *panels;
     int count;
     double x_low, x_high; /* of every panel */
     int x_is_log2;        /* x is a logarithm to base 2: ticks say 1, 2, 4 .. for 0, 1, 2 .. */
     int columns;          /* panels side by side; 0: all of them */
-    /* The lines of all panels are called the same: their names stand above the panels, once, rather
-     * than in each. */
+    /* The lines of all panels have the same names: one legend above the panels instead of one in
+     * each. */
     int shared_legend;
 } curve_figure;
 

@@ -1,5 +1,5 @@
-/* All lengths are points. Where they fit, a panel's cells are a whole number of half-points (the
- * pixels of a PNG), so that all cells are of the same size. */
+/* All lengths are in points. Where possible, the side of a cell is a multiple of half a point (a
+ * pixel of a PNG), so that all cells have the same size. */
 #include "draw/heatmap.h"
 
 #include "core/arith.h"
@@ -9,18 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MARGIN = 18, TITLE_HEIGHT = 30, COLUMN_TITLE = 20, ROW_TITLE = 22, NOTE_LINE = 15 };
+enum { MARGIN = 18, TITLE_HEIGHT = 30, COLUMN_TITLE = 20, ROW_TITLE = 22 };
 enum { Y_AXIS = 42, X_AXIS = 32, ROW_GAP = 18, TEXT_GAP = 10, PANEL_GAP = 14, ASIDE_GAP = 26 };
 enum { BAR_GAP = 6, BAR_WIDTH = 9, BAR_TEXT = 40, SHARED_GAP = 16 }; /* of colour bars */
 enum { PANEL_SIDE = 132, ASIDE_SIDE = 280, MIN_SIDE = 14 };
-enum { TICK_WIDTH = 22, TICK_HEIGHT = 11 }; /* that the number of a tick takes */
+enum { TICK_WIDTH = 22, TICK_HEIGHT = 11 }; /* of a tick's label */
 enum { DECADES = 4 };                       /* of a logarithmic scale, at most */
-enum { NOTE_WIDTH = 360, NOTE_BYTES = 1024 };
+enum { NOTE_WIDTH = 360 };                  /* of a line of the note, at least */
 
 static const double line_grey = 0.35;
 static const text_style style_title = {15, 1, 0.1}, style_head = {11, 1, 0.15},
-                        style_label = {10, 0, 0.2}, style_tick = {8.5, 0, 0.3},
-                        style_note = {10, 0, 0.35};
+                        style_label = {10, 0, 0.2}, style_tick = {8.5, 0, 0.3};
 
 typedef struct box {
     double x, y, width, height;
@@ -39,8 +38,8 @@ typedef struct layout {
 
 /* ---- values to colours ----------------------------------------------------------------------- */
 
-/* The values at the two ends of the colour scale that so many panels have. Panels of zeros get the
- * scale up to 1, as an empty range has none. */
+/* The values at the ends of the colour scale of `count` panels. Panels of zeros get a scale up to
+ * 1. */
 static limits limits_of(const heat_panel *panels, int count)
 {
     double max = 0, min = INFINITY; /* of the finite absolute values; min: of those but 0 */
@@ -58,7 +57,7 @@ static limits limits_of(const heat_panel *panels, int count)
     return (limits){max * pow(10, -fmin(fmax(decades, 1), DECADES)), max};
 }
 
-/* Where a value is on the colour scale, from 0 to 1; NaN stays NaN. */
+/* The position of a value on the colour scale, from 0 to 1; NaN stays NaN. */
 static double position(const heat_panel *p, limits l, double value)
 {
     if (p->logarithmic)
@@ -97,8 +96,8 @@ static const char *number_text(double value, char *text, size_t size)
     return text;
 }
 
-/* The distance between ticks of so many cells on a length: 1, 2, 5, 10, .. so that there are at
- * most five or so, each with `label_length` for its number. */
+/* The distance between ticks in cells, 1, 2, 5, 10, ..: at most about five ticks on `length`, each
+ * with `label_length` for its label. */
 static int tick_step(int cells, double length, double label_length)
 {
     static const int steps[] = {1, 2, 5};
@@ -130,8 +129,25 @@ static void paint_image(cairo_t *cr, cairo_surface_t *image, box b)
     cairo_restore(cr);
 }
 
-/* Paints the cells as an image with several pixels per cell, so that SVG viewers which blur
- * enlarged images have little to blur. */
+/* A frame around the marked cells: black inside white, visible on any colour. */
+static void paint_mark(canvas *c, const heat_panel *p, box b)
+{
+    const heat_mark *m = &p->mark;
+    cairo_t *cr = canvas_cairo(c);
+    const double cell_x = b.width / p->cols, cell_y = b.height / p->rows;
+    const int above = p->from_below ? p->rows - m->row - m->rows : m->row;
+    if (!m->rows) return;
+    for (int i = 0; i < 2; i++) {
+        cairo_rectangle(cr, b.x + m->col * cell_x, b.y + above * cell_y, m->cols * cell_x,
+                        m->rows * cell_y);
+        cairo_set_source_rgb(cr, 1 - i, 1 - i, 1 - i);
+        cairo_set_line_width(cr, i ? 1 : 2.5);
+        cairo_stroke(cr);
+    }
+}
+
+/* Paints the cells as an image with several pixels per cell, because some SVG viewers blur enlarged
+ * images. */
 static void paint_cells(canvas *c, const heat_panel *p, limits l, box b)
 {
     const int across = max_int((int)(2 * b.width) / p->cols, 1); /* pixels per cell */
@@ -147,11 +163,12 @@ static void paint_cells(canvas *c, const heat_panel *p, limits l, box b)
         uint32_t *pixels = (uint32_t *)(void *)(data + (size_t)i * stride);
         for (int j = 0; j < p->cols; j++) {
             uint32_t pixel = pixel_of(colour_at(p->map, position(p, l, values[j])));
-            for (int k = 0; k < across; k++) pixels[j * across + k] = pixel;
+            for (int k = 0; k < across; k++) pixels[row_major(j, across, k)] = pixel;
         }
     }
     paint_image(canvas_cairo(c), image, b);
     cairo_surface_destroy(image);
+    paint_mark(c, p, b);
     frame(c, b);
 }
 
@@ -169,7 +186,7 @@ static void colour_bar(canvas *c, const heat_panel *p, limits l, box b)
     cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, SHADES);
     unsigned char *data = cairo_image_surface_get_data(image);
     for (int i = 0; data && i < SHADES; i++)
-        *(uint32_t *)(void *)(data + i * cairo_image_surface_get_stride(image)) =
+        *(uint32_t *)(void *)(data + row_major(i, cairo_image_surface_get_stride(image), 0)) =
             pixel_of(colour_at(p->map, 1 - (double)i / (SHADES - 1)));
     paint_image(canvas_cairo(c), image, b);
     cairo_surface_destroy(image);
@@ -227,13 +244,6 @@ static void panel_size(const heat_panel *p, double side, double *width, double *
     *height = fmax(p->rows * cell, MIN_SIDE);
 }
 
-static int lines_of(const char *text)
-{
-    int n = text ? 1 : 0;
-    for (; text && *text; text++) n += *text == '\n';
-    return n;
-}
-
 static layout lay_out(const heat_figure *f)
 {
     layout l = {0};
@@ -266,42 +276,12 @@ static layout lay_out(const heat_figure *f)
     return l;
 }
 
-/* Copies the n-th line of text, from 0, to copy and returns copy. */
-static const char *line_at(const char *text, int n, char *copy, size_t size)
-{
-    while (n--) text += strcspn(text, "\n") + 1;
-    snprintf(copy, size, "%.*s", (int)strcspn(text, "\n"), text);
-    return copy;
-}
-
-/* Breaks the lines of the note where the panels end, and makes space for it below them. */
-static void lay_out_note(const heat_figure *f, layout *l, char *note)
-{
-    char text[NOTE_BYTES];
-    snprintf(note, NOTE_BYTES, "%s", f->note);
-    canvas_wrap(style_note, fmax(l->width - 2 * MARGIN, NOTE_WIDTH), note);
-    const int lines = lines_of(note);
-    for (int i = 0; i < lines; i++) {
-        const double width = canvas_text_width(style_note, line_at(note, i, text, sizeof text));
-        l->width = fmax(l->width, width + 2 * MARGIN);
-    }
-    l->height += NOTE_LINE * lines;
-}
-
-static void draw_note(canvas *c, const layout *l, const char *note)
-{
-    char text[NOTE_BYTES];
-    for (int i = 0, n = lines_of(note); i < n; i++)
-        canvas_text(c, MARGIN, l->height - MARGIN - NOTE_LINE * (n - 1 - i), TEXT_LEFT, style_note,
-                    line_at(note, i, text, sizeof text));
-}
-
 static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
 {
     const limits shared = limits_of(f->panels, f->grid_rows * f->grid_cols);
     for (int i = 0; i < f->grid_rows; i++) {
         for (int j = 0; j < f->grid_cols; j++) {
-            const heat_panel *p = &f->panels[i * f->grid_cols + j];
+            const heat_panel *p = &f->panels[row_major(i, f->grid_cols, j)];
             box b = {l->grid_x + j * l->step_x, l->grid_y + i * l->step_y, l->panel_width,
                      l->panel_height};
             limits range = f->shared_scale ? shared : limits_of(p, 1);
@@ -326,10 +306,11 @@ static void draw_grid(canvas *c, const heat_figure *f, const layout *l)
 ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const heat_figure *f,
                           ssm2d_error *error)
 {
-    char note[NOTE_BYTES];
     layout l = lay_out(f);
     canvas *c;
-    if (f->note) lay_out_note(f, &l, note);
+    const canvas_note n = note_lay_out(f->note, fmax(l.width - 2 * MARGIN, NOTE_WIDTH));
+    l.width = fmax(l.width, n.width + 2 * MARGIN);
+    l.height += n.height;
     ssm2d_status status = canvas_open(context, path, l.width, l.height, &c, error);
     if (status) return status;
     if (f->title) canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, style_title, f->title);
@@ -343,6 +324,6 @@ ssm2d_status heatmap_draw(const ssm2d_context *context, const char *path, const 
         y_axis(c, f->aside, b);
         canvas_text(c, b.x + b.width / 2, b.y - 8, TEXT_CENTRE, style_head, f->aside_title);
     }
-    if (f->note) draw_note(c, &l, note);
+    note_draw(c, &n, MARGIN, l.height - MARGIN);
     return canvas_finish(c, error);
 }

@@ -6,6 +6,11 @@
 #include "draw/colour.h"
 #include "ssm2d.h"
 
+/* Cells that a frame is drawn around; rows 0: none. */
+typedef struct heat_mark {
+    int row, col, rows, cols;
+} heat_mark;
+
 typedef struct heat_panel {
     const double *values; /* [rows][cols], borrowed */
     int rows, cols;
@@ -13,12 +18,13 @@ typedef struct heat_panel {
     int from_below;           /* draw values[0] at the bottom left instead of the top left */
     colour_map map;           /* sequential: from 0 to the largest value; diverging: around 0 */
     int logarithmic;          /* sequential only: from the smallest value, within four decades */
+    heat_mark mark;
     const char *row_label, *col_label;
 } heat_panel;
 
 typedef struct heat_figure {
     const char *title; /* may be NULL */
-    const char *note;  /* lines below the figure, broken where they are too long; may be NULL */
+    const char *note;  /* text below the figure, wrapped; may be NULL */
     int grid_rows, grid_cols;
     const heat_panel *panels; /* [grid_rows][grid_cols]; all of one size */
     const char *const *row_titles, *const *col_titles;

@@ -23,7 +23,7 @@ ssm2d_status model_export_onnx(ssm2d_context *context, const model_export *what,
                     "there is no block %d: the model has blocks 1 to %d", what->features, depth);
     ssm2d_status status = graph_create(context, 0, &g, error);
     if (status) return status;
-    /* Any number is as good as another where the batch is not fixed. */
+    /* Where the batch is not fixed, any size will do. */
     outputs[0].value = model_build(g, c, what->batch ? what->batch : 1);
     /* Built once more from the images; what it has in common with the model is written once. */
     if (what->features && !g->status)
@@ -34,7 +34,9 @@ ssm2d_status model_export_onnx(ssm2d_context *context, const model_export *what,
                             .output = outputs,
                             .notes = what->notes,
                             .note = what->note,
-                            .any_batch = !what->batch};
+                            .any_batch = !what->batch,
+                            .progress = what->progress,
+                            .user = what->user};
     status = onnx_graph_write(context, g, what->params, &file, error);
     graph_destroy(g);
     return status;

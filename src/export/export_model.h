@@ -12,11 +12,13 @@ typedef struct model_export {
     int features;               /* the tokens after so many blocks are an output; 0: they are not */
     const char *path;
     int notes;
-    const onnx_note *note; /* the file's metadata */
+    const onnx_note *note;                                 /* the file's metadata */
+    void (*progress)(void *user, size_t done, size_t all); /* of operators; or NULL */
+    void *user;
 } model_export;
 
 /* Writes ONNX: input `images` [N][channels][rows][cols], which are normalised; outputs `logits`
- * [N][classes] and, if asked for, `features` [N][tokens][dim]. */
+ * [N][outputs] and, if asked for, `features` [N][tokens][dim]. */
 ssm2d_status model_export_onnx(ssm2d_context *context, const model_export *what,
                                ssm2d_error *error);
 /* Refuses, saying what is missing, in a build that cannot write ONNX. */

@@ -1,5 +1,5 @@
 /* onnx_builder - an ONNX graph that is being put together, for the exporters of operators
- * (onnx_ops.def).
+ * (ops/ops.def).
  *
  * Values are known by their names. As in a graph of ours, the first error is kept and everything
  * after it does nothing, so that an exporter reads like its formula: functions return NULL after an
@@ -17,7 +17,7 @@ typedef struct onnx_builder onnx_builder;
 
 enum { ONNX_RANK = 6 };
 
-/* An integer, a number, or a list of integers. */
+/* An integer, a real number, or a list of integers. */
 typedef struct onnx_attribute {
     const char *name;
     enum { ONNX_INT, ONNX_FLOAT, ONNX_INTS } kind;
@@ -33,7 +33,7 @@ typedef struct onnx_attribute {
  * into that of the graph by a node), some columns of another tensor, or what an exporter has
  * returned for its node. */
 const char *onnx_value(onnx_builder *b, const tensor *t);
-/* The numbers of a parameter; refuses a tensor that is none, and returns NULL then. */
+/* The elements of a parameter; returns NULL and refuses a tensor that is not one. */
 const float *onnx_params(onnx_builder *b, const tensor *t);
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t
 /* Whether the file has space for so many elements of this many bytes more; it is an error when it
  * has not. To be asked before memory is taken for what may be large. */
 int onnx_has_space(onnx_builder *b, size_t count, size_t size);
-/* Under this name, which must be new. The numbers and the name are borrowed. */
+/* Under this name, which must be new. The elements and the name are borrowed. */
 const char *onnx_floats(onnx_builder *b, const char *name, int rank, const size_t *shape,
                         const float *numbers);
 /* Zeroed memory of count elements that lives as long as the builder; NULL after an error. */

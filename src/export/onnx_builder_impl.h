@@ -1,4 +1,4 @@
-/* onnx_builder_impl - what is inside of a builder, for those who make one and write it down. */
+/* onnx_builder_impl - the inside of a builder, for the files that make and write one. */
 #ifndef SSM2D_EXPORT_ONNX_BUILDER_IMPL_H
 #define SSM2D_EXPORT_ONNX_BUILDER_IMPL_H
 

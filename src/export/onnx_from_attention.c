@@ -6,22 +6,19 @@
  * there is one group. */
 #include "core/context.h"
 #include "export/onnx_ops.h"
-#include "export/onnx_tokens.h"
-#include "ops/node_attributes.h"
-
-enum { Q, K, V, BIAS };
+#include "ops/attention_impl.h"
 
 typedef struct job {
     onnx_builder *b;
     const node *n;
-    attention_setup a;
+    const attention_attributes *a;
     size_t groups; /* that are an axis of their own */
 } job;
 
 /* [B][N][h*width] -> [B][T][h][width], or [B][G][T][h][width] */
 static const char *groups_of(const job *j, int input, size_t width)
 {
-    const attention_setup *a = &j->a;
+    const attention_attributes *a = j->a;
     const size_t N = j->n->out->shape[1];
     const int64_t T = (int64_t)a->tokens, h = (int64_t)a->heads, w = (int64_t)width;
     const char *x = onnx_in(j->b, j->n, input);
@@ -48,7 +45,7 @@ static const char *transposed(const job *j, const char *x)
 /* The entries of the table for all pairs of tokens: [h][T][T], or [T][T] */
 static const char *bias_of(const job *j)
 {
-    const attention_setup *a = &j->a;
+    const attention_attributes *a = j->a;
     const tensor *table = j->n->in[BIAS];
     const size_t T = a->tokens, shape[] = {T, T};
     if (!onnx_has_space(j->b, T * T, sizeof(int32_t))) return NULL;
@@ -73,7 +70,7 @@ static const char *bias_of(const job *j)
  * [G][1][T][T], or [1][T][T] */
 static const char *mask_of(const job *j)
 {
-    const attention_setup *a = &j->a;
+    const attention_attributes *a = j->a;
     const size_t T = a->tokens, groups = a->mask_groups;
     int masks = 0;
     for (size_t g = 0; g < groups; g++)
@@ -99,7 +96,7 @@ static const char *mask_of(const job *j)
 static const char *weights_of(const job *j, const char *scores)
 {
     onnx_builder *b = j->b;
-    if (j->a.scores == ATTENTION_SOFTMAX)
+    if (j->a->scores == ATTENTION_SOFTMAX)
         return onnx_node(
             b, "Softmax", 1, &scores,
             (onnx_attribute[]){{.name = "axis", .kind = ONNX_INT, .integer = -1}, {0}});
@@ -113,7 +110,7 @@ static const char *weights_of(const job *j, const char *scores)
 /* [..][T][h][v_width] -> [B][N][h*v_width] */
 static const char *images_of(const job *j, const char *x)
 {
-    const attention_setup *a = &j->a;
+    const attention_attributes *a = j->a;
     const int64_t T = (int64_t)a->tokens, width = (int64_t)(a->heads * a->v_width);
     const size_t N = j->n->out->shape[1], places = a->image_groups * a->tokens;
     if (!a->order) return onnx_reshape(j->b, x, ONNX_SHAPE(j->groups == 1 ? 0 : -1, T, width));
@@ -129,15 +126,15 @@ static const char *images_of(const job *j, const char *x)
 
 const char *onnx_from_attention(onnx_builder *b, const node *n)
 {
-    job j = {.b = b, .n = n, .a = attention_setup_of(n)};
-    j.groups = j.a.order ? j.a.image_groups : j.a.mask_groups ? j.a.mask_groups : 1;
-    const char *q = swap(&j, groups_of(&j, Q, j.a.width));
-    const char *k = transposed(&j, groups_of(&j, K, j.a.width));
-    const char *v = swap(&j, groups_of(&j, V, j.a.v_width));
+    job j = {.b = b, .n = n, .a = attention_of_node(n)};
+    j.groups = j.a->order ? j.a->image_groups : j.a->mask ? j.a->mask_groups : 1;
+    const char *q = swap(&j, groups_of(&j, Q, j.a->width));
+    const char *k = transposed(&j, groups_of(&j, K, j.a->width));
+    const char *v = swap(&j, groups_of(&j, V, j.a->v_width));
     const char *scores =
-        onnx_join(b, "MatMul", onnx_join(b, "Mul", q, onnx_number(b, j.a.scale)), k);
-    if (j.a.has_bias) scores = onnx_join(b, "Add", scores, bias_of(&j));
-    if (j.a.mask_groups) scores = onnx_join(b, "Add", scores, mask_of(&j));
+        onnx_join(b, "MatMul", onnx_join(b, "Mul", q, onnx_number(b, j.a->scale)), k);
+    if (j.a->entries) scores = onnx_join(b, "Add", scores, bias_of(&j));
+    if (j.a->mask) scores = onnx_join(b, "Add", scores, mask_of(&j));
     return images_of(&j, swap(&j, onnx_join(b, "MatMul", weights_of(&j, scores), v)));
 }
 

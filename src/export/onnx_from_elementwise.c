@@ -1,6 +1,5 @@
-/* onnx_from_elementwise - operators on numbers and on the channels of a token. */
+/* onnx_from_elementwise - elementwise operators, and those on the channels of a token. */
 #include "export/onnx_ops.h"
-#include "ops/node_attributes.h"
 
 const char *onnx_from_add(onnx_builder *b, const node *n)
 {
@@ -16,7 +15,7 @@ const char *onnx_from_contiguous(onnx_builder *b, const node *n) { return onnx_i
 
 const char *onnx_from_scale(onnx_builder *b, const node *n)
 {
-    return onnx_join(b, "Mul", onnx_in(b, n, 0), onnx_number(b, scale_factor(n)));
+    return onnx_join(b, "Mul", onnx_in(b, n, 0), onnx_number(b, node_real(n, "factor")));
 }
 
 const char *onnx_from_sigmoid(onnx_builder *b, const node *n)
@@ -61,7 +60,7 @@ const char *onnx_from_softmax(onnx_builder *b, const node *n)
 const char *onnx_from_layer_norm(onnx_builder *b, const node *n)
 {
     return onnx_layer_norm(b, onnx_in(b, n, 0), onnx_in(b, n, 1), onnx_in(b, n, 2),
-                           layer_norm_eps(n));
+                           node_real(n, "eps"));
 }
 
 /* BatchNormalization wants channels second: here they are last. With the running moments it is a
@@ -70,8 +69,9 @@ const char *onnx_from_layer_norm(onnx_builder *b, const node *n)
 const char *onnx_from_batch_norm(onnx_builder *b, const node *n)
 {
     enum { X, GAMMA, BETA, MEAN, VARIANCE };
-    const char *root = onnx_map(
-        b, "Sqrt", onnx_join(b, "Add", onnx_in(b, n, VARIANCE), onnx_number(b, batch_norm_eps(n))));
+    const char *root =
+        onnx_map(b, "Sqrt",
+                 onnx_join(b, "Add", onnx_in(b, n, VARIANCE), onnx_number(b, node_real(n, "eps"))));
     const char *factor = onnx_join(b, "Div", onnx_in(b, n, GAMMA), root);
     const char *shift =
         onnx_join(b, "Sub", onnx_in(b, n, BETA), onnx_join(b, "Mul", onnx_in(b, n, MEAN), factor));
@@ -90,14 +90,14 @@ static const char *table_row(onnx_builder *b, const tensor *table, size_t row)
 
 const char *onnx_from_scale_shift(onnx_builder *b, const node *n)
 {
-    const size_t row = scale_shift_row(n);
+    const size_t row = node_size(n, "row");
     const char *y = onnx_in(b, n, 0);
     if (n->in[1]) y = onnx_join(b, "Mul", y, table_row(b, n->in[1], row));
     if (n->in[2]) y = onnx_join(b, "Add", y, table_row(b, n->in[2], row));
     return y;
 }
 
-/* W stays as it is in files, [out][in]: runtimes turn it once. */
+/* W stays as it is in files, [out][in]: runtimes transpose it once. */
 const char *onnx_from_linear(onnx_builder *b, const node *n)
 {
     const char *in[] = {onnx_in(b, n, 0), onnx_in(b, n, 1), n->in[2] ? onnx_in(b, n, 2) : NULL};

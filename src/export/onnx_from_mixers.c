@@ -6,9 +6,8 @@
  * place of offset 0. */
 #include "core/context.h"
 #include "export/onnx_ops.h"
-#include "mixers/s4nd_mixer.h"
-#include "mixers/ssm2d_mixer.h"
-#include "ops/node_attributes.h"
+#include "mixers/mixer.h"
+#include "ops/mix.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,18 +103,19 @@ static int make_kernel(onnx_builder *b, size_t channels, int rows, int cols, ker
     return k->at != NULL;
 }
 
-/* Fills k with the kernels of a mixer; own: its configuration. */
-static void fill_kernel(onnx_builder *b, const node *n, const mixer *kind, const void *own,
-                        token_grid grid, kernel *k)
+/* Fills k with the kernels of the layer's first channels. */
+static void fill_kernel(onnx_builder *b, const node *n, const ssm2d_layer *layer, token_grid grid,
+                        kernel *k)
 {
     ssm2d_error error;
     const float *params = onnx_params(b, n->in[PARAMS]);
-    const int channels = (int)n->out->shape[2];
+    const mixer_config m = {.kind = layer->kind, .values = layer->values};
     if (onnx_status(b)) return;
     /* making kernels is the library's work, which takes the context for its threads */
     ssm2d_context *context = (ssm2d_context *)onnx_context(b);
-    const ssm2d_status status = kind->kernel(context, own, channels, grid.rows, grid.cols, params,
-                                             (int)k->channels, k->at, &error);
+    const ssm2d_status status =
+        mixer_kernel(context, &m, ssm2d_layer_channels(layer), grid_rows(grid.shape),
+                     grid_cols(grid.shape), params, (int)k->channels, k->at, &error);
     if (status) onnx_fail(b, status, "%s", error.line);
 }
 
@@ -139,14 +139,15 @@ static const char *with_others(onnx_builder *b, const node *n, token_grid g, con
 /* [B][rows*cols][H] -> [B][H][rows][cols], and back */
 static const char *to_grid(onnx_builder *b, const char *x, token_grid g, size_t channels)
 {
-    x = onnx_reshape(b, x, ONNX_SHAPE(0, g.rows, g.cols, (int64_t)channels));
+    x = onnx_reshape(b, x,
+                     ONNX_SHAPE(0, grid_rows(g.shape), grid_cols(g.shape), (int64_t)channels));
     return onnx_transpose(b, x, ONNX_SHAPE(0, 3, 1, 2));
 }
 
 static const char *to_tokens(onnx_builder *b, const char *x, token_grid g, size_t channels)
 {
     x = onnx_transpose(b, x, ONNX_SHAPE(0, 2, 3, 1));
-    return onnx_reshape(b, x, ONNX_SHAPE(0, (int64_t)g.rows * g.cols, (int64_t)channels));
+    return onnx_reshape(b, x, ONNX_SHAPE(0, (int64_t)grid_cells(g.shape), (int64_t)channels));
 }
 
 /* A constant that is named after the mixer: blocks.0.mixer.kernel */
@@ -155,42 +156,33 @@ static const char *part_name(onnx_builder *b, const node *n, const char *what)
     return onnx_text(b, "%s.%s", n->in[PARAMS]->name, what);
 }
 
-/* ---- the mixers ------------------------------------------------------------------------------ */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 /* Where an array of the layer begins in its parameters; NULL: it has none of this name. */
-static const float *layer_array(const ssm2d_config *c, const float *params, const char *name)
+static const float *array_of(const ssm2d_layer *layer, const float *params, const char *name)
 {
     ssm2d_param p;
-    for (int i = 0; ssm2d_param_get(c, i, &p); i++)
+    for (int i = 0; name && ssm2d_layer_param(layer, i, &p); i++)
         if (!strcmp(p.name, name)) return params + p.offset;
     return NULL;
 }
 
-/* All directions and D are one kernel. */
-const char *onnx_from_mix_ssm2d(onnx_builder *b, const node *n)
+/* One convolution over the grid, what is added at offset 0 included. x: [B][H][rows][cols] */
+static const char *from_kernel(onnx_builder *b, const node *n, const ssm2d_layer *layer,
+                               token_grid grid, const float *skip, const char *x)
 {
-    const token_grid grid = mix_ssm2d_grid(n);
-    const ssm2d_config *c = mix_ssm2d_config(n);
-    const ssm2d_mixer own = {.layer = *c};
-    const float *params = onnx_params(b, n->in[PARAMS]);
-    const size_t channels = (size_t)c->channels;
+    const size_t channels = (size_t)ssm2d_layer_channels(layer);
     kernel k;
-    if (!params || !make_kernel(b, channels, grid.rows, grid.cols, &k)) return NULL;
-    fill_kernel(b, n, &mixer_ssm2d, &own, grid, &k);
-    const float *d = layer_array(c, params, "D"), *gamma = layer_array(c, params, "gamma"),
-                *beta = layer_array(c, params, "beta");
-    for (size_t h = 0; d && h < channels; h++) *cell(&k, h, k.row, k.col) += (double)d[h];
-    const char *y = to_grid(b, grid_tokens(b, n, grid), grid, channels);
-    y = to_tokens(b, convolve(b, y, &k, part_name(b, n, "kernel")), grid, channels);
+    if (!make_kernel(b, channels, grid_rows(grid.shape), grid_cols(grid.shape), &k)) return NULL;
+    fill_kernel(b, n, layer, grid, &k);
+    for (size_t h = 0; skip && h < channels; h++) *cell(&k, h, k.row, k.col) += (double)skip[h];
+    const char *y = convolve(b, x, &k, part_name(b, n, "kernel"));
     mem_free(onnx_context(b), k.at);
-    if (gamma && beta)
-        y = onnx_layer_norm(b, y, onnx_array(b, part_name(b, n, "gamma"), 1, &channels, gamma),
-                            onnx_array(b, part_name(b, n, "beta"), 1, &channels, beta), norm_eps);
-    return with_others(b, n, grid, y);
+    return y;
 }
 
 /* A kernel that is the product of one for rows and one for columns, taken apart: the row and the
- * column through its largest number, the row divided by that. rows, cols: those of channel h. */
+ * column through its largest element, the row divided by that. rows, cols: those of channel h. */
 static void separate(const kernel *k, size_t system, kernel *rows, kernel *cols, size_t h)
 {
     size_t row = 0, col = 0;
@@ -203,34 +195,27 @@ static void separate(const kernel *k, size_t system, kernel *rows, kernel *cols,
         *cell(cols, h, 0, j) = largest != 0 ? *cell(k, system, row, j) / largest : 0;
 }
 
-/* Channel h uses system h mod n_ssm: a convolution along columns of the grid, one along rows, and
- * D. */
-const char *onnx_from_mix_s4nd(onnx_builder *b, const node *n)
+/* A convolution along columns of the grid, one along rows, and what is added at offset 0. */
+static const char *from_separable(onnx_builder *b, const node *n, const ssm2d_layer *layer,
+                                  token_grid grid, const float *skip, const char *x)
 {
-    const token_grid grid = mix_baseline_grid(n);
-    const ssm2d_baseline_config *base = mix_baseline_config(n);
-    s4nd_mixer own = {0};
-    memcpy(&own.layer, base, sizeof own.layer);
-    const float *params = onnx_params(b, n->in[PARAMS]);
-    const size_t channels = (size_t)base->channels,
-                 systems = (size_t)mixer_s4nd.kernels(&own, base->channels);
+    const size_t channels = (size_t)ssm2d_layer_channels(layer),
+                 own = (size_t)layer->kind->pictures(layer_config(layer));
     kernel k = {0}, rows = {0}, cols = {0};
     const char *y = NULL;
-    ssm2d_baseline_param p = {0};
-    if (!params || !make_kernel(b, systems, grid.rows, grid.cols, &k)
-        || !make_kernel(b, channels, grid.rows, 1, &rows)
-        || !make_kernel(b, channels, 1, grid.cols, &cols))
+    if (!make_kernel(b, own, grid_rows(grid.shape), grid_cols(grid.shape), &k)
+        || !make_kernel(b, channels, grid_rows(grid.shape), 1, &rows)
+        || !make_kernel(b, channels, 1, grid_cols(grid.shape), &cols))
         goto done;
-    fill_kernel(b, n, &mixer_s4nd, &own, grid, &k);
-    for (size_t h = 0; h < channels; h++) separate(&k, h % systems, &rows, &cols, h);
-    for (int i = 0; ssm2d_baseline_param_get(base, i, &p) && strcmp(p.name, "D"); i++) continue;
-    const char *u = to_grid(b, grid_tokens(b, n, grid), grid, channels);
-    y = convolve(b, u, &rows, part_name(b, n, "row_kernel"));
+    fill_kernel(b, n, layer, grid, &k);
+    for (size_t h = 0; h < channels; h++) separate(&k, h % own, &rows, &cols, h);
+    y = convolve(b, x, &rows, part_name(b, n, "row_kernel"));
     y = convolve(b, y, &cols, part_name(b, n, "column_kernel"));
-    const char *d =
-        onnx_array(b, part_name(b, n, "D"), 3, (size_t[]){channels, 1, 1}, params + p.offset);
-    y = onnx_join(b, "Add", y, onnx_join(b, "Mul", u, d));
-    y = with_others(b, n, grid, to_tokens(b, y, grid, channels));
+    if (skip) {
+        const char *name = part_name(b, n, layer->kind->convolution->skip);
+        const char *d = onnx_array(b, name, 3, (size_t[]){channels, 1, 1}, skip);
+        y = onnx_join(b, "Add", y, onnx_join(b, "Mul", x, d));
+    }
 done:
     mem_free(onnx_context(b), k.at);
     mem_free(onnx_context(b), rows.at);
@@ -238,23 +223,32 @@ done:
     return y;
 }
 
-/* The sequence is a grid of one row. omega is the weight of offset 0. */
-const char *onnx_from_mix_ema(onnx_builder *b, const node *n)
+/* Cells in raster order are a grid of one row. */
+const char *onnx_from_mix(onnx_builder *b, const node *n)
 {
-    const token_grid grid = mix_baseline_grid(n);
-    const token_grid line = {grid.first, 1, grid.rows * grid.cols};
-    const ssm2d_baseline_config *base = mix_baseline_config(n);
+    const mix_setup setup = mix_setup_of(n);
+    const ssm2d_layer *layer = &setup.layer;
+    const layer_convolution *form = layer->kind->convolution;
     const float *params = onnx_params(b, n->in[PARAMS]);
-    const size_t channels = (size_t)base->channels;
-    ssm2d_baseline_param p = {0};
-    kernel k;
-    if (!params || !make_kernel(b, channels, line.rows, line.cols, &k)) return NULL;
-    fill_kernel(b, n, &mixer_ema, base, line, &k);
-    for (int i = 0; ssm2d_baseline_param_get(base, i, &p) && strcmp(p.name, "omega"); i++) continue;
-    for (size_t h = 0; h < channels; h++)
-        *cell(&k, h, k.row, k.col) += (double)params[p.offset + h];
-    const char *y = to_grid(b, grid_tokens(b, n, line), line, channels);
-    y = to_tokens(b, convolve(b, y, &k, part_name(b, n, "kernel")), line, channels);
-    mem_free(onnx_context(b), k.at);
-    return with_others(b, n, line, onnx_silu(b, y));
+    const size_t channels = (size_t)ssm2d_layer_channels(layer);
+    token_grid grid = setup.grid;
+    if (!form) {
+        onnx_fail(b, SSM2D_ERROR_UNSUPPORTED, "the mixer %s cannot be written as ONNX",
+                  layer->kind->name);
+        return NULL;
+    }
+    if (!params) return NULL;
+    if (layer->kind->raster)
+        grid = (token_grid){grid.first, ssm2d_grid_2d(1, grid_cells(grid.shape))};
+    const float *skip = array_of(layer, params, form->skip),
+                *gamma = array_of(layer, params, form->gamma),
+                *beta = array_of(layer, params, form->beta);
+    const char *y = to_grid(b, grid_tokens(b, n, grid), grid, channels);
+    y = (form->separable ? from_separable : from_kernel)(b, n, layer, grid, skip, y);
+    y = to_tokens(b, y, grid, channels);
+    if (gamma && beta)
+        y = onnx_layer_norm(b, y, onnx_array(b, part_name(b, n, "gamma"), 1, &channels, gamma),
+                            onnx_array(b, part_name(b, n, "beta"), 1, &channels, beta), norm_eps);
+    if (form->silu && form->silu(layer_config(layer))) y = onnx_silu(b, y);
+    return with_others(b, n, grid, y);
 }

@@ -1,8 +1,6 @@
 /* onnx_from_tokens - operators that make, move and take tokens. */
 #include "core/context.h"
 #include "export/onnx_ops.h"
-#include "export/onnx_tokens.h"
-#include "ops/node_attributes.h"
 
 #include <string.h>
 
@@ -10,7 +8,7 @@
 const char *onnx_from_patches(onnx_builder *b, const node *n)
 {
     const size_t *s = n->in[0]->shape, *out = n->out->shape;
-    const int64_t p = (int64_t)patches_side(n), down = (int64_t)s[2] / p,
+    const int64_t p = (int64_t)node_size(n, "side"), down = (int64_t)s[2] / p,
                   across = (int64_t)s[3] / p;
     const char *x =
         onnx_reshape(b, onnx_in(b, n, 0), ONNX_SHAPE(0, (int64_t)s[1], down, p, across, p));
@@ -18,7 +16,7 @@ const char *onnx_from_patches(onnx_builder *b, const node *n)
     return onnx_reshape(b, x, ONNX_SHAPE(0, (int64_t)out[1], (int64_t)out[2]));
 }
 
-/* The same numbers as [1][tokens][width]. */
+/* The same elements as [1][tokens][width]. */
 static const char *of_one_image(onnx_builder *b, const tensor *t, size_t tokens, size_t width)
 {
     const char *x = onnx_value(b, t);
@@ -65,20 +63,20 @@ const char *onnx_gather_tokens(onnx_builder *b, const char *x, size_t tokens, si
 
 const char *onnx_from_rearrange(onnx_builder *b, const node *n)
 {
-    const rearrange_order o = rearrange_order_of(n);
+    const size_t images = node_size(n, "images"), in_tokens = node_size(n, "in_tokens"),
+                 out_tokens = node_size(n, "out_tokens");
     const size_t *in = n->in[0]->shape, *out = n->out->shape;
     const int64_t tokens = (int64_t)out[1], width = (int64_t)out[2];
     const char *x = onnx_in(b, n, 0);
-    if (in[0] != o.images)
-        x = onnx_reshape(b, x, ONNX_SHAPE(-1, (int64_t)o.in_tokens, (int64_t)in[2]));
-    x = onnx_gather_tokens(b, x, o.in_tokens, o.out_tokens, o.index);
-    if (out[0] != o.images) return onnx_reshape(b, x, ONNX_SHAPE(-1, tokens, width));
-    return out[1] == o.out_tokens ? x : onnx_reshape(b, x, ONNX_SHAPE(0, tokens, width));
+    if (in[0] != images) x = onnx_reshape(b, x, ONNX_SHAPE(-1, (int64_t)in_tokens, (int64_t)in[2]));
+    x = onnx_gather_tokens(b, x, in_tokens, out_tokens, node_ints(n, "index"));
+    if (out[0] != images) return onnx_reshape(b, x, ONNX_SHAPE(-1, tokens, width));
+    return out[1] == out_tokens ? x : onnx_reshape(b, x, ONNX_SHAPE(0, tokens, width));
 }
 
 const char *onnx_from_take_token(onnx_builder *b, const node *n)
 {
-    return onnx_gather(b, onnx_in(b, n, 0), 1, onnx_index(b, take_token_place(n)));
+    return onnx_gather(b, onnx_in(b, n, 0), 1, onnx_index(b, node_size(n, "token")));
 }
 
 const char *onnx_from_mean_tokens(onnx_builder *b, const node *n)

@@ -18,8 +18,10 @@ static const struct {
     const op *op;
     onnx_exporter *exporter;
 } exporters[] = {
-#define OP(name) {&op_##name, onnx_from_##name},
-#include "export/onnx_ops.def"
+#define ENTRY_ONNX(name) {&op_##name, onnx_from_##name},
+#define ENTRY_NO_ONNX(name)
+#define OP(name, exported, ...) ENTRY_##exported(name)
+#include "ops/ops.def"
 #undef OP
 };
 
@@ -50,6 +52,7 @@ static void export_nodes(onnx_builder *b, const onnx_file *file)
     for (int i = 0; i < g->node_count && !b->status; i++) {
         const node *n = g->nodes[i];
         onnx_exporter *exporter = exporter_of(n->op);
+        if (file->progress) file->progress(file->user, (size_t)i, (size_t)g->node_count);
         if (!needed[i]) continue;
         if (exporter)
             b->values[n->out->index] = exporter(b, n);

@@ -23,6 +23,9 @@ typedef struct onnx_file {
     const onnx_note *note;
     /* The first axis of inputs and outputs may be of any size, whatever it is in our graph. */
     int any_batch;
+    /* Called before each operator with how many were written; NULL: no progress is reported. */
+    void (*progress)(void *user, size_t done, size_t all);
+    void *user;
 } onnx_file;
 
 /* Writes a graph that was built for inference; it need not have been finished. params: its

@@ -7,8 +7,11 @@
 
 typedef const char *onnx_exporter(onnx_builder *b, const node *n);
 
-#define OP(name) onnx_exporter onnx_from_##name;
-#include "export/onnx_ops.def"
+/* Those that ops.def says are exported. */
+#define DECLARE_ONNX(name) onnx_exporter onnx_from_##name;
+#define DECLARE_NO_ONNX(name)
+#define OP(name, exported, ...) DECLARE_##exported(name)
+#include "ops/ops.def"
 #undef OP
 
 /* The value of input i of a node. */
@@ -16,5 +19,10 @@ static inline const char *onnx_in(onnx_builder *b, const node *n, int i)
 {
     return onnx_value(b, n->in[i]);
 }
+
+/* Token t of an image becomes its token index[t], or zeros where that is -1.
+ * x: [B][tokens][D] -> [B][count][D] */
+const char *onnx_gather_tokens(onnx_builder *b, const char *x, size_t tokens, size_t count,
+                               const int *index);
 
 #endif

@@ -3,8 +3,8 @@
 #include "core/arith.h"
 #include "core/status.h"
 #include "graph/graph_impl.h"
-#include "graph/names.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,6 +58,12 @@ void *graph_no_memory(graph *g)
     return NULL;
 }
 
+/* Whether a set of types, of which 0 is real alone, has this one. */
+static int types_allow(unsigned types, element_type type)
+{
+    return (types ? types : ELEMENT_BIT(ELEMENT_REAL)) >> type & 1;
+}
+
 tensor *graph_new_tensor(graph *g, role kind, int rank, const size_t *shape)
 {
     if (g->status) return NULL;
@@ -86,6 +92,37 @@ tensor *graph_new_tensor(graph *g, role kind, int rank, const size_t *shape)
     return t;
 }
 
+/* Scales begin on a cache line of their own. */
+static size_t element_bytes(const tensor *t)
+{
+    const size_t bytes = t->count * element_size(t->type);
+    return t->scale_count ? line_bytes(bytes) : bytes;
+}
+
+size_t tensor_bytes(const tensor *t) { return element_bytes(t) + t->scale_count * sizeof(real); }
+
+void tensor_place(tensor *t, void *memory)
+{
+    t->memory = memory;
+    t->scales =
+        memory && t->scale_count ? (real *)(void *)((char *)memory + element_bytes(t)) : NULL;
+}
+
+tensor *graph_set_type(graph *g, tensor *t, element_type type, size_t scales)
+{
+    if (g->status) return NULL;
+    const op *maker = t->producer ? t->producer->op : NULL;
+    const size_t rows = t->count / t->shape[t->rank - 1];
+    if (maker && !types_allow(maker->gives, type))
+        return graph_fail(g, "%s does not give %s", maker->name, element_name(type));
+    if (type == ELEMENT_INT8 ? scales != 1 && scales != rows : scales != 0)
+        return graph_fail(g, "\"%s\" is %s of %zu rows and cannot have %zu scales", t->name,
+                          element_name(type), rows, scales);
+    t->type = type;
+    t->scale_count = scales;
+    return t;
+}
+
 tensor *columns(graph *g, tensor *x, size_t first, size_t count)
 {
     if (g->status) return NULL;
@@ -101,6 +138,8 @@ tensor *columns(graph *g, tensor *x, size_t first, size_t count)
     if (!t) return NULL;
     t->base = storage_of(x);
     t->column = x->column + first;
+    t->type = x->type;
+    t->scale_count = x->scale_count;
     t->row_stride = x->row_stride;
     t->needs_grad = x->needs_grad;
     t->grid = x->grid;
@@ -122,10 +161,14 @@ tensor *graph_input(graph *g, const char *name, int rank, const size_t *shape)
 node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int rank,
                 const size_t *shape, const void *attributes, size_t bytes)
 {
-    for (int i = 0; i < inputs && !g->status; i++)
+    for (int i = 0; i < inputs && !g->status; i++) {
         if (in[i] && in[i]->role == ROLE_VIEW && !(what->strided_in >> i & 1))
             graph_fail(g, "%s cannot take \"%s\" as its input %d: make it contiguous() before",
                        what->name, in[i]->name, i);
+        if (in[i] && !types_allow(what->takes[i], in[i]->type))
+            graph_fail(g, "%s does not take %s as its input %d (\"%s\"): convert_to() it before",
+                       what->name, element_name(in[i]->type), i, in[i]->name);
+    }
     if (g->status) return NULL;
     node **nodes =
         mem_grow(g->context, g->nodes, sizeof *nodes, (size_t)g->node_count, 1, &g->node_capacity);
@@ -157,6 +200,30 @@ node *graph_add(graph *g, const op *what, int inputs, tensor *const *in, int ran
         if (what->backward && in[i] && in[i]->needs_grad) n->out->needs_grad = 1;
     g->nodes[g->node_count++] = n;
     return n;
+}
+
+static const void *attribute_at(const node *n, const char *name, int type)
+{
+    const op_attribute *a = n->op->attributes;
+    while (a && a->name && strcmp(a->name, name)) a++;
+    assert(a && a->name && (int)a->type == type);
+    (void)type;
+    return (const char *)n->attributes + a->offset;
+}
+
+size_t node_size(const node *n, const char *name)
+{
+    return *(const size_t *)attribute_at(n, name, ATTRIBUTE_SIZE);
+}
+
+double node_real(const node *n, const char *name)
+{
+    return *(const double *)attribute_at(n, name, ATTRIBUTE_REAL);
+}
+
+const int *node_ints(const node *n, const char *name)
+{
+    return *(int *const *)attribute_at(n, name, ATTRIBUTE_INTS);
 }
 
 tensor *graph_recompute(tensor *x)

@@ -1,3 +1,4 @@
+#include "core/arith.h"
 #include "core/status.h"
 #include "graph/graph_impl.h"
 
@@ -5,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Makes space for so many more arrays; returns whether there is. */
+/* Reserves space for `more` arrays; returns 0 if out of memory. */
 static int reserve_arrays(graph *g, int more)
 {
     param_array *arrays = mem_grow(g->context, g->arrays, sizeof *arrays, (size_t)g->array_count,
@@ -37,15 +38,15 @@ static void add_array(graph *g, const param_spec *spec, const char *name, size_t
     for (int i = 0; i < a->rank; i++) a->count *= a->shape[i];
 }
 
-/* A parameter declared before under this name, or NULL; refuses another shape. */
-static tensor *known(graph *g, const char *name, int rank, const size_t *shape)
+/* A parameter declared before under this name, or NULL; refuses another shape or type. */
+static tensor *known(graph *g, const char *name, element_type type, int rank, const size_t *shape)
 {
     tensor *t = graph_find(g, name);
     if (!t) return NULL;
-    if (t->role == ROLE_PARAM && t->rank == rank
+    if (t->role == ROLE_PARAM && t->type == type && t->rank == rank
         && !memcmp(t->shape, shape, (size_t)rank * sizeof *shape))
         return t;
-    return graph_fail(g, "parameter %s is declared twice with different shapes", name);
+    return graph_fail(g, "parameter %s is declared twice with different shapes or types", name);
 }
 
 static tensor *declare(graph *g, const char *name, int rank, const size_t *shape, int is_learned)
@@ -59,6 +60,19 @@ static tensor *declare(graph *g, const char *name, int rank, const size_t *shape
     return t;
 }
 
+/* A parameter of another type than real takes as many whole elements of the flat array as its
+ * bytes need. */
+static tensor *declare_typed(graph *g, tensor *t, const param_spec *spec)
+{
+    if (!t || spec->type == ELEMENT_REAL) return t;
+    if (g->training)
+        return graph_fail(g, "parameter %s is %s: only %s can be trained", t->name,
+                          element_name(spec->type), element_name(ELEMENT_REAL));
+    if (!graph_set_type(g, t, spec->type, spec->scales)) return NULL;
+    g->param_count = t->offset + div_up_size(tensor_bytes(t), sizeof(real));
+    return t;
+}
+
 tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
 {
     char name[sizeof((tensor *)0)->name];
@@ -67,10 +81,11 @@ tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
     if (g->status) return NULL;
-    tensor *t = known(g, name, spec->rank, spec->shape);
+    tensor *t = known(g, name, spec->type, spec->rank, spec->shape);
     if (t || g->status) return t;
     if (!reserve_arrays(g, 1)) return NULL;
     t = declare(g, name, spec->rank, spec->shape, spec->group != PARAM_STATE);
+    t = declare_typed(g, t, spec);
     if (t) add_array(g, spec, name, t->offset, -1);
     return t;
 }
@@ -81,15 +96,15 @@ tensor *graph_param_block(graph *g, const param_block *b, int count, const param
     size_t total = 0;
     if (g->status) return NULL;
     for (int i = 0; i < count; i++) {
-        size_t numbers = 1;
-        for (int k = 0; k < specs[i].rank; k++) numbers *= specs[i].shape[k];
-        if (specs[i].group == PARAM_STATE)
-            return graph_fail(g, "%s.%s: an array of a block cannot be state", b->name,
-                              specs[i].name);
-        total += numbers;
+        size_t elements = 1;
+        for (int k = 0; k < specs[i].rank; k++) elements *= specs[i].shape[k];
+        if (specs[i].group == PARAM_STATE || specs[i].type != ELEMENT_REAL)
+            return graph_fail(g, "%s.%s: an array of a block cannot be %s", b->name, specs[i].name,
+                              specs[i].type ? element_name(specs[i].type) : "state");
+        total += elements;
     }
     snprintf(name, sizeof name, "%.80s.mixer", b->name);
-    tensor *t = known(g, name, 1, &total);
+    tensor *t = known(g, name, ELEMENT_REAL, 1, &total);
     if (t || g->status) return t;
     if (!reserve_arrays(g, count) || !reserve_block(g)) return NULL;
     t = declare(g, name, 1, &total, 1);

@@ -1,7 +1,7 @@
 /* graph_run - makes the planned visits; before each, the node is told where its memory is. */
 #include "core/clock.h"
 #include "core/float_mode.h"
-#include "graph/row_chains.h"
+#include "graph/graph_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,16 +11,19 @@ void graph_bind(graph *g, real *params, real *grads)
     for (int i = 0; i < g->tensor_count; i++) {
         tensor *t = g->tensors[i];
         if (t->role != ROLE_PARAM) continue;
-        t->data = params + t->offset;
+        tensor_place(t, params + t->offset);
         t->grad = grads ? grads + t->offset : NULL;
         for (tensor *v = t->views; v; v = v->next_view)
             v->grad = t->grad ? t->grad + v->column : NULL;
     }
 }
 
-static void point_views(const tensor *t)
+void point_views(const tensor *t)
 {
-    for (tensor *v = t->views; v; v = v->next_view) v->data = t->data + v->column;
+    for (tensor *v = t->views; v; v = v->next_view) {
+        v->memory = (char *)t->memory + v->column * element_size(t->type);
+        v->scales = t->scales;
+    }
 }
 
 /* Values' views are pointed at each visit; inputs and parameters are where the caller has put
@@ -41,10 +44,10 @@ static void clear_columns(const tensor *t, size_t first, size_t count)
 static void point_node(graph *g, const visit *v)
 {
     node *n = v->node;
-    n->scratch = (real *)(void *)(g->memory + v->scratch);
+    n->scratch = g->memory + v->scratch;
     n->recomputing = v->kind == VISIT_RECOMPUTE;
     if (v->kind == VISIT_BACKWARD) return;
-    n->out->data = v->local ? NULL : (real *)(void *)(g->memory + v->out);
+    tensor_place(n->out, v->local ? NULL : g->memory + v->out);
     if (!v->local) point_views(n->out);
 }
 
@@ -134,13 +137,39 @@ void graph_watch(graph *g, graph_watcher *watch, void *arg)
     p->watch_arg = arg;
 }
 
-/* Whether t's data (or gradient) holds a NaN or an infinity. */
-static int bad(const tensor *t, const real *numbers)
+static int bad_reals(const real *elements, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(elements[i])) return 1;
+    return 0;
+}
+
+static int bad_bfloat16s(const bfloat16 *elements, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((elements[i] & 0x7f80) == 0x7f80) return 1;
+    return 0;
+}
+
+/* Whether t's gradient holds a NaN or an infinity. */
+static int bad_gradient(const tensor *t)
 {
     const size_t width = t->shape[t->rank - 1], rows = t->count / width;
-    for (size_t r = 0; numbers && r < rows; r++)
-        for (size_t c = 0; c < width; c++)
-            if (!isfinite(numbers[r * t->row_stride + c])) return 1;
+    for (size_t r = 0; t->grad && r < rows; r++)
+        if (bad_reals(t->grad + r * t->row_stride, width)) return 1;
+    return 0;
+}
+
+/* Whether t's data do. */
+static int bad_data(const tensor *t)
+{
+    const size_t width = t->shape[t->rank - 1], rows = t->count / width;
+    if (!t->memory) return 0;
+    if (t->type == ELEMENT_INT8) return bad_reals(t->scales, t->scale_count);
+    for (size_t r = 0; r < rows; r++)
+        if (t->type == ELEMENT_BFLOAT16 ? bad_bfloat16s(t->bf16 + r * t->row_stride, width)
+                                        : bad_reals(t->data + r * t->row_stride, width))
+            return 1;
     return 0;
 }
 
@@ -154,7 +183,7 @@ const char *graph_find_bad(graph *g)
         const tensor *t = g->tensors[i];
         /* in training nothing reads state, which the run that failed may have written */
         const int is_read = t->role == ROLE_PARAM ? t->needs_grad || !g->training : 1;
-        if ((t->role == ROLE_PARAM || t->role == ROLE_INPUT) && is_read && bad(t, t->data))
+        if ((t->role == ROLE_PARAM || t->role == ROLE_INPUT) && is_read && bad_data(t))
             return t->name;
     }
     point_given_views(g);
@@ -163,12 +192,11 @@ const char *graph_find_bad(graph *g)
         make_visit(g, &p->visit[i]);
         if (p->visit[i].kind == VISIT_CLEAR) continue;
         if (p->visit[i].kind != VISIT_BACKWARD) {
-            if (bad(n->out, n->out->data)) return n->out->name;
+            if (bad_data(n->out)) return n->out->name;
             continue;
         }
         for (int k = 0; k < n->inputs; k++)
-            if (n->in[k] && n->in[k]->needs_grad && bad(n->in[k], n->in[k]->grad))
-                return n->in[k]->name;
+            if (n->in[k] && n->in[k]->needs_grad && bad_gradient(n->in[k])) return n->in[k]->name;
     }
     return NULL;
 }

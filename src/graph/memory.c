@@ -1,18 +1,21 @@
 /* memory - plans a run: the order of visits, which outputs are recomputed instead of kept, and from
  * when to when each value, gradient and scratch is in use; place.c packs them into one block. */
-#include "graph/memory.h"
+#include "graph/planner.h"
 
 #include "core/arith.h"
 #include "core/status.h"
-#include "graph/row_chains.h"
 
-enum { LINE = 64 }; /* bytes of a cache line: spans begin and end with whole ones */
-
-static void use(span *s, int at, size_t numbers)
+/* Spans begin and end on whole cache lines, which aligns elements of every type. */
+static void use(span *s, int at, size_t bytes)
 {
     if (!in_use(s)) s->first = at;
     s->last = at;
-    s->bytes = div_up_size(numbers * sizeof(real), LINE) * LINE;
+    s->bytes = line_bytes(bytes);
+}
+
+static void use_gradient(planner *p, const tensor *t, int at)
+{
+    use(gradient(p, t), at, t->count * sizeof(real));
 }
 
 /* Visit `at` reads t: the recomputed value when there is one by now. */
@@ -20,7 +23,7 @@ static void read_value(planner *p, tensor *t, int at)
 {
     t = storage_of(t);
     if (!t || t->role != ROLE_VALUE) return;
-    use(in_use(recomputed(p, t)) ? recomputed(p, t) : value(p, t), at, t->count);
+    use(in_use(recomputed(p, t)) ? recomputed(p, t) : value(p, t), at, tensor_bytes(t));
 }
 
 static int append(planner *p, visit_kind kind, node *n)
@@ -30,7 +33,8 @@ static int append(planner *p, visit_kind kind, node *n)
     p->plan->visit[at] = (visit){.kind = kind, .node = n};
     if (!back) {
         for (int i = 0; i < n->inputs; i++) read_value(p, n->in[i], at);
-        use(kind == VISIT_RECOMPUTE ? recomputed(p, n->out) : value(p, n->out), at, n->out->count);
+        use(kind == VISIT_RECOMPUTE ? recomputed(p, n->out) : value(p, n->out), at,
+            tensor_bytes(n->out));
         if (n->op->saved && g->training) use(saved(p, n), at, n->op->saved(g, n));
     }
     if (n->op->scratch) use(scratch(p, n, kind), at, n->op->scratch(g, n, back));
@@ -46,7 +50,7 @@ static void schedule_recompute(planner *p, tensor *t)
     append(p, VISIT_RECOMPUTE, t->producer);
 }
 
-/* Clears those columns in [first, end) of t's gradient that nobody has written. */
+/* Clears those columns in [first, end) of t's gradient that no visit has written. */
 static void schedule_clear(planner *p, node *before, tensor *t, size_t first, size_t end)
 {
     int *written = &p->written[t->index];
@@ -55,7 +59,7 @@ static void schedule_clear(planner *p, node *before, tensor *t, size_t first, si
         const int at = p->plan->visits++;
         p->plan->visit[at] =
             (visit){VISIT_CLEAR, before, .cleared = t, .first = first, .count = gap_end - first};
-        use(gradient(p, t), at, t->count);
+        use_gradient(p, t, at);
         interval_add(&p->columns, written, first, gap_end);
     }
 }
@@ -95,10 +99,10 @@ static void plan_backward(planner *p, node *n)
         if (o->reads_in >> i & 1) read_value(p, n->in[i], at);
     if (o->reads_out) read_value(p, n->out, at);
     if (o->saved) use(saved(p, n), at, o->saved(p->g, n));
-    use(gradient(p, n->out), at, n->out->count);
+    use_gradient(p, n->out, at);
     for (int i = 0; i < n->inputs; i++) {
         const tensor *t = storage_of(n->in[i]);
-        if (t && t->needs_grad && t->role == ROLE_VALUE) use(gradient(p, t), at, t->count);
+        if (t && t->needs_grad && t->role == ROLE_VALUE) use_gradient(p, t, at);
     }
 }
 
@@ -109,7 +113,7 @@ static void plan_visits(planner *p)
     p->plan->backward = p->plan->visits;
     span *dout = gradient(p, p->out);
     if (g->training && p->out->needs_grad) {
-        use(dout, p->plan->visits, p->out->count);
+        use_gradient(p, p->out, p->plan->visits);
         if (p->out->views)
             interval_add(&p->columns, &p->written[p->out->index], 0, p->out->row_stride);
         for (int i = g->node_count - 1; i >= 0; i--) {
@@ -118,7 +122,7 @@ static void plan_visits(planner *p)
                 plan_backward(p, n);
         }
     }
-    value(p, p->out)->last = p->plan->visits; /* whoever runs the graph reads it afterwards */
+    value(p, p->out)->last = p->plan->visits; /* the caller reads it after the run */
     if (in_use(dout)) { /* and fills its gradient before, with which backward may be run again */
         dout->first = 0;
         dout->last = p->plan->visits;
@@ -166,17 +170,19 @@ static memory_plan *new_plan(const graph *g)
  * recomputed must end somewhere, or the first backward would need all of forward again. */
 enum { SMALL_PART = 16, CHAIN = 2 };
 
-/* Decides for each node of a graph that saves memory; 0 without memory. */
+/* Decides for each node of a graph that saves memory; returns 0 if out of memory. */
 static int choose_recomputed(graph *g)
 {
     size_t largest = 0;
     int *chain = mem_alloc(g->context, ((size_t)g->node_count + 1) * sizeof *chain);
     if (!chain) return 0;
-    for (int i = 0; i < g->node_count; i++) largest = max_size(largest, g->nodes[i]->out->count);
+    for (int i = 0; i < g->node_count; i++)
+        largest = max_size(largest, tensor_bytes(g->nodes[i]->out));
+    const size_t small = largest / (SMALL_PART * sizeof(real)) * sizeof(real);
     for (int i = 0; i < g->node_count; i++) {
         node *n = g->nodes[i];
         int before = 0;
-        if (n->op->affordable && n->out->count >= largest / SMALL_PART) n->recompute = 1;
+        if (n->op->affordable && tensor_bytes(n->out) >= small) n->recompute = 1;
         for (int k = 0; k < n->inputs; k++) {
             const tensor *t = storage_of(n->in[k]);
             if (t && t->producer && t->producer->recompute)
@@ -189,7 +195,7 @@ static int choose_recomputed(graph *g)
     return 1;
 }
 
-/* Fills g->plan and g->bytes; 0 without memory. */
+/* Fills g->plan and g->bytes; returns 0 if out of memory. */
 static int plan_memory(graph *g, tensor *out)
 {
     planner p = {.g = g,
@@ -214,21 +220,16 @@ static int plan_memory(graph *g, tensor *out)
     return done;
 }
 
-static real *number_at(const graph *g, size_t offset)
-{
-    return (real *)(void *)(g->memory + offset);
-}
-
 static void set_pointers(graph *g)
 {
     const memory_plan *plan = g->plan;
     for (int i = 0; i < g->tensor_count; i++) {
         tensor *t = g->tensors[i];
         if (t->role != ROLE_VALUE || !t->needs_grad) continue;
-        t->grad = number_at(g, plan->grad[i]);
+        t->grad = (real *)(void *)(g->memory + plan->grad[i]);
         for (tensor *v = t->views; v; v = v->next_view) v->grad = t->grad + v->column;
     }
-    for (int i = 0; i < g->node_count; i++) g->nodes[i]->saved = number_at(g, plan->saved[i]);
+    for (int i = 0; i < g->node_count; i++) g->nodes[i]->saved = g->memory + plan->saved[i];
 }
 
 ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
@@ -250,5 +251,8 @@ ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
     if (!g->memory)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of a step", g->bytes);
     set_pointers(g);
-    return SSM2D_OK;
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < g->node_count && g->sgemm && !status; i++)
+        if (g->nodes[i]->op->warm_up) status = g->nodes[i]->op->warm_up(g, g->nodes[i], error);
+    return status;
 }

@@ -1,9 +1,9 @@
-/* names - graph_find by a hash table, which is brought up to date when somebody asks: a tensor gets
+/* names - graph_find by a hash table, which is updated when a name is looked up: a tensor gets
  * its name after it has been made.
  *
  * Open addressing: an entry is 1 + the tensor's index, 0 where there is none. Of several tensors
  * with the same name the first is found. */
-#include "graph/names.h"
+#include "graph/graph_impl.h"
 
 #include "core/hash.h"
 

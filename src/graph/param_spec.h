@@ -1,25 +1,21 @@
-/* param_spec - a parameter says, where it is declared, all that others need to know of it: its
- * shape in the graph and in files, how the optimiser treats it, its initial values, and what
- * becomes of it at another image size. Nobody has to guess any of that from its name or rank. */
+/* param_spec - the declaration of a parameter has all that other code needs to know: its shape in
+ * the graph and in files, how the optimiser treats it, its initial values, and how it is adapted to
+ * another image size. Nothing is guessed from its name or rank. */
 #ifndef SSM2D_GRAPH_PARAM_SPEC_H
 #define SSM2D_GRAPH_PARAM_SPEC_H
 
+#include "core/element_type.h"
+#include "core/grid.h"
 #include "ssm2d.h"
 
 enum { GRAPH_RANK = 5, PARAM_NAME = 112 };
-
-/* Where the patches of an image are among its tokens: after `first` others, rows x cols of them in
- * raster order. rows 0: there is no grid. */
-typedef struct token_grid {
-    int first, rows, cols;
-} token_grid;
 
 /* How the optimiser treats it. */
 typedef enum param_group {
     PARAM_DECAY,    /* weight decay acts on it */
     PARAM_NO_DECAY, /* biases */
     PARAM_SYSTEM,   /* A, B and C of a mixer's systems: no decay, a learning rate of their own */
-    /* Not learned: has no gradient, and is no parameter to be counted. Forward runs in training
+    /* Not learned: has no gradient, and is not counted as a parameter. Forward runs in training
      * change it (the running moments of BatchNorm); it is saved with the weights. */
     PARAM_STATE
 } param_group;
@@ -44,9 +40,9 @@ typedef enum param_init {
 /* What to do at another image size. */
 typedef enum param_resize {
     PARAM_KEEP,
-    PARAM_GRID,     /* rows of numbers, one for each token of `grid`: interpolated */
+    PARAM_GRID,     /* one row for each token of `grid`: interpolated */
     PARAM_RELATIVE, /* a table of (2*rows - 1) x (2*cols - 1) offsets in `grid`: interpolated */
-    /* One axis of 2P - 1 numbers, P at least the tokens of `grid`: entry P-1 + o is that of two
+    /* One axis of 2P - 1 elements, P at least the tokens of `grid`: entry P-1 + o is that of two
      * tokens o apart in raster order. Interpolated along rows and columns. */
     PARAM_OFFSETS
 } param_resize;
@@ -55,7 +51,9 @@ typedef struct param_spec {
     const char *name; /* of an array of a block, after the block's name; else NULL */
     int rank;
     size_t shape[GRAPH_RANK];
-    int file_rank; /* 0: the shape in files is the same */
+    element_type type; /* real, unless the graph is for inference only */
+    size_t scales;     /* int8: the number of its scales, 1 or one for each row */
+    int file_rank;     /* 0: the shape in files is the same */
     size_t file_shape[GRAPH_RANK];
     param_group group;
     param_part part;
@@ -63,7 +61,7 @@ typedef struct param_spec {
     double scale;
     param_resize resize;
     token_grid grid;
-    int nonnegative; /* files with negative numbers are refused */
+    int nonnegative; /* files with negative values are refused */
     int is_token;    /* of tokens rather than a weight: a position embedding, a class token */
 } param_spec;
 
@@ -73,21 +71,19 @@ typedef struct param_array {
     char name[PARAM_NAME];
     int rank;
     size_t shape[GRAPH_RANK];
-    size_t offset, count; /* in numbers */
+    size_t offset, count; /* in elements */
     param_spec spec;      /* without the name */
-    int block;            /* the one it belongs to; -1: it stands alone */
+    int block;            /* the index of its block; -1: it has none */
 } param_array;
-
-/* The initial values of all arrays of a block. owner and channels are the block's. */
-typedef ssm2d_status param_fill(const void *owner, int channels, uint64_t seed, float *values,
-                                ssm2d_error *error);
 
 /* Several arrays that are one tensor of the graph: what a mixer has in one block of a model. */
 typedef struct param_block {
     char name[PARAM_NAME];   /* of the model's block: "blocks.3" */
     int first_array, arrays; /* in the list of arrays */
-    size_t offset, count;    /* in numbers */
-    param_fill *fill;
+    size_t offset, count;    /* in elements */
+    /* Writes the initial values of all of its arrays. */
+    ssm2d_status (*fill)(const struct param_block *block, uint64_t seed, float *values,
+                         ssm2d_error *error);
     const void *owner; /* what made it; lives as long as the graph */
     int channels;
     token_grid grid; /* of the tokens it acts on */

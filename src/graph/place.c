@@ -7,10 +7,9 @@
  * alive at any time in it (`taken`, without the spans that cover a larger part around it). A span
  * collides with what is taken in the parts that it covers and with what covers parts around them,
  * so that placing one looks at about 4 log2(visits) sets. */
-#include "graph/place.h"
+#include "graph/planner.h"
 
 #include "core/arith.h"
-#include "graph/intervals.h"
 
 #include <stdlib.h>
 

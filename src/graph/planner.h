@@ -2,9 +2,22 @@
 #ifndef SSM2D_GRAPH_PLANNER_H
 #define SSM2D_GRAPH_PLANNER_H
 
+#include "graph/graph_impl.h"
 #include "graph/intervals.h"
-#include "graph/memory.h"
-#include "graph/place.h"
+
+enum { SPAN_NONE = -1 };
+
+/* A piece of memory that is in use from one visit to another, both included. */
+typedef struct span {
+    size_t bytes, offset;
+    int first, last; /* visits; first is SPAN_NONE when it is unused */
+    int same;        /* the span whose memory this one shares (which shares none), or SPAN_NONE */
+} span;
+
+/* Places the spans one after the other, the largest first, each at the lowest offset that is free
+ * as long as it is alive. `last` is at most the number of visits. The result depends on the spans
+ * alone. Returns 0 if out of memory; *bytes is the size of the block. */
+int place_spans(const ssm2d_context *context, span *spans, int count, int visits, size_t *bytes);
 
 /* Spans by use, T tensors and N nodes: of tensor t its value [t], the value recomputed [T + t], the
  * gradient [2T + t]; of node n what it saves [3T + n], its scratch in each kind of visit
@@ -58,7 +71,11 @@ static inline int writes_gradient(const planner *p, const node *n, int i)
 }
 
 /* Lets gradients that operators hand on unchanged (op.passes) share memory where that is safe.
- * Called when the visits are planned; returns 0 without memory. */
+ * Called when the visits are planned; returns 0 if out of memory. */
 int share_gradients(planner *p);
+
+/* Finds the chains of nodes that work row by row, and puts spans of memory right for them. Called
+ * when the visits are planned; returns 0 if out of memory. */
+int plan_row_chains(planner *p);
 
 #endif

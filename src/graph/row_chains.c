@@ -1,4 +1,12 @@
-#include "graph/row_chains.h"
+/* row_chains - operators that work row by row, run one after the other on a few rows at a time.
+ *
+ * In inference, nodes in a row whose operators say so (op.rows) are one visit: a task takes some
+ * rows through all of them. Threads meet once per chain instead of once or twice per node, and the
+ * rows stay in the cache of the processor that works on them. Values that are not read outside the
+ * chain have memory for the rows of one task per worker, not for all rows. A row
+ * has the same bits whichever rows are in its task, so that tasks may be cut by the number of
+ * threads. */
+#include "graph/planner.h"
 
 #include "core/arith.h"
 #include "core/clock.h"
@@ -9,7 +17,6 @@
  * gives each thread some columns then. A task has at most ROWS_MAX rows, whose values stay in the
  * second-level cache. */
 enum { ROWS_MIN = 16, ROWS_MAX = 128 };
-enum { LINE = 64 }; /* bytes of a cache line */
 
 static size_t rows_of(const tensor *t) { return t->count / t->shape[t->rank - 1]; }
 static int by_rows(const node *n, int i) { return n->op->rows_in >> i & 1; }
@@ -20,11 +27,11 @@ static int by_rows(const node *n, int i) { return n->op->rows_in >> i & 1; }
 static int joins(const graph *g, const node *n, int first)
 {
     const size_t rows = rows_of(g->nodes[first]->out);
-    if (!n->op->rows || rows_of(n->out) != rows) return 0;
+    if (!n->op->rows || n->out->scale_count || rows_of(n->out) != rows) return 0;
     for (int i = 0; i < n->inputs; i++) {
         const tensor *t = storage_of(n->in[i]);
         if (!t) continue;
-        if (by_rows(n, i) && rows_of(n->in[i]) != rows) return 0;
+        if (by_rows(n, i) && (t->scale_count || rows_of(n->in[i]) != rows)) return 0;
         if (!by_rows(n, i) && t->producer && t->producer->index >= first) return 0;
     }
     return 1;
@@ -37,8 +44,6 @@ static void cut_rows(row_chain *c, size_t rows, size_t threads)
     if (div_up_size(rows, threads) > ROWS_MAX)
         c->blocks = div_up_size(div_up_size(rows, ROWS_MAX), threads) * threads;
 }
-
-static size_t line_bytes(size_t bytes) { return div_up_size(bytes, LINE) * LINE; }
 
 /* Values that live inside the chain alone get places in the memory of a worker. */
 static int place_locals(planner *p, row_chain *c)
@@ -55,7 +60,8 @@ static int place_locals(planner *p, row_chain *c)
         v->local = 1;
         locals[i].first = s->first - c->first;
         locals[i].last = s->last - c->first;
-        locals[i].bytes = line_bytes(block_rows * v->node->out->row_stride * sizeof(real));
+        locals[i].bytes =
+            line_bytes(block_rows * v->node->out->row_stride * element_size(v->node->out->type));
         s->first = SPAN_NONE; /* it has no memory of its own */
     }
     const int done = place_spans(p->g->context, locals, count, count, &c->worker_bytes);
@@ -128,14 +134,14 @@ static double *worker_times(const job *j, int worker)
 static const visit *visits_of(const graph *g) { return ((const memory_plan *)g->plan)->visit; }
 
 /* Rows of t from `row` on: those of this task if they are local to the chain. */
-static real *rows_from(const job *j, const tensor *t, size_t row, int worker)
+static void *rows_from(const job *j, const tensor *t, size_t row, int worker)
 {
     const tensor *storage = t->base ? t->base : t;
     const node *n = storage->producer;
     const visit *v = n ? &visits_of(j->g)[n->index] : NULL;
-    if (v && v->local)
-        return (real *)(void *)(worker_memory(j, worker) + v->out) + (t->base ? t->column : 0);
-    return t->data + row * t->row_stride;
+    const size_t bytes = element_size(t->type);
+    if (v && v->local) return worker_memory(j, worker) + v->out + (t->base ? t->column : 0) * bytes;
+    return (char *)t->memory + row * t->row_stride * bytes;
 }
 
 static void run_block(void *arg, size_t task, int worker)
@@ -146,10 +152,10 @@ static void run_block(void *arg, size_t task, int worker)
     for (int i = c->first; i < c->end; i++) {
         const node *n = visits_of(j->g)[i].node;
         const double start = j->timed ? clock_seconds() : 0;
-        const real *in[GRAPH_INPUTS] = {0};
+        const void *in[GRAPH_INPUTS] = {0};
         for (int k = 0; k < n->inputs; k++)
             if (n->in[k])
-                in[k] = by_rows(n, k) ? rows_from(j, n->in[k], first, worker) : n->in[k]->data;
+                in[k] = by_rows(n, k) ? rows_from(j, n->in[k], first, worker) : n->in[k]->memory;
         n->op->rows(j->g, n, end - first, in, rows_from(j, n->out, first, worker));
         if (j->timed) worker_times(j, worker)[i - c->first] += clock_seconds() - start;
     }

@@ -56,7 +56,7 @@ static void try_to_share(sharing *s, const node *n, int i)
     const tensor *t = n->in[i];
     const int first_gradient = 2 * s->p->g->tensor_count;
     span *of_out = gradient(s->p, n->out);
-    if (n->adds[i]) return;          /* somebody has written it before n */
+    if (n->adds[i]) return;          /* another node has written it before n */
     if (t->base || t->views) return; /* its columns are written one by one */
     const int rest = s->next_writer[s->writers[t->index]];
     if (rest != NO_PLACE && node_of(rest) == n->index) return; /* n writes it twice */

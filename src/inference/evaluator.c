@@ -38,7 +38,7 @@ static ssm2d_status create(ssm2d_context *context, const model_config *config, s
     e->context = context;
     e->config = *config;
     e->batch = batch;
-    e->classes = config->classes;
+    e->outputs = config->outputs;
     e->image = (size_t)config->channels * (size_t)config->image[0] * (size_t)config->image[1];
     ssm2d_status status = build(e, blocks, error);
     if (!status) {

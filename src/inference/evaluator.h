@@ -9,9 +9,9 @@ typedef struct evaluator {
     ssm2d_context *context;
     model_config config;
     graph *graph;
-    tensor *images, *out; /* out: logits [batch][classes], or tokens [batch][tokens][dim] */
+    tensor *images, *out; /* out: logits [batch][outputs], or tokens [batch][tokens][dim] */
     size_t batch, image;  /* image: numbers in one */
-    int classes;
+    int outputs;
     /* Space for a batch: one that is not full is copied here, as the graph always runs full ones.
      * A caller may also put its images here before it runs them. */
     float *part;

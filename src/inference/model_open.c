@@ -28,7 +28,7 @@ static ssm2d_status read_config(const ssm2d_context *context, const char *path,
 static const ssm2d_field loss_field = {.name = "loss",
                                        .kind = SSM2D_KIND_CHOICE,
                                        .default_value = "cross-entropy",
-                                       .names = train_loss_names};
+                                       .names = loss_names};
 
 /* How images are resized, and what logits mean. All other settings say how the model was trained,
  * and are not looked at. */
@@ -38,7 +38,7 @@ static ssm2d_status read_settings(const ssm2d_context *context, const char *path
     const field_source from = {.where = text_path(path)};
     field_group groups[MAX_AUGMENTATIONS + 1] = {{0}};
     cJSON *root = NULL;
-    int loss = TRAIN_LOSS_CROSS_ENTROPY;
+    int loss = LOSS_CROSS_ENTROPY;
     ssm2d_status status = json_read_regular(context, path, &root, error);
     if (!status && !cJSON_IsObject(root))
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not an object {..} of settings",
@@ -52,7 +52,7 @@ static ssm2d_status read_settings(const ssm2d_context *context, const char *path
         if (!strcmp(item->string, loss_field.name))
             status = field_from_json(from, &loss_field, item, &loss, error);
     }
-    m->loss = (train_loss)loss;
+    m->loss = (loss_kind)loss;
     cJSON_Delete(root);
     return status;
 }
@@ -60,19 +60,20 @@ static ssm2d_status read_settings(const ssm2d_context *context, const char *path
 static ssm2d_status check_run(const char *folder, const ssm2d_model *m, ssm2d_error *error)
 {
     const int channels = m->config.channels;
-    if (m->config.classes != m->data.classes)
+    const task *t = m->data.task;
+    if (m->config.outputs != m->data.outputs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: \"classes\" of config.json is %d, but data.json names %d",
-                    text_path(folder), m->config.classes, m->data.classes);
+                    text_path(folder), m->config.outputs, m->data.outputs);
     if (channels != 1 && channels != 3)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: \"channels\" of config.json is %d: images have 1 or 3", text_path(folder),
                     channels);
-    if (m->data.labels == LABEL_BINARY && m->loss != TRAIN_LOSS_BCE)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: the labels of data.json are binary, for which \"loss\" of train.json has "
-                    "to be bce",
-                    text_path(folder));
+    if (!task_allows_loss(t, m->loss))
+        return fail(
+            error, SSM2D_ERROR_ARGUMENT,
+            "%s: the task of data.json is %s, for which \"loss\" of train.json has to be %s",
+            text_path(folder), t->name, loss_at(t->losses[0])->name);
     ssm2d_error why;
     const ssm2d_status status = augment_options_check(&m->augment, &why);
     return status ? fail(error, status, "%s/train.json: %s", text_path(folder), why.line)
@@ -191,6 +192,7 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: does not exist yet: it is written at the end of an epoch",
                     text_path(path));
+    m->config.head = m->data.task->head;
     if ((status = take_params(m, folder, path, error))) return status;
     status = load_weights(m, folder, path, NULL, NULL, error);
     return status ? status : model_resize(m, folder, image, error);
@@ -330,4 +332,32 @@ void ssm2d_model_close(ssm2d_model *m)
     run_data_free(context, &m->data);
     mem_free(context, m);
     ssm2d_context_destroy(own);
+}
+
+/* ---- what a model is ------------------------------------------------------------------------ */
+
+const char *ssm2d_model_version(void) { return SSM2D_VERSION; }
+
+void ssm2d_model_info_get(const ssm2d_model *m, ssm2d_model_info *info)
+{
+    const model_config *c = &m->config;
+    const model_family *family = c->model->family;
+    const task *t = m->data.task ? m->data.task : &task_classification;
+    const ssm2d_model_info i = {.model = c->model->name,
+                                .family = family->name,
+                                .mixer = c->mixer.kind->name,
+                                .task = t->name,
+                                .outputs = c->outputs,
+                                .activation = loss_at(m->loss)->activation,
+                                .rows = c->image[0],
+                                .cols = c->image[1],
+                                .channels = c->channels,
+                                .parameters = m->weights->learned,
+                                .blocks = family->tokens && family->depth ? family->depth(c) : 0};
+    sized_init(info, info->size, &i, sizeof i);
+}
+
+const char *ssm2d_model_output_name(const ssm2d_model *m, int i)
+{
+    return i >= 0 && m->data.names && i < m->data.outputs ? m->data.names[i] : NULL;
 }

@@ -1,46 +1,44 @@
-/* params_file - the parameters of the bare layer from and to safetensors files. */
+/* params_file - the parameters of a layer from and to safetensors files. */
 #include "core/context.h"
-#include "core/field.h"
 #include "core/float_mode.h"
 #include "core/status.h"
 #include "io/safetensors.h"
 #include "io/text.h"
-#include "layer/config.h"
+#include "layers/layer_kind.h"
 #include "ssm2d_model.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The layer has at most six arrays of systems, D, gamma and beta; more are refused, not cut. */
-enum { MAX_ARRAYS = 16, MAX_FIELDS = 32, NAME = 256, VALUE = 64 };
+enum { MAX_NOTES = 50, NAME = 256, VALUE = 64 }; /* notes: two, and a field each */
 
-static const char note_prefix[] = "config.";
+static const char note_prefix[] = "config.", kind_note[] = "kind";
 
 typedef struct layer_file {
     const char *path, *prefix;
-    ssm2d_config config; /* of this version */
+    const ssm2d_layer *layer;
     ssm2d_context *context;
-    size_t item; /* bytes of a number */
+    size_t item; /* bytes of an element */
 } layer_file;
 
 static ssm2d_status begin(layer_file *f, const char *path, const char *prefix,
-                          const ssm2d_config *config, ssm2d_type type, const void *params,
+                          const ssm2d_layer *layer, ssm2d_type type, const void *params,
                           ssm2d_error *error)
 {
     const ssm2d_context_options one = {.size = sizeof one, .threads = 1};
-    if (!path || !config || !params)
+    if (!path || !layer || !params)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s=NULL: give one",
-                    !path     ? "path"
-                    : !config ? "config"
-                              : "params");
-    if (type != SSM2D_FLOAT && type != SSM2D_DOUBLE)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "type=%d: use SSM2D_FLOAT or SSM2D_DOUBLE",
-                    (int)type);
+                    !path    ? "path"
+                    : !layer ? "layer"
+                             : "params");
+    if (strcmp(layer->version, SSM2D_VERSION))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "layer: was made by version %s of libssm2d, and libssm2d_model has %s",
+                    layer->version, SSM2D_VERSION);
     *f = (layer_file){.path = path,
                       .prefix = prefix ? prefix : "",
+                      .layer = layer,
                       .item = type == SSM2D_FLOAT ? sizeof(float) : sizeof(double)};
-    const ssm2d_status status = config_read(&f->config, config, error);
-    if (status) return status;
     return ssm2d_context_create(&one, &f->context, error);
 }
 
@@ -56,33 +54,40 @@ static ssm2d_status name_of(const layer_file *f, const ssm2d_param *p, char name
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* The fields of the configuration as notes, by which loading knows another layer of the same
- * shapes. Returns how many there are. */
+/* Whether parameters depend on a setting; initial values are past when they are saved. */
+static int is_noted(const ssm2d_field *field) { return strcmp(field->name, LAYER_INIT) != 0; }
+
+static void note_key(const ssm2d_field *field, char key[VALUE])
+{
+    snprintf(key, VALUE, "%s%s", note_prefix, field->name);
+}
+
+/* Kind and settings as notes, by which loading knows another layer of the same shapes. Returns how
+ * many there are. */
 static size_t notes_of(const layer_file *f, safetensors_note *notes, char (*keys)[VALUE],
                        char (*values)[VALUE])
 {
-    size_t fields, count = 0;
-    const ssm2d_field *field = ssm2d_config_fields(&fields);
+    size_t count = 0;
     notes[count++] = (safetensors_note){"format", "pt"}; /* as readers of PyTorch weights expect */
-    for (size_t i = 0; i < fields && count < MAX_FIELDS; i++) {
-        snprintf(keys[i], VALUE, "%s%s", note_prefix, field[i].name);
-        notes[count++] = (safetensors_note){
-            keys[i], field_print(&field[i], &f->config, values[i], sizeof values[i])};
+    notes[count++] = (safetensors_note){kind_note, f->layer->kind->name};
+    for (const ssm2d_field *field = f->layer->kind->fields; field->name; field++) {
+        if (!is_noted(field) || count == MAX_NOTES) continue;
+        note_key(field, keys[count]);
+        field_print(field, layer_config(f->layer), values[count], VALUE);
+        notes[count] = (safetensors_note){keys[count], values[count]};
+        count++;
     }
     return count;
 }
 
 static ssm2d_status save(const layer_file *f, const void *params, ssm2d_error *error)
 {
-    safetensors_item items[MAX_ARRAYS];
-    safetensors_note notes[MAX_FIELDS];
-    char names[MAX_ARRAYS][NAME], keys[MAX_FIELDS][VALUE], values[MAX_FIELDS][VALUE];
+    safetensors_item items[LAYER_ARRAYS];
+    safetensors_note notes[MAX_NOTES];
+    char names[LAYER_ARRAYS][NAME], keys[MAX_NOTES][VALUE], values[MAX_NOTES][VALUE];
     ssm2d_param p;
     int count = 0;
-    for (; ssm2d_param_get(&f->config, count, &p); count++) {
-        if (count == MAX_ARRAYS)
-            return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: the layer has more than %d arrays",
-                        text_path(f->path), MAX_ARRAYS);
+    for (; ssm2d_layer_param(f->layer, count, &p); count++) {
         const ssm2d_status status = name_of(f, &p, names[count], error);
         if (status) return status;
         items[count] =
@@ -96,14 +101,14 @@ static ssm2d_status save(const layer_file *f, const void *params, ssm2d_error *e
                              notes_of(f, notes, keys, values), notes, error);
 }
 
-ssm2d_status ssm2d_params_save(const char *path, const char *prefix, const ssm2d_config *config,
-                               ssm2d_type type, const void *params, ssm2d_error *error)
+static ssm2d_status save_params(const char *path, const char *prefix, const ssm2d_layer *layer,
+                                ssm2d_type type, const void *params, ssm2d_error *error)
 {
     layer_file f;
     ssm2d_error why;
-    ssm2d_status status = begin(&f, path, prefix, config, type, params, error);
+    ssm2d_status status = begin(&f, path, prefix, layer, type, params, error);
     if (status) return status;
-    if ((status = ssm2d_params_check(&f.config, type, params, &why)))
+    if ((status = layer_params_check(layer, type, params, &why)))
         fail(error, status, "%s: not written: %s", text_path(path), why.line);
     else
         status = save(&f, params, error);
@@ -113,22 +118,27 @@ ssm2d_status ssm2d_params_save(const char *path, const char *prefix, const ssm2d
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* A file that says nothing of a configuration is taken by its shapes. */
+static ssm2d_status refuse_note(const layer_file *f, const char *what, const char *said,
+                                const char *own, ssm2d_error *error)
+{
+    char shown[VALUE];
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: is of a layer whose %s is %s, not %s: use the settings that it was saved with",
+                text_path(f->path), what, text_show(said, strlen(said), shown, sizeof shown), own);
+}
+
+/* A file that says nothing of a layer is taken by its shapes. */
 static ssm2d_status check_notes(const layer_file *f, const safetensors *file, ssm2d_error *error)
 {
-    size_t fields;
-    const ssm2d_field *field = ssm2d_config_fields(&fields);
-    for (size_t i = 0; i < fields; i++) {
-        char key[VALUE], own[VALUE], shown[VALUE];
-        snprintf(key, sizeof key, "%s%s", note_prefix, field[i].name);
-        const char *said = safetensors_metadata(file, key);
-        field_print(&field[i], &f->config, own, sizeof own);
-        if (said && strcmp(said, own))
-            return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: is of a layer whose %s is %s, not %s: use the configuration that it "
-                        "was saved with",
-                        text_path(f->path), field[i].name,
-                        text_show(said, strlen(said), shown, sizeof shown), own);
+    const char *kind = safetensors_metadata(file, kind_note);
+    if (kind && strcmp(kind, f->layer->kind->name))
+        return refuse_note(f, kind_note, kind, f->layer->kind->name, error);
+    for (const ssm2d_field *field = f->layer->kind->fields; field->name; field++) {
+        char key[VALUE], own[VALUE];
+        note_key(field, key);
+        const char *said = is_noted(field) ? safetensors_metadata(file, key) : NULL;
+        field_print(field, layer_config(f->layer), own, sizeof own);
+        if (said && strcmp(said, own)) return refuse_note(f, field->name, said, own, error);
     }
     return SSM2D_OK;
 }
@@ -147,7 +157,7 @@ static ssm2d_status check_names(const layer_file *f, const safetensors *file, ss
         char one[NAME], shown[VALUE];
         ssm2d_param p;
         int known = !is_ours(f, name);
-        for (int k = 0; !known && ssm2d_param_get(&f->config, k, &p); k++) {
+        for (int k = 0; !known && ssm2d_layer_param(f->layer, k, &p); k++) {
             const ssm2d_status status = name_of(f, &p, one, error);
             if (status) return status;
             known = !strcmp(one, name);
@@ -165,7 +175,7 @@ static ssm2d_status load(const layer_file *f, const safetensors *file, void *par
     ssm2d_param p;
     ssm2d_status status = check_notes(f, file, error);
     if (!status) status = check_names(f, file, error);
-    for (int i = 0; !status && ssm2d_param_get(&f->config, i, &p); i++) {
+    for (int i = 0; !status && ssm2d_layer_param(f->layer, i, &p); i++) {
         const safetensors_array *array;
         char name[NAME];
         void *to = (char *)params + p.offset * f->item;
@@ -178,30 +188,49 @@ static ssm2d_status load(const layer_file *f, const safetensors *file, void *par
     return status;
 }
 
-static ssm2d_status load_params(const char *path, const char *prefix, const ssm2d_config *config,
-                                ssm2d_type type, void *params, ssm2d_error *error)
+static ssm2d_status load_file(const char *path, const char *prefix, const ssm2d_layer *layer,
+                              ssm2d_type type, void *params, ssm2d_error *error)
 {
     layer_file f;
     safetensors *file;
     ssm2d_error why;
-    ssm2d_status status = begin(&f, path, prefix, config, type, params, error);
+    ssm2d_status status = begin(&f, path, prefix, layer, type, params, error);
     if (status) return status;
     status = safetensors_open(f.context, path, &file, error);
     if (!status) {
         status = load(&f, file, params, error);
         safetensors_close(file);
-        if (!status && (status = ssm2d_params_check(&f.config, type, params, &why)))
+        if (!status && (status = layer_params_check(layer, type, params, &why)))
             fail(error, status, "%s: %s", text_path(path), why.line);
     }
     ssm2d_context_destroy(f.context);
     return status;
 }
 
-ssm2d_status ssm2d_params_load(const char *path, const char *prefix, const ssm2d_config *config,
-                               ssm2d_type type, void *params, ssm2d_error *error)
+static ssm2d_status load_params(const char *path, const char *prefix, const ssm2d_layer *layer,
+                                ssm2d_type type, void *params, ssm2d_error *error)
 {
     const float_mode before = float_mode_set(); /* numbers of another type are rounded */
-    const ssm2d_status status = load_params(path, prefix, config, type, params, error);
+    const ssm2d_status status = load_file(path, prefix, layer, type, params, error);
     float_mode_restore(before);
     return status;
 }
+
+/* ---- public: a pair for each ----------------------------------------------------------------- */
+
+#define PUBLIC(suffix, number, type)                                                               \
+    ssm2d_status ssm2d_params_save##suffix(const char *path, const char *prefix,                   \
+                                           const ssm2d_layer *layer, const number *params,         \
+                                           ssm2d_error *error)                                     \
+    {                                                                                              \
+        return save_params(path, prefix, layer, type, params, error);                              \
+    }                                                                                              \
+    ssm2d_status ssm2d_params_load##suffix(const char *path, const char *prefix,                   \
+                                           const ssm2d_layer *layer, number *params,               \
+                                           ssm2d_error *error)                                     \
+    {                                                                                              \
+        return load_params(path, prefix, layer, type, params, error);                              \
+    }
+
+PUBLIC(, float, SSM2D_FLOAT)
+PUBLIC(_double, double, SSM2D_DOUBLE)

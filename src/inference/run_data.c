@@ -6,14 +6,16 @@
 #include "io/json.h"
 #include "io/text.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CLASSES = 1 << 20 };
+enum { MAX_OUTPUTS = 1 << 20 };
 
-static const char binary_labels[] = "binary";
+/* Names of outputs are those of classes in files, as they were before there were other tasks. */
+static const char names_key[] = "classes", ids_key[] = "class_ids", count_key[] = "outputs";
 
 /* JSON has nothing else. */
 static int all_utf8(const char *const *texts, int count)
@@ -24,20 +26,27 @@ static int all_utf8(const char *const *texts, int count)
     return 1;
 }
 
-char *run_data_text(const dataset_info *train, const normalisation *norm)
+static int add_names(cJSON *root, const char *key, const char *const *names, int count)
 {
-    cJSON *root = cJSON_CreateObject(), *list;
+    cJSON *list = cJSON_AddArrayToObject(root, key);
+    int good = list != NULL;
+    for (int i = 0; good && i < count; i++)
+        good = json_add(list, NULL, cJSON_CreateString(names[i]));
+    return good;
+}
+
+char *run_data_text(const task *t, const dataset_info *train, const normalisation *norm)
+{
+    const task_outputs o = t->outputs(train);
+    cJSON *root = cJSON_CreateObject();
     char names[24];
-    int good = root && (list = cJSON_AddArrayToObject(root, "classes"));
-    for (int i = 0; good && i < train->classes; i++)
-        good = json_add(list, NULL, cJSON_CreateString(train->class_names[i]));
-    const int has_ids = train->class_ids && all_utf8(train->class_ids, train->classes);
-    if (has_ids) good = good && (list = cJSON_AddArrayToObject(root, "class_ids"));
-    for (int i = 0; good && has_ids && i < train->classes; i++)
-        good = json_add(list, NULL, cJSON_CreateString(train->class_ids[i]));
-    if (train->labels == LABEL_BINARY) /* without the key they are classes */
-        good = good && cJSON_AddStringToObject(root, "labels", binary_labels);
-    good = good && cJSON_AddNumberToObject(root, "channels", train->channels)
+    int good = root
+               && (o.names ? add_names(root, names_key, o.names, o.count)
+                           : cJSON_AddNumberToObject(root, count_key, o.count) != NULL);
+    if (o.ids && all_utf8(o.ids, o.count)) good = good && add_names(root, ids_key, o.ids, o.count);
+    good = good && cJSON_AddStringToObject(root, "task", t->name)
+           && (!t->file_labels || cJSON_AddStringToObject(root, "labels", t->file_labels))
+           && cJSON_AddNumberToObject(root, "channels", train->channels)
            && (!train->count || cJSON_AddNumberToObject(root, "images", (double)train->count));
     /* 64 bits are more than a number in JSON holds */
     snprintf(names, sizeof names, "%016" PRIx64, train->names);
@@ -52,28 +61,40 @@ char *run_data_text(const dataset_info *train, const normalisation *norm)
     return text;
 }
 
-static ssm2d_status read_labels(const char *path, const cJSON *root, label_kind *labels,
-                                ssm2d_error *error)
+/* Files without the key "task" are of the two that there were: "labels" says which. */
+static ssm2d_status read_task(const char *path, const cJSON *root, const task **out,
+                              ssm2d_error *error)
 {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, "labels");
-    *labels = LABEL_CLASS;
-    if (!value) return SSM2D_OK;
-    if (!cJSON_IsString(value) || strcmp(value->valuestring, binary_labels))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: \"labels\" is not \"%s\": leave it out when each image is of one class",
-                    text_path(path), binary_labels);
-    *labels = LABEL_BINARY;
-    return SSM2D_OK;
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "task");
+    const cJSON *labels = cJSON_GetObjectItemCaseSensitive(root, "labels");
+    char shown[48];
+    *out = cJSON_IsString(name) ? task_find(name->valuestring) : NULL;
+    if (name && !*out)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"task\" is %s, which this version has not",
+                    text_path(path),
+                    cJSON_IsString(name) ? text_show(name->valuestring, strlen(name->valuestring),
+                                                     shown, sizeof shown)
+                                         : "no text");
+    const task *const old = labels ? &task_attributes : &task_classification;
+    if (!*out) *out = old;
+    const char *said = cJSON_IsString(labels) ? labels->valuestring : "";
+    if (!labels || ((*out)->file_labels && !strcmp(said, (*out)->file_labels))) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: \"labels\" is not \"%s\": leave it out when each image is of one class",
+                text_path(path), task_attributes.file_labels);
 }
 
-static ssm2d_status read_three(const char *path, const cJSON *root, const char *key, float *out,
-                               ssm2d_error *error)
+static ssm2d_status read_three(const char *path, const cJSON *root, const char *key, float low,
+                               float *out, ssm2d_error *error)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key), *item;
     int n = 0;
     cJSON_ArrayForEach(item, list)
     {
         if (n == 3 || !cJSON_IsNumber(item) || !isfinite((float)item->valuedouble)) break;
+        if (item->valuedouble < (double)low)
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" has %g: use numbers from %g",
+                        text_path(path), key, item->valuedouble, (double)low);
         out[n++] = (float)item->valuedouble;
     }
     if (n == 3 && !item && cJSON_IsArray(list)) return SSM2D_OK;
@@ -94,12 +115,12 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
         count++;
         bytes += strlen(item->valuestring) + 1;
     }
-    if (!cJSON_IsArray(list) || item || !count || count > MAX_CLASSES)
+    if (!cJSON_IsArray(list) || item || !count || count > MAX_OUTPUTS)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is not a list of names",
                     text_path(path), key);
     *names = mem_alloc(context, count * sizeof **names + bytes);
     if (!*names)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of classes",
+        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of outputs",
                     text_path(path));
     char *text = (char *)(*names + count);
     *names_count = 0;
@@ -112,17 +133,21 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
     return SSM2D_OK;
 }
 
-/* The identifiers of classes, which most data do not have. */
-static ssm2d_status read_ids(const ssm2d_context *context, const char *path, const cJSON *root,
-                             run_data *data, ssm2d_error *error)
+/* The outputs: their names, and the identifiers that most data do not have; or their number. */
+static ssm2d_status read_outputs(const ssm2d_context *context, const char *path, const cJSON *root,
+                                 run_data *data, ssm2d_error *error)
 {
-    static const char key[] = "class_ids";
-    int count;
-    if (!cJSON_HasObjectItem(root, key)) return SSM2D_OK;
-    const ssm2d_status status = read_names(context, path, root, key, &data->ids, &count, error);
-    if (status || count == data->classes) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" has %d names, and \"classes\" %d",
-                text_path(path), key, count, data->classes);
+    int count = 0;
+    if (cJSON_HasObjectItem(root, count_key))
+        return json_get_int(path, root, count_key, JSON_REQUIRED, 1, MAX_OUTPUTS, &data->outputs,
+                            error);
+    ssm2d_status status =
+        read_names(context, path, root, names_key, &data->names, &data->outputs, error);
+    if (status || !cJSON_HasObjectItem(root, ids_key)) return status;
+    status = read_names(context, path, root, ids_key, &data->ids, &count, error);
+    if (status || count == data->outputs) return status;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" has %d names, and \"%s\" %d",
+                text_path(path), ids_key, count, names_key, data->outputs);
 }
 
 ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
@@ -134,20 +159,15 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     *data = (run_data){0};
     ssm2d_status status = run_path(folder, RUN_DATA, path, error);
     if (!status) status = json_read_regular(context, path, &root, error);
-    if (!status)
-        status = read_names(context, path, root, "classes", &data->names, &data->classes, error);
-    if (!status) status = read_ids(context, path, root, data, error);
-    if (!status) status = read_labels(path, root, &data->labels, error);
+    if (!status) status = read_outputs(context, path, root, data, error);
+    if (!status) status = read_task(path, root, &data->task, error);
     if (!status)
         status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
     if (!status)
         status = json_get_int(path, root, "images", JSON_OPTIONAL, 1, INT32_MAX, &images, error);
-    if (!status) status = read_three(path, root, "mean", data->norm.mean, error);
-    if (!status) status = read_three(path, root, "std", data->norm.std, error);
-    for (int i = 0; i < 3 && !status; i++)
-        if (!(data->norm.std[i] > 0))
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"std\" has %g: use numbers above 0",
-                          text_path(path), (double)data->norm.std[i]);
+    if (!status) status = read_three(path, root, "mean", -FLT_MAX, data->norm.mean, error);
+    /* smaller floats are computed with as 0 */
+    if (!status) status = read_three(path, root, "std", FLT_MIN, data->norm.std, error);
     if (!status && data->channels == 2)
         status =
             fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"channels\" is 2: use 1 or 3", text_path(path));
@@ -155,6 +175,12 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     cJSON_Delete(root);
     if (status) run_data_free(context, data);
     return status;
+}
+
+task_outputs run_data_outputs(const run_data *data)
+{
+    return (task_outputs){data->outputs, (const char *const *)data->names,
+                          (const char *const *)data->ids};
 }
 
 void run_data_free(const ssm2d_context *context, run_data *data)

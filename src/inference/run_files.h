@@ -2,12 +2,12 @@
  *
  *     train.json          every setting, in the form that --config reads
  *     config.json         the model alone, for ssm2d run
- *     data.json           a description of the data: classes, normalisation, sizes
+ *     data.json           a description of the data: task, names, normalisation, sizes
  *     last.safetensors    the latest checkpoint: all that --resume needs
  *     model.safetensors   the weights after the latest epoch, timm's names (with EMA: the average)
- *     best.safetensors    the weights of the epoch with the highest accuracy on the images that it
+ *     best.safetensors    the weights of the epoch with the best metric on the images that it
  *                         is chosen by: validation images where there are some, else test images
- *     metrics.jsonl       losses and accuracies, one JSON object per line
+ *     metrics.jsonl       losses and metrics, one JSON object per line
  *     curves.svg          a picture of them
  *     machines.json       where it was trained, and with which version */
 #ifndef SSM2D_INFERENCE_RUN_FILES_H

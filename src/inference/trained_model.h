@@ -1,11 +1,10 @@
-/* trained_model - what is behind ssm2d_model.h, for the tool: the same models and plans, in a
+/* trained_model - what is behind ssm2d_model.h, for the tool: the same models and sessions, in a
  * context that the caller has. */
 #ifndef SSM2D_INFERENCE_TRAINED_MODEL_H
 #define SSM2D_INFERENCE_TRAINED_MODEL_H
 
 #include "data/augment.h"
 #include "inference/evaluator.h"
-#include "inference/probabilities.h"
 #include "inference/run_data.h"
 #include "inference/run_files.h"
 #include "ssm2d_model.h"
@@ -21,7 +20,7 @@ struct ssm2d_model {
     int is_run;  /* data, augment and loss are those of a run */
     run_data data;
     augment_options augment;
-    train_loss loss;
+    loss_kind loss;
 };
 
 /* Opens the model of a run, finished or not; `which` says which weights. image, unless it is NULL
@@ -43,7 +42,7 @@ ssm2d_status model_resize(ssm2d_model *model, const char *name, const int image[
 ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, uint64_t seed,
                             ssm2d_model **out, ssm2d_error *error);
 
-struct ssm2d_model_plan {
+struct ssm2d_session {
     const ssm2d_model *model;
     ssm2d_context *context;
     struct memory_budget *budget; /* of a context of its own; NULL: the context is the caller's */
@@ -51,18 +50,19 @@ struct ssm2d_model_plan {
     weights *weights;
     float *params;
     evaluator *evaluator;
-    augment *augment; /* NULL: nobody has said how pixels are prepared */
+    augment *augment;  /* NULL: nobody has said how pixels are prepared */
+    uint8_t *prepared; /* [batch]: which images are */
 };
 
-/* Creates a plan in a context of the caller's, whose threads it uses instead of options->threads;
- * max_bytes is not looked at. */
-ssm2d_status model_plan_create(ssm2d_context *context, const ssm2d_model *model,
-                               const ssm2d_model_plan_options *options, ssm2d_model_plan **out,
-                               ssm2d_error *error);
+/* Creates a session in a context of the caller's, whose threads it uses instead of
+ * options->threads; max_bytes is not looked at. */
+ssm2d_status session_create(ssm2d_context *context, const ssm2d_model *model,
+                            const ssm2d_session_options *options, ssm2d_session **out,
+                            ssm2d_error *error);
 /* What image `i` of the batch is resized with, and where its pixels go (data/picture.h); and the
  * end of it, when they are there. */
-resize *model_plan_resize(ssm2d_model_plan *plan);
-uint8_t *model_plan_pixels(ssm2d_model_plan *plan);
-void model_plan_prepared(ssm2d_model_plan *plan, size_t i);
+resize *session_resize(ssm2d_session *session);
+uint8_t *session_pixels(ssm2d_session *session);
+void session_image_prepared(ssm2d_session *session, size_t i);
 
 #endif

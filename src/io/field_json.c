@@ -15,8 +15,8 @@ static double number_of(const cJSON *value)
     return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
 }
 
-/* Reads a list of numbers, or a single one. Returns how many there are, or 0 when value is neither,
- * or has more than max_count. */
+/* Reads a list of integers, or a single one. Returns their count; 0 when value is neither, or has
+ * more than max_count. */
 static int numbers_of(const ssm2d_field *f, const cJSON *value, int max_count, int *numbers)
 {
     int count = 0;

@@ -1,9 +1,9 @@
-#define _GNU_SOURCE /* O_TMPFILE */
 #include "io/file.h"
 
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
+#include "io/file_open.h"
 #include "io/text.h"
 
 #include <dirent.h>
@@ -28,40 +28,7 @@ static ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char 
     return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what, strerror(errno));
 }
 
-static ssm2d_status not_regular(ssm2d_error *error, const char *path)
-{
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
-}
-
-/* Files that had to be opened without waiting are read and written as all others. */
-static int wait_from_now_on(int fd)
-{
-    const int flags = fcntl(fd, F_GETFL);
-    return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-}
-
-typedef enum file_kind { FILE_ANY, FILE_REGULAR } file_kind;
-
-static ssm2d_status open_to_read(const char *path, file_kind kind, int *fd, struct stat *info,
-                                 ssm2d_error *error)
-{
-    *fd = open(path, O_RDONLY | O_CLOEXEC | (kind == FILE_REGULAR ? O_NONBLOCK | O_NOCTTY : 0));
-    if (*fd < 0 && errno == ENXIO && kind == FILE_REGULAR) return not_regular(error, path);
-    if (*fd < 0) return fail_errno(error, path, "cannot be opened");
-    ssm2d_status status = SSM2D_OK;
-    if (fstat(*fd, info))
-        status = fail_errno(error, path, "cannot be read");
-    else if (S_ISDIR(info->st_mode))
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a folder: give a file", text_path(path));
-    else if (kind == FILE_REGULAR && !S_ISREG(info->st_mode))
-        status = not_regular(error, path);
-    else if (kind == FILE_REGULAR && wait_from_now_on(*fd))
-        status = fail_errno(error, path, "cannot be opened");
-    if (status) close(*fd);
-    return status;
-}
-
-/* Makes a stream of fd, which is closed on failure. */
+/* Opens a stream on fd, which is closed on failure. */
 static ssm2d_status open_stream(const char *path, int fd, const char *mode, FILE **stream,
                                 ssm2d_error *error)
 {
@@ -72,41 +39,27 @@ static ssm2d_status open_stream(const char *path, int fd, const char *mode, FILE
     return status;
 }
 
-static ssm2d_status open_kind(const char *path, file_kind kind, FILE **stream, ssm2d_error *error)
+static ssm2d_status open_use(const char *path, file_use use, const char *mode, FILE **stream,
+                             ssm2d_error *error)
 {
     int fd;
-    struct stat info;
-    ssm2d_status status = open_to_read(path, kind, &fd, &info, error);
-    return status ? status : open_stream(path, fd, "rb", stream, error);
+    const ssm2d_status status = file_open_fd(AT_FDCWD, path, path, use, &fd, error);
+    return status ? status : open_stream(path, fd, mode, stream, error);
 }
 
 ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error)
 {
-    return open_kind(path, FILE_ANY, stream, error);
+    return open_use(path, FILE_READ_ANY, "rb", stream, error);
 }
 
 ssm2d_status file_open_regular(const char *path, FILE **stream, ssm2d_error *error)
 {
-    return open_kind(path, FILE_REGULAR, stream, error);
+    return open_use(path, FILE_READ, "rb", stream, error);
 }
 
 ssm2d_status file_append(const char *path, int empty, FILE **stream, ssm2d_error *error)
 {
-    struct stat info;
-    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
-    const int fd = open(path, flags | O_NOCTTY, 0666);
-    if (fd < 0 && (errno == ELOOP || errno == ENXIO)) return not_regular(error, path);
-    if (fd < 0) return fail_errno(error, path, "cannot be written");
-    ssm2d_status status = SSM2D_OK;
-    if (fstat(fd, &info))
-        status = fail_errno(error, path, "cannot be written");
-    else if (!S_ISREG(info.st_mode))
-        status = not_regular(error, path);
-    else if (wait_from_now_on(fd) || (empty && info.st_size && ftruncate(fd, 0)))
-        status = fail_errno(error, path, "cannot be written");
-    if (!status) return open_stream(path, fd, "ab", stream, error);
-    close(fd);
-    return status;
+    return open_use(path, empty ? FILE_REPLACE : FILE_APPEND, "ab", stream, error);
 }
 
 /* Replaces *bytes by a block of capacity + 1 bytes that starts with the `have` bytes read so
@@ -115,24 +68,22 @@ static ssm2d_status grow(const ssm2d_context *context, const char *path, char **
                          size_t capacity, ssm2d_error *error)
 {
     char *larger = capacity < SIZE_MAX ? mem_alloc(context, capacity + 1) : NULL;
-    if (!larger)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu bytes", text_path(path),
-                    capacity);
+    if (!larger) return fail_memory(error, "%s: %zu bytes", text_path(path), capacity);
     if (*bytes) memcpy(larger, *bytes, have);
     mem_free(context, *bytes);
     *bytes = larger;
     return SSM2D_OK;
 }
 
-static ssm2d_status read_kind(const ssm2d_context *context, const char *path, file_kind kind,
-                              size_t max_bytes, char **bytes, size_t *size, ssm2d_error *error)
+static ssm2d_status read_use(const ssm2d_context *context, const char *path, file_use use,
+                             size_t max_bytes, char **bytes, size_t *size, ssm2d_error *error)
 {
     *bytes = NULL;
     *size = 0;
-    int fd;
     struct stat info;
-    ssm2d_status status = open_to_read(path, kind, &fd, &info, error);
-    if (status) return status;
+    ssm2d_status status = SSM2D_OK;
+    const int fd = file_fd(AT_FDCWD, path, use, &info);
+    if (fd < 0) return file_refused(fd, path, "cannot be opened", error);
 
     /* 0: a pipe or a device, whose size is not known */
     const size_t file_size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
@@ -146,7 +97,7 @@ static ssm2d_status read_kind(const ssm2d_context *context, const char *path, fi
     status = grow(context, path, &all, 0, capacity, error);
     if (status) goto done;
     for (;;) {
-        char beyond; /* when the block is full, try to read one byte more: is this the end? */
+        char beyond; /* a byte beyond a full block shows that the file goes on */
         ssize_t got =
             have < capacity ? read(fd, all + have, capacity - have) : read(fd, &beyond, 1);
         if (got < 0 && errno == EINTR) continue;
@@ -172,8 +123,8 @@ static ssm2d_status read_kind(const ssm2d_context *context, const char *path, fi
     }
     if (have < file_size) {
         status = fail(error, SSM2D_ERROR_SYSTEM,
-                      "%s: ended after %zu of %zu bytes: it was changed meanwhile", text_path(path),
-                      have, file_size);
+                      "%s: ended after %zu of %zu bytes: it was changed while it was read",
+                      text_path(path), have, file_size);
         goto done;
     }
     all[have] = 0;
@@ -189,13 +140,13 @@ done:
 ssm2d_status file_read(const ssm2d_context *context, const char *path, size_t max_bytes,
                        char **bytes, size_t *size, ssm2d_error *error)
 {
-    return read_kind(context, path, FILE_ANY, max_bytes, bytes, size, error);
+    return read_use(context, path, FILE_READ_ANY, max_bytes, bytes, size, error);
 }
 
 ssm2d_status file_read_regular(const ssm2d_context *context, const char *path, size_t max_bytes,
                                char **bytes, size_t *size, ssm2d_error *error)
 {
-    return read_kind(context, path, FILE_REGULAR, max_bytes, bytes, size, error);
+    return read_use(context, path, FILE_READ, max_bytes, bytes, size, error);
 }
 
 /* The length of path up to and including the last slash; 0 when there is none. */
@@ -226,16 +177,12 @@ static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *err
  * for the folder's name. Tests set SSM2D_TMPFILE=0 to have the names that other systems need. */
 static int open_nameless(const char *path, char *buffer)
 {
-#ifdef O_TMPFILE
     const char *wanted = getenv("SSM2D_TMPFILE");
     if (wanted && !strcmp(wanted, "0")) return -1;
     size_t length = folder_length(path);
     memcpy(buffer, length ? path : ".", length ? length : 1);
     buffer[length ? length : 1] = 0;
-    if (!access("/proc/self/fd", X_OK)) return open(buffer, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-#endif
-    (void)path, (void)buffer;
-    return -1;
+    return access("/proc/self/fd", X_OK) ? -1 : nameless_fd(buffer);
 }
 
 /* Gives a nameless file its temporary name, through /proc. Returns 0 on success, as linkat does. */
@@ -246,8 +193,8 @@ static int name_file(const atomic_file *file)
     return linkat(AT_FDCWD, number, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
 }
 
-/* Locks a file for as long as it is open, which tells temporaries_remove that its process is
- * alive. Returns 0 when that function was faster; systems without locks do without. */
+/* Locks a file while it is open, so that temporaries_remove sees that its process is alive. Returns
+ * 0 if that function has already removed it. A system without locks is no failure. */
 static int lock_file(int fd) { return !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK; }
 
 ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file,
@@ -267,7 +214,7 @@ ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_
     file->path = mem_alloc(context, length + 1);
     file->temporary = mem_alloc(context, length + 32);
     if (!file->path || !file->temporary) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its name", text_path(path));
+        status = fail_memory(error, "%s: name", text_path(path));
         goto done;
     }
     memcpy(file->path, path, length);
@@ -280,7 +227,7 @@ ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_
     for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
         status = name_temporary(path, file->temporary, error);
         if (status) goto done;
-        fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = file_fd(AT_FDCWD, file->temporary, FILE_TEMPORARY, NULL);
         if (fd < 0 && errno != EEXIST) break;
         if (fd >= 0 && !lock_file(fd)) {
             close(fd);
@@ -313,15 +260,14 @@ ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm
     return fail_errno(error, file->path, "cannot be written");
 }
 
-/* A rename is only sure to outlast a power cut when its folder is synced. Folders that cannot be
- * opened for reading, and file systems that do not sync folders, are no reason to fail: the file is
- * there. */
+/* Syncs the folder, without which a rename may be lost in a power failure. A folder that cannot be
+ * opened or synced is no failure: the file is in place. */
 static ssm2d_status sync_folder(atomic_file *file, ssm2d_error *error)
 {
     size_t length = folder_length(file->path);
     memcpy(file->temporary, length ? file->path : ".", length ? length : 1);
     file->temporary[length ? length : 1] = 0;
-    int fd = open(file->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = folder_fd(AT_FDCWD, file->temporary, 1);
     if (fd < 0) return SSM2D_OK;
     ssm2d_status status = SSM2D_OK;
     if (fsync(fd) && (errno == EIO || errno == ENOSPC || errno == EDQUOT))
@@ -391,17 +337,14 @@ static int is_temporary(const char *name)
 
 void temporaries_remove(int folder)
 {
-    const int listing = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int listing = folder_fd(folder, ".", 1);
     DIR *dir = listing >= 0 ? fdopendir(listing) : NULL;
     if (!dir && listing >= 0) close(listing);
     for (struct dirent *found; dir && (found = readdir(dir));) {
-        struct stat info;
         if (!is_temporary(found->d_name)) continue;
-        const int fd =
-            openat(folder, found->d_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+        const int fd = file_fd(folder, found->d_name, FILE_READ_OWN, NULL);
         if (fd < 0) continue;
-        if (!fstat(fd, &info) && S_ISREG(info.st_mode) && lock_file(fd))
-            unlinkat(folder, found->d_name, 0);
+        if (lock_file(fd)) unlinkat(folder, found->d_name, 0);
         close(fd);
     }
     if (dir) closedir(dir);

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Said here once for all that goes through these functions: .npy, safetensors and so weights and
- * checkpoints. Formats that are big-endian (IDX) are put together byte by byte. */
+/* Holds for everything that these functions read and write: .npy, safetensors, weights and
+ * checkpoints. Big-endian formats (IDX) are assembled byte by byte. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "arrays are read and written as they lie in memory, which has to be little-endian"
 #endif
@@ -18,9 +18,9 @@ ssm2d_status file_open(const char *path, FILE **stream, ssm2d_error *error);
 /* The same for a regular file, or a link to one. Pipes, sockets and devices are refused without
  * waiting for them. */
 ssm2d_status file_open_regular(const char *path, FILE **stream, ssm2d_error *error);
-/* Opens a regular file for adding to its end, and makes it when there is none; the caller closes
- * *stream. empty: what is in it is removed first. Links are refused, so that nothing is written
- * elsewhere, and pipes, sockets and devices are refused without waiting for them. */
+/* Opens a regular file for appending, and creates it if it is missing; the caller closes *stream.
+ * empty: a new file replaces it. Links, hard links included, are refused, so that nothing is
+ * written elsewhere; pipes, sockets and devices are refused without waiting for them. */
 ssm2d_status file_append(const char *path, int empty, FILE **stream, ssm2d_error *error);
 
 /* Reads all of path into *bytes, which the caller frees with mem_free; a NUL byte follows the
@@ -42,7 +42,7 @@ typedef struct atomic_file {
     const ssm2d_context *context;
 } atomic_file;
 
-/* Starts a file that is to become path. On failure there is nothing to cancel. */
+/* Starts the file that atomic_commit renames to path. On failure there is nothing to cancel. */
 ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file,
                          ssm2d_error *error);
 ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm2d_error *error);
@@ -56,11 +56,11 @@ void atomic_cancel(atomic_file *file);
 ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,
                              ssm2d_error *error);
 
-/* Removes the temporary files of killed processes from a folder that is open as fd. Those of
- * processes that are alive are locked, and stay; so does everything with other names. */
+/* Removes the temporary files of killed processes from a folder that is open as fd. Those of live
+ * processes are locked and stay, as do files with other names. */
 void temporaries_remove(int fd);
 
-/* Whether both names are of one file or folder that exists, by links or not. */
+/* Whether both names refer to the same existing file or folder, directly or through links. */
 int file_is_same(const char *one, const char *two);
 
 /* Creates the folder, and those above it, unless they exist. */

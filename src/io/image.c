@@ -8,63 +8,118 @@
 #include <string.h>
 #include <strings.h>
 
-static const image_format *const formats[] = {&image_png, &image_jpeg, &image_bmp, &image_webp,
-                                              &image_tiff};
+#define FORMAT(name) &image_##name,
+static const image_format *const formats[] = {
+#include "io/image_formats.def"
+};
+#undef FORMAT
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-#ifdef SSM2D_WEBP
-#define AND_WEBP        ", WebP"
-#define AND_WEBP_ENDING ", *.webp"
-#else
-#define AND_WEBP        ""
-#define AND_WEBP_ENDING ""
-#endif
-#ifdef SSM2D_TIFF
-#define AND_TIFF        ", TIFF"
-#define AND_TIFF_ENDING ", *.tif, *.tiff"
-#else
-#define AND_TIFF        ""
-#define AND_TIFF_ENDING ""
-#endif
+/* ---- formats --------------------------------------------------------------------------------- */
 
-const char *image_kinds(void) { return "PNG, JPEG, BMP" AND_WEBP AND_TIFF; }
-
-const char *image_endings(void)
+/* Joins the names or endings of the formats that this build can read, or write. */
+static const char *list(int endings, int written, char text[IMAGE_LIST])
 {
-    return "*.png, *.jpg, *.jpeg, *.bmp" AND_WEBP_ENDING AND_TIFF_ENDING;
+    size_t used = 0;
+    *text = 0;
+    for (int i = 0; i < FORMATS; i++) {
+        const image_format *f = formats[i];
+        if (!(written ? !!f->create : !!f->open) || used >= IMAGE_LIST) continue;
+        used += (size_t)snprintf(text + used, IMAGE_LIST - used, "%s%s", used ? ", " : "",
+                                 endings ? f->endings : f->name);
+    }
+    return text;
 }
 
-int image_named(const char *name)
+const char *image_kinds(char text[IMAGE_LIST]) { return list(0, 0, text); }
+const char *image_endings(char text[IMAGE_LIST]) { return list(1, 0, text); }
+const char *image_written_endings(char text[IMAGE_LIST]) { return list(1, 1, text); }
+
+/* Whether a name ends in one of the endings "*.jpg, *.jpeg", whatever the case. */
+static int has_ending(const char *name, const char *endings)
 {
     const char *dot = strrchr(name, '.');
     const size_t length = dot ? strlen(dot) : 0;
-    for (const char *at = image_endings(); dot && (at = strchr(at, '.')); at += strcspn(at, ","))
+    for (const char *at = endings; dot && (at = strchr(at, '.')); at += strcspn(at, ","))
         if (strcspn(at, ",") == length && !strncasecmp(at, dot, length)) return 1;
     return 0;
 }
 
-/* Chooses reader->format by the first byte: it tells the formats apart, and a single byte can be
- * put back even into a pipe. The decoder checks the rest. */
+int image_named(const char *name)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i]->open && has_ending(name, formats[i]->endings)) return 1;
+    return 0;
+}
+
+const char *image_written_as(const char *path)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i]->create && has_ending(path, formats[i]->endings)) return formats[i]->name;
+    return NULL;
+}
+
+const image_format *image_format_named(const char *name)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (!strcmp(formats[i]->name, name)) return formats[i];
+    return NULL;
+}
+
+/* Whether a file of the format may begin with these bytes; a pipe shows only the first. */
+static int fits(const image_format *f, const uint8_t *head, size_t size)
+{
+    for (int i = 0; i < IMAGE_MAGICS && f->magic[i].length; i++) {
+        const image_magic *m = &f->magic[i];
+        size_t same = 0;
+        while (same < m->length && same < size
+               && (m->bytes[same] == '?' || (uint8_t)m->bytes[same] == head[same]))
+            same++;
+        if (same == m->length || same == size) return 1;
+    }
+    return 0;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Reads the first bytes and rewinds the stream. Returns their count: 1 for a pipe, into which only
+ * one byte can be put back. */
+static size_t peek(FILE *stream, uint8_t head[IMAGE_HEAD])
+{
+    const off_t at = ftello(stream);
+    if (at >= 0) {
+        const size_t size = fread(head, 1, IMAGE_HEAD, stream);
+        return fseeko(stream, at, SEEK_SET) ? 0 : size;
+    }
+    const int first = getc(stream);
+    if (first == EOF) return 0;
+    head[0] = (uint8_t)first;
+    return ungetc(first, stream) == first;
+}
+
+/* Chooses reader->format by the first bytes. The decoder checks the rest. */
 static ssm2d_status choose_format(image_reader *reader, ssm2d_error *error)
 {
-    const int first = getc(reader->stream);
+    uint8_t head[IMAGE_HEAD] = {0};
+    const size_t size = peek(reader->stream, head);
     const char *path = text_path(reader->path);
-    if (first == EOF && ferror(reader->stream))
+    char kinds[IMAGE_LIST];
+    image_kinds(kinds);
+    if (ferror(reader->stream))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: cannot be read", path);
-    if (first == EOF)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is empty: give an image: %s", path,
-                    image_kinds());
-    ungetc(first, reader->stream);
-    for (int i = 0; i < FORMATS; i++)
-        if (first && strchr(formats[i]->first_bytes, (char)first)) reader->format = formats[i];
-    if (!reader->format)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "%s: is not an image of a kind that can be read: %s", path, image_kinds());
-    if (!reader->format->open)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "%s: may be a %s image, which this ssm2d was built without: it reads %s", path,
-                    reader->format->name, image_kinds());
-    return SSM2D_OK;
+    if (!size)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is empty: give an image: %s", path, kinds);
+    for (int i = 0; i < FORMATS && !reader->format; i++)
+        if (fits(formats[i], head, size)) reader->format = formats[i];
+    const image_format *f = reader->format;
+    if (!f)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is not an image in a supported format: %s",
+                    path, kinds);
+    if (f->open) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                "%s: may be a %s image, which this ssm2d was built without: it reads %s%s%s", path,
+                f->name, kinds, f->converter ? "; to convert it: " : "",
+                f->converter ? f->converter : "");
 }
 
 ssm2d_status image_read_all(image_reader *reader, uint8_t **bytes, size_t *size, ssm2d_error *error)
@@ -79,12 +134,10 @@ ssm2d_status image_read_all(image_reader *reader, uint8_t **bytes, size_t *size,
             if (more && *size) memcpy(more, *bytes, *size);
             mem_free(reader->context, *bytes);
             *bytes = more;
-            if (!more)
-                return fail(
-                    error, capacity > IMAGE_MAX_FILE ? SSM2D_ERROR_UNSUPPORTED : SSM2D_ERROR_MEMORY,
-                    "%s: %s", text_path(reader->path),
-                    capacity > IMAGE_MAX_FILE ? "is too large: save it as PNG"
-                                              : "no memory to read it");
+            if (capacity > IMAGE_MAX_FILE)
+                return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: is too large: save it as PNG",
+                            text_path(reader->path));
+            if (!more) return image_no_memory(reader, error);
         }
         got = fread(*bytes + *size, 1, capacity - *size, reader->stream);
         *size += got;
@@ -102,6 +155,11 @@ ssm2d_status image_check_size(const image_reader *reader, size_t rows, size_t co
                 text_path(reader->path), rows, cols, max);
 }
 
+ssm2d_status image_no_memory(const image_reader *reader, ssm2d_error *error)
+{
+    return fail_memory(error, "reading %s", text_path(reader->path));
+}
+
 ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out,
                         image_info *info, ssm2d_error *error)
 {
@@ -113,25 +171,22 @@ ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
                              image_info *info, ssm2d_error *error)
 {
     *out = NULL;
-    image_reader *reader = mem_alloc(context, sizeof *reader);
-    if (!reader)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+    ssm2d_status status = SSM2D_OK;
+    image_reader *reader = mem_alloc(context, sizeof *reader + strlen(path) + 1);
+    if (!reader) return fail_memory(error, "reading %s", text_path(path));
     reader->context = context;
     reader->options = *options;
-    reader->path = mem_alloc(context, strlen(path) + 1);
-    ssm2d_status status =
-        reader->path ? SSM2D_OK
-                     : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
-    if (!status) {
-        strcpy(reader->path, path);
-        if (options->stream)
-            reader->stream = options->stream;
-        else
-            status =
-                (options->regular ? file_open_regular : file_open)(path, &reader->stream, error);
-    }
+    reader->path = strcpy((char *)(reader + 1), path);
+    if (options->stream)
+        reader->stream = options->stream;
+    else
+        status = (options->regular ? file_open_regular : file_open)(path, &reader->stream, error);
     if (!status) status = choose_format(reader, error);
-    if (!status) status = reader->format->open(reader, error);
+    if (!status) {
+        reader->decoder = mem_alloc(context, reader->format->decoder_size);
+        status =
+            reader->decoder ? reader->format->open(reader, error) : image_no_memory(reader, error);
+    }
     if (!status) status = image_turn_check(reader, error);
     if (status) {
         image_close(reader);
@@ -169,7 +224,7 @@ void image_close(image_reader *reader)
     const ssm2d_context *context = reader->context;
     if (reader->decoder) reader->format->close(reader);
     if (reader->stream && !reader->options.stream) fclose(reader->stream);
+    mem_free(context, reader->decoder);
     mem_free(context, reader->whole);
-    mem_free(context, reader->path);
     mem_free(context, reader);
 }

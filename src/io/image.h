@@ -1,9 +1,11 @@
-/* image - image files of several kinds, row by row. Of PNG and JPEG memory does not depend on the
- * height, unless they are interlaced, progressive or turned; others are held whole. */
+/* image - image files in several formats, row by row. PNG and JPEG need memory for a few rows,
+ * unless they are interlaced, progressive or turned; other formats are held whole. */
 #ifndef SSM2D_IO_IMAGE_H
 #define SSM2D_IO_IMAGE_H
 
 #include "io/file.h"
+
+#include <stdint.h>
 
 /* A row has cols * channels samples: bytes, or with depth 16 uint16_t. */
 typedef struct image_info {
@@ -19,32 +21,39 @@ static inline size_t image_row_bytes(const image_info *info)
     return info->cols * (size_t)info->channels * (info->depth == 16 ? 2 : 1);
 }
 
+/* A sample of 8 bits blended over white, rounded to the nearest. */
+static inline uint8_t blend_white(uint8_t sample, uint8_t alpha)
+{
+    return (uint8_t)((sample * alpha + 255 * (255 - alpha) + 127) / 255);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The kinds that this build reads, as a list for messages, and the endings of their names: "PNG,
- * JPEG, BMP, WebP, TIFF" and "*.png, *.jpg, ..". */
-const char *image_kinds(void);
-const char *image_endings(void);
+/* The formats that this build reads, as a list for messages, and the endings of their names: "PNG,
+ * JPEG, BMP, .." and "*.png, *.jpg, ..", written to text and returned. */
+enum { IMAGE_LIST = 160 }; /* bytes that such a list takes */
+const char *image_kinds(char text[IMAGE_LIST]);
+const char *image_endings(char text[IMAGE_LIST]);
 /* Whether a name has one of the endings, in small letters or capitals. */
 int image_named(const char *name);
 
 typedef struct image_reader image_reader;
 
-#define IMAGE_MAX_PIXELS ((size_t)1 << 28) /* a limit that suits most */
+#define IMAGE_MAX_PIXELS ((size_t)1 << 28) /* the usual limit */
 
 typedef struct image_read_options {
     size_t max_pixels; /* refuse an image of more before decoding it; 0: no limit */
     int exact;         /* keep alpha and 16 bits; else alpha is blended over white, in 8 bits */
-    int regular;       /* refuse what is neither a regular file nor a link to one, unopened */
+    int regular;       /* accept only regular files and links to them */
     FILE *stream;      /* read it instead of the file at path, and leave it open; or NULL */
-    /* Asked with the sides of a JPEG: returns 1, 2, 4 or 8, by which they are divided and rounded
-     * up, as decoding less is faster. NULL: they stay as they are. */
+    /* For a JPEG: returns the factor, 1, 2, 4 or 8, by which its sides are divided (rounded up), as
+     * decoding fewer pixels is faster. NULL: full size. */
     int (*reduce)(void *user, size_t rows, size_t cols);
     void *user;
 } image_read_options;
 
 /* Opens an image; the caller ends it with image_close. The format is recognised by the file's first
- * byte, not by its name. Rows and columns, and *info, are those of the upright image: the EXIF
+ * bytes, not by its name. Rows and columns, and *info, are those of the upright image: the EXIF
  * orientation has been followed. CMYK becomes RGB. image_open has neither a limit nor other
  * options: 1 or 3 channels of 8 bits. */
 ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **reader,
@@ -60,11 +69,15 @@ void image_close(image_reader *reader);
 
 typedef struct image_writer image_writer;
 
+/* The name of the format that a file name's ending asks for; NULL when it cannot be written. */
+const char *image_written_as(const char *path);
+/* The endings of the formats that can be written, as image_endings has those that can be read. */
+const char *image_written_endings(char text[IMAGE_LIST]);
+
 typedef struct image_write_options {
-    int jpeg;     /* a JPEG instead of a PNG: 1 or 3 channels of 8 bits */
-    int pdf;      /* a PDF of one page instead, likewise */
-    int quality;  /* of a JPEG, from 1 to 100 */
-    FILE *stream; /* write to it instead of the file at path, and leave it open; or NULL */
+    const char *format; /* "PNG", or "JPEG" or "PDF", without alpha and 16 bits; NULL: PNG */
+    int quality;        /* of a JPEG, from 1 to 100 */
+    FILE *stream;       /* write to it instead of the file at path, and leave it open; or NULL */
 } image_write_options;
 
 /* Starts an image, which the caller ends with image_finish or image_abandon. image_create writes a

@@ -1,11 +1,10 @@
-/* image_jpeg - reading JPEGs with libjpeg.
+/* image_jpeg - reads JPEGs, and writes baseline JPEGs, with libjpeg.
  *
- * libjpeg reports errors through a function that must not return, so every call into it stands
- * behind a setjmp; longjmp stays within this file. Warnings that mean lost pixels count as errors.
- * libjpeg's memory is its own. CMYK, with which images for printing are stored, becomes RGB. */
+ * libjpeg reports errors through a function that must not return, so every call into it follows a
+ * setjmp; longjmp stays within this file. Warnings that mean lost pixels count as errors. libjpeg
+ * allocates its own memory. CMYK, which is used for printing, becomes RGB. */
 #include "core/context.h"
 #include "core/status.h"
-#include "io/exif.h"
 #include "io/image_format.h"
 #include "io/text.h"
 
@@ -19,23 +18,38 @@
  * large image. */
 enum { MAX_SCANS = 100 };
 
-typedef struct decoder {
-    struct jpeg_decompress_struct jpeg;
+/* The part of a decoder or an encoder that libjpeg's error functions use. */
+typedef struct trouble {
     struct jpeg_error_mgr errors;
-    struct jpeg_progress_mgr progress;
     jmp_buf back;
+    char message[JMSG_LENGTH_MAX];
+} trouble;
+
+typedef struct decoder {
+    trouble trouble; /* first: client_data points to it */
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_progress_mgr progress;
     int ended;          /* the file ended before the image did */
     int too_many_scans; /* more than MAX_SCANS */
     uint8_t *cmyk;      /* one row of CMYK; NULL: the image is grey or RGB */
     int inverted;       /* CMYK as Adobe writes it: 0 is full ink */
-    char message[JMSG_LENGTH_MAX];
 } decoder;
 
 static void error_exit(j_common_ptr jpeg)
 {
-    decoder *d = jpeg->client_data;
-    d->errors.format_message(jpeg, d->message);
-    longjmp(d->back, 1);
+    trouble *t = jpeg->client_data;
+    t->errors.format_message(jpeg, t->message);
+    longjmp(t->back, 1);
+}
+
+static void output_message(j_common_ptr jpeg) { (void)jpeg; }
+
+static void handle_trouble(trouble *t, void (*emit)(j_common_ptr jpeg, int level))
+{
+    jpeg_std_error(&t->errors);
+    t->errors.error_exit = error_exit;
+    t->errors.emit_message = emit;
+    t->errors.output_message = output_message;
 }
 
 /* level: -1 for a warning, 0 and above for tracing, which is ignored. */
@@ -43,7 +57,7 @@ static void emit_message(j_common_ptr jpeg, int level)
 {
     decoder *d = jpeg->client_data;
     if (level >= 0) return;
-    switch (d->errors.msg_code) {
+    switch (d->trouble.errors.msg_code) {
     case JWRN_ADOBE_XFORM:
     case JWRN_EXTRANEOUS_DATA:
     case JWRN_JFIF_MAJOR:
@@ -53,13 +67,11 @@ static void emit_message(j_common_ptr jpeg, int level)
     error_exit(jpeg);
 }
 
-static void output_message(j_common_ptr jpeg) { (void)jpeg; }
-
 static void watch_progress(j_common_ptr jpeg)
 {
     decoder *d = jpeg->client_data;
     d->too_many_scans = d->jpeg.input_scan_number > MAX_SCANS;
-    if (d->too_many_scans) longjmp(d->back, 1);
+    if (d->too_many_scans) longjmp(d->trouble.back, 1);
 }
 
 static ssm2d_status fail_jpeg(image_reader *reader, ssm2d_error *error)
@@ -68,16 +80,16 @@ static ssm2d_status fail_jpeg(image_reader *reader, ssm2d_error *error)
     const char *path = text_path(reader->path);
     if (d->too_many_scans)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d scans", path, MAX_SCANS);
-    if (!d->ended && d->errors.msg_code == JERR_OUT_OF_MEMORY)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", path);
+    if (!d->ended && d->trouble.errors.msg_code == JERR_OUT_OF_MEMORY)
+        return image_no_memory(reader, error);
     if (!reader->info.rows)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a damaged JPEG: %s", path,
-                    d->ended ? "the file ends early" : d->message);
+                    d->ended ? "the file ends early" : d->trouble.message);
     if (d->ended)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: ends in row %zu of %zu", path,
                     reader->next + 1, reader->info.rows);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is damaged in row %zu of %zu: %s", path,
-                reader->next + 1, reader->info.rows, d->message);
+                reader->next + 1, reader->info.rows, d->trouble.message);
 }
 
 /* The bytes that libjpeg needs for an image of several scans: it holds all coefficients. */
@@ -101,17 +113,13 @@ static void find_orientation(image_reader *reader, const struct jpeg_decompress_
 
 static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
 {
-    decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
-    if (!d)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
+    decoder *d = reader->decoder;
     struct jpeg_decompress_struct *jpeg = &d->jpeg;
-    jpeg->err = jpeg_std_error(&d->errors);
+    handle_trouble(&d->trouble, emit_message);
+    jpeg->err = &d->trouble.errors;
     jpeg->client_data = d;
-    d->errors.error_exit = error_exit;
-    d->errors.emit_message = emit_message;
-    d->errors.output_message = output_message;
     d->progress.progress_monitor = watch_progress;
-    if (setjmp(d->back)) return fail_jpeg(reader, error);
+    if (setjmp(d->trouble.back)) return fail_jpeg(reader, error);
 
     jpeg_create_decompress(jpeg);
     jpeg->progress = &d->progress;
@@ -134,11 +142,10 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
                             : jpeg->jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE
                                                                       : JCS_RGB;
     if (printed && !(d->cmyk = mem_alloc(reader->context, (size_t)jpeg->image_width * 4)))
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %u columns",
-                    text_path(reader->path), jpeg->image_width);
+        return fail_memory(error, "%s: %u columns", text_path(reader->path), jpeg->image_width);
     d->inverted = jpeg->saw_Adobe_marker;
     find_orientation(reader, jpeg);
-    if (reader->options.reduce) { /* it is asked about the image as it is to be seen */
+    if (reader->options.reduce) { /* asked with the sides of the upright image */
         const int turned = reader->orientation >= 5;
         jpeg->scale_num = 1;
         jpeg->scale_denom = (unsigned)reader->options.reduce(
@@ -151,8 +158,8 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* A colour is what its ink and the black leave of white: (255 - C) * (255 - K) / 255, rounded, as
- * programs reckon that have no colour profile. */
+/* R = (255 - C) * (255 - K) / 255, rounded, and likewise G and B: the usual conversion without a
+ * colour profile. */
 static void rgb_from_cmyk(const decoder *d, size_t cols, uint8_t *row)
 {
     const uint8_t flip = d->inverted ? 0 : 255;
@@ -165,7 +172,7 @@ static void rgb_from_cmyk(const decoder *d, size_t cols, uint8_t *row)
 static ssm2d_status read_jpeg_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
-    if (setjmp(d->back)) return fail_jpeg(reader, error);
+    if (setjmp(d->trouble.back)) return fail_jpeg(reader, error);
     JSAMPROW rows[] = {d->cmyk ? d->cmyk : row};
     jpeg_read_scanlines(&d->jpeg, rows, 1); /* a stdio source never pauses: one row, or an error */
     if (d->cmyk) rgb_from_cmyk(d, reader->info.cols, row);
@@ -178,7 +185,75 @@ static void close_jpeg(image_reader *reader)
     /* cannot fail, and accepts a decoder that could not be created */
     jpeg_destroy_decompress(&d->jpeg);
     mem_free(reader->context, d->cmyk);
-    mem_free(reader->context, d);
 }
 
-const image_format image_jpeg = {"JPEG", "\xff", open_jpeg, read_jpeg_row, close_jpeg};
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef struct encoder {
+    trouble trouble; /* first: client_data points to it */
+    struct jpeg_compress_struct jpeg;
+} encoder;
+
+static void ignore_message(j_common_ptr jpeg, int level) { (void)jpeg, (void)level; }
+
+static ssm2d_status fail_encoding(image_writer *writer, ssm2d_error *error)
+{
+    const encoder *e = writer->encoder;
+    if (e->trouble.errors.msg_code == JERR_FILE_WRITE) return image_write_failed(writer, error);
+    return fail(error,
+                e->trouble.errors.msg_code == JERR_OUT_OF_MEMORY ? SSM2D_ERROR_MEMORY
+                                                                 : SSM2D_ERROR_SYSTEM,
+                "%s: cannot be written as JPEG: %s", text_path(writer->path), e->trouble.message);
+}
+
+static ssm2d_status create_jpeg(image_writer *writer, ssm2d_error *error)
+{
+    encoder *e = writer->encoder;
+    struct jpeg_compress_struct *jpeg = &e->jpeg;
+    handle_trouble(&e->trouble, ignore_message);
+    jpeg->err = &e->trouble.errors;
+    jpeg->client_data = e;
+    if (setjmp(e->trouble.back)) return fail_encoding(writer, error);
+    jpeg_create_compress(jpeg);
+    jpeg_stdio_dest(jpeg, image_stream(writer));
+    jpeg->image_width = (JDIMENSION)writer->info.cols;
+    jpeg->image_height = (JDIMENSION)writer->info.rows;
+    jpeg->input_components = writer->info.channels;
+    jpeg->in_color_space = writer->info.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(jpeg);
+    jpeg_set_quality(jpeg, writer->options.quality, TRUE);
+    jpeg_start_compress(jpeg, TRUE);
+    return SSM2D_OK;
+}
+
+static ssm2d_status write_jpeg_row(image_writer *writer, const void *row, int last,
+                                   ssm2d_error *error)
+{
+    encoder *e = writer->encoder;
+    if (setjmp(e->trouble.back)) return fail_encoding(writer, error);
+    JSAMPROW rows[] = {(JSAMPROW)row}; /* is only read */
+    jpeg_write_scanlines(&e->jpeg, rows, 1);
+    if (last) jpeg_finish_compress(&e->jpeg);
+    return SSM2D_OK;
+}
+
+static void destroy_jpeg(image_writer *writer)
+{
+    jpeg_destroy_compress(&((encoder *)writer->encoder)->jpeg);
+}
+
+const image_format image_jpeg = {
+    .name = "JPEG",
+    .endings = "*.jpg, *.jpeg",
+    .magic = {MAGIC("\xff")},
+    .decoder_size = sizeof(decoder),
+    .open = open_jpeg,
+    .read_row = read_jpeg_row,
+    .close = close_jpeg,
+    .encoder_size = sizeof(encoder),
+    .max_side = JPEG_MAX_DIMENSION,
+    .is_plain = 1,
+    .create = create_jpeg,
+    .write_row = write_jpeg_row,
+    .destroy = destroy_jpeg,
+};

@@ -1,5 +1,5 @@
-/* image_orient - images that are stored turned or mirrored, with an EXIF orientation that says so;
- * and BMPs, which begin with their last row. All rows are decoded before the first is given.
+/* image_orient - images whose EXIF orientation says that they are stored turned or mirrored, and
+ * BMPs, which begin with their last row. All rows are decoded before the first is passed on.
  *
  * Pixel (r, c) of the upright image is this one of the R x C that are stored:
  *     1  (r, c)            5  (c, r)
@@ -12,6 +12,43 @@
 #include "io/text.h"
 
 #include <string.h>
+
+/* An EXIF block is the head of a TIFF file: byte order, 42, the offset of a directory; that is a
+ * count and entries of 12 bytes, (tag, type, count, value). */
+enum { ORIENTATION = 0x112, SHORT = 3, ENTRY = 12 };
+
+typedef struct block {
+    const uint8_t *bytes;
+    size_t size;
+    int big_endian;
+} block;
+
+static uint32_t integer(const block *b, size_t at, size_t bytes)
+{
+    uint32_t value = 0;
+    for (size_t i = 0; i < bytes; i++)
+        value |= (uint32_t)b->bytes[at + i] << 8 * (b->big_endian ? bytes - 1 - i : i);
+    return value;
+}
+
+int exif_orientation(const uint8_t *bytes, size_t size)
+{
+    if (size >= 6 && !memcmp(bytes, "Exif\0", 5)) {
+        bytes += 6;
+        size -= 6;
+    }
+    if (size < 8 || (memcmp(bytes, "II*\0", 4) && memcmp(bytes, "MM\0*", 4))) return 1;
+    const block b = {bytes, size, bytes[0] == 'M'};
+    const size_t directory = integer(&b, 4, 4);
+    if (directory > size - 2) return 1;
+    const size_t entries = integer(&b, directory, 2);
+    for (size_t i = 0, at = directory + 2; i < entries && at + ENTRY <= size; i++, at += ENTRY) {
+        if (integer(&b, at, 2) != ORIENTATION) continue;
+        const uint32_t value = integer(&b, at + 8, 2);
+        return integer(&b, at + 2, 2) == SHORT && value >= 1 && value <= 8 ? (int)value : 1;
+    }
+    return 1;
+}
 
 image_info image_oriented_info(const image_reader *reader)
 {
@@ -38,8 +75,8 @@ static ssm2d_status decode_all(image_reader *reader, ssm2d_error *error)
     ssm2d_status status = SSM2D_OK;
     reader->whole = mem_alloc(reader->context, reader->info.rows * row);
     if (!reader->whole)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to turn %zu x %zu pixels",
-                    text_path(reader->path), reader->info.rows, reader->info.cols);
+        return fail_memory(error, "%s: turning %zu x %zu pixels", text_path(reader->path),
+                           reader->info.rows, reader->info.cols);
     for (; reader->next < reader->info.rows && !status; reader->next += !status)
         status = reader->format->read_row(reader, reader->whole + reader->next * row, error);
     return status;
@@ -52,7 +89,7 @@ ssm2d_status image_oriented_row(image_reader *reader, void *row, ssm2d_error *er
     const int o = reader->orientation, swapped = o >= 5;
     ssm2d_status status = reader->whole ? SSM2D_OK : decode_all(reader, error);
     if (status) return status;
-    /* the first pixel of the row, and the way from one to the next, in pixels */
+    /* the first pixel of the row, and the step from one pixel to the next */
     const int from_bottom = o == 3 || o == 4 || o == 6 || o == 7;
     const int from_right = o == 2 || o == 3 || o == 7 || o == 8;
     const size_t along = swapped ? rows : cols; /* pixels of the row */

@@ -1,28 +1,27 @@
-/* image_png - reading PNGs with libspng.
+/* image_png - reads and writes PNGs with libspng.
  *
- * Every kind of PNG is decoded to RGBA of 8 or 16 bits; that is blended over white and reduced to
- * grey or RGB of 8 bits, or kept as it is. libspng's own memory is limited, but comes from malloc:
- * its allocator has no place for a context. */
+ * Every kind of PNG is decoded to RGBA of 8 or 16 bits, which is blended over white and reduced to
+ * grey or RGB of 8 bits, or kept. libspng's own memory is limited, but comes from malloc: its
+ * allocator does not take a context. */
 #include "core/context.h"
 #include "core/status.h"
-#include "io/exif.h"
 #include "io/image_format.h"
 #include "io/text.h"
 
+#include <errno.h>
 #include <spng.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#ifdef SSM2D_FUZZING /* changed bytes are to reach the decoder: check sums are not compared */
+#ifdef SSM2D_FUZZING /* checksums are ignored, so that changed bytes reach the decoder */
 enum { CONTEXT_FLAGS = SPNG_CTX_IGNORE_ADLER32, CRC_ACTION = SPNG_CRC_USE };
 #else
 enum { CONTEXT_FLAGS = 0, CRC_ACTION = SPNG_CRC_ERROR };
 #endif
 
-/* Limits in bytes for chunks other than pixels, such as colour profiles: of one, of all
- * together. */
+/* Limits in bytes for chunks other than pixels, such as colour profiles: each, and in total. */
 enum { MAX_CHUNK = 16 << 20, MAX_CHUNKS = 64 << 20 };
-enum { MAX_DEFLATE = 1032 }; /* deflate makes nothing smaller by more than this factor */
+enum { MAX_DEFLATE = 1032 }; /* the highest compression factor of deflate */
 
 typedef struct decoder {
     spng_ctx *png;
@@ -61,7 +60,7 @@ static ssm2d_status read_whole(image_reader *reader, decoder *d, ssm2d_error *er
     return fail_png(reader, code, error);
 }
 
-/* Whether a file is too short for its image, whose rows deflate cannot have made so small. */
+/* Whether the file is too short for its pixels, even at the highest compression of deflate. */
 static int is_too_short(const image_reader *reader, const struct spng_ihdr *header)
 {
     static const int samples[] = {[SPNG_COLOR_TYPE_GRAYSCALE] = 1,
@@ -77,9 +76,8 @@ static int is_too_short(const image_reader *reader, const struct spng_ihdr *head
 
 static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
 {
-    decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
-    if (!d || !(d->png = spng_ctx_new(CONTEXT_FLAGS)))
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
+    decoder *d = reader->decoder;
+    if (!(d->png = spng_ctx_new(CONTEXT_FLAGS))) return image_no_memory(reader, error);
 
     struct spng_ihdr header;
     int code = spng_set_image_limits(d->png, IMAGE_MAX_COLS, INT32_MAX);
@@ -102,8 +100,7 @@ static ssm2d_status open_png(image_reader *reader, ssm2d_error *error)
                     text_path(reader->path), header.height, header.width);
     d->pixels = mem_alloc(reader->context, d->row_bytes * (d->interlaced ? header.height : 1));
     if (!d->pixels)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %u columns",
-                    text_path(reader->path), header.width);
+        return fail_memory(error, "%s: %u columns", text_path(reader->path), header.width);
     int grey = header.color_type == SPNG_COLOR_TYPE_GRAYSCALE
                || header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
     reader->info = (image_info){header.height, header.width, grey ? 1 : 3, 8};
@@ -146,7 +143,67 @@ static void close_png(image_reader *reader)
     decoder *d = reader->decoder;
     spng_ctx_free(d->png);
     mem_free(reader->context, d->pixels);
-    mem_free(reader->context, d);
 }
 
-const image_format image_png = {"PNG", "\x89", open_png, read_png_row, close_png};
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static int write_bytes(spng_ctx *png, void *user, void *bytes, size_t size)
+{
+    (void)png;
+    image_writer *writer = user;
+    errno = 0;
+    if (!size || fwrite(bytes, 1, size, image_stream(writer)) == size) return 0;
+    return SPNG_IO_ERROR;
+}
+
+static ssm2d_status fail_encoding(image_writer *writer, int code, ssm2d_error *error)
+{
+    if (code == SPNG_IO_ERROR) return image_write_failed(writer, error);
+    return fail(error, code == SPNG_EMEM ? SSM2D_ERROR_MEMORY : SSM2D_ERROR_SYSTEM,
+                "%s: cannot be written as PNG: %s", text_path(writer->path), spng_strerror(code));
+}
+
+static ssm2d_status create_png(image_writer *writer, ssm2d_error *error)
+{
+    static const uint8_t types[] = {SPNG_COLOR_TYPE_GRAYSCALE, SPNG_COLOR_TYPE_GRAYSCALE_ALPHA,
+                                    SPNG_COLOR_TYPE_TRUECOLOR, SPNG_COLOR_TYPE_TRUECOLOR_ALPHA};
+    struct spng_ihdr header = {
+        .width = (uint32_t)writer->info.cols,
+        .height = (uint32_t)writer->info.rows,
+        .bit_depth = writer->info.depth == 16 ? 16 : 8,
+        .color_type = types[writer->info.channels - 1],
+    };
+    spng_ctx *png = *(spng_ctx **)writer->encoder = spng_ctx_new(SPNG_CTX_ENCODER);
+    int code = png ? spng_set_png_stream(png, write_bytes, writer) : SPNG_EMEM;
+    if (!code) code = spng_set_ihdr(png, &header);
+    if (!code)
+        code = spng_encode_image(png, NULL, 0, SPNG_FMT_PNG,
+                                 SPNG_ENCODE_PROGRESSIVE | SPNG_ENCODE_FINALIZE);
+    return code ? fail_encoding(writer, code, error) : SSM2D_OK;
+}
+
+static ssm2d_status write_png_row(image_writer *writer, const void *row, int last,
+                                  ssm2d_error *error)
+{
+    const int code =
+        spng_encode_row(*(spng_ctx **)writer->encoder, row, image_row_bytes(&writer->info));
+    return code == (last ? SPNG_EOI : 0) ? SSM2D_OK : fail_encoding(writer, code, error);
+}
+
+static void destroy_png(image_writer *writer) { spng_ctx_free(*(spng_ctx **)writer->encoder); }
+
+/* The first byte occurs in no text, so a file that begins with it is a PNG or a damaged one. */
+const image_format image_png = {
+    .name = "PNG",
+    .endings = "*.png",
+    .magic = {MAGIC("\x89")},
+    .decoder_size = sizeof(decoder),
+    .open = open_png,
+    .read_row = read_png_row,
+    .close = close_png,
+    .encoder_size = sizeof(spng_ctx *),
+    .max_side = INT32_MAX,
+    .create = create_png,
+    .write_row = write_png_row,
+    .destroy = destroy_png,
+};

@@ -1,6 +1,5 @@
-/* image_rgba - rows of RGBA, as decoders give them, to rows as the caller wants them: blended over
- * white and reduced to 8 bits, or kept as they are. */
-#include "io/blend.h"
+/* image_rgba - converts decoded rows of RGBA to the rows that the caller asked for: blended over
+ * white and reduced to 8 bits, or exact. */
 #include "io/image_format.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* image_tiff - reading the first picture of a TIFF with libtiff. The file is held in memory, so
- * that pipes can be read as well, and the picture is decoded whole, to RGBA of 8 bits; or, when 16
- * bits are to be kept and rows are stored one by one, row by row. */
+/* image_tiff - reads the first image of a TIFF with libtiff. The file is held in memory, so that
+ * pipes can be read as well. The image is decoded at once to RGBA of 8 bits, or row by row when 16
+ * bits are kept and the layout allows it. */
 #include "io/image_format.h"
 
 #ifdef SSM2D_TIFF
@@ -17,10 +17,11 @@ typedef struct decoder {
     size_t size, at;
     uint8_t *rgba;     /* the picture; NULL: rows are read one by one */
     int white_is_zero; /* of such rows */
-    char message[160]; /* libtiff's first */
+    char message[160]; /* libtiff's first error */
+    char missing[160]; /* its first warning that rows are missing */
 } decoder;
 
-/* ---- the file in memory, as libtiff asks for it ---------------------------------------------- */
+/* ---- libtiff reads from memory --------------------------------------------------------------- */
 
 static tmsize_t read_bytes(thandle_t user, void *out, tmsize_t size)
 {
@@ -63,10 +64,19 @@ static int keep_message(TIFF *tiff, void *user, const char *module, const char *
     return 1;
 }
 
-static int ignore_message(TIFF *tiff, void *user, const char *module, const char *format,
-                          va_list ap)
+/* libtiff warns about most things that it recovers from, such as unknown tags. But when rows are
+ * missing it leaves the previous memory in their place: such a file counts as damaged. */
+static int keep_missing_rows(TIFF *tiff, void *user, const char *module, const char *format,
+                             va_list ap)
 {
-    (void)tiff, (void)user, (void)module, (void)format, (void)ap;
+    decoder *d = user;
+    char text[sizeof d->missing];
+    (void)tiff;
+    vsnprintf(text, sizeof text, format, ap);
+    const int missing = strstr(text, "Improper JPEG strip/tile size")
+                        || strstr(text, "\"StripByteCounts\" field, ignoring")
+                        || (module && !strcmp(module, "Fax4Decode") && strstr(text, "Premature"));
+    if (missing && !d->missing[0]) memcpy(d->missing, text, sizeof text);
     return 1;
 }
 
@@ -82,20 +92,55 @@ static ssm2d_status open_file(image_reader *reader, decoder *d, ssm2d_error *err
     ssm2d_status status = image_read_all(reader, &d->file, &d->size, error);
     if (status) return status;
     TIFFOpenOptions *o = TIFFOpenOptionsAlloc();
-    if (!o)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
+    if (!o) return image_no_memory(reader, error);
     TIFFOpenOptionsSetMaxSingleMemAlloc(o, (tmsize_t)IMAGE_MAX_WHOLE);
     TIFFOpenOptionsSetErrorHandlerExtR(o, keep_message, d);
-    TIFFOpenOptionsSetWarningHandlerExtR(o, ignore_message, NULL);
+    TIFFOpenOptionsSetWarningHandlerExtR(o, keep_missing_rows, d);
     d->tiff = TIFFClientOpenExt("image", "rm", d, read_bytes, write_bytes, seek, close_nothing,
                                 size_of, NULL, NULL, o);
     TIFFOpenOptionsFree(o);
     return d->tiff ? SSM2D_OK : damaged(reader, "it has no directory", error);
 }
 
+/* ---- rows that are missing ------------------------------------------------------------------- */
+
+static ssm2d_status check_missing(const image_reader *reader, ssm2d_error *error)
+{
+    const decoder *d = reader->decoder;
+    if (!d->missing[0]) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: is a damaged TIFF: it has fewer rows than the %zu of its header: %s",
+                text_path(reader->path), reader->info.rows, d->missing);
+}
+
+/* Notes strips that are shorter than their rows: libtiff reads uncompressed strips in full length,
+ * whatever their byte count says. */
+static void check_strips(decoder *d)
+{
+    uint16_t compression = COMPRESSION_NONE;
+    TIFFGetFieldDefaulted(d->tiff, TIFFTAG_COMPRESSION, &compression);
+    if (compression != COMPRESSION_NONE) return;
+    const int tiled = TIFFIsTiled(d->tiff);
+    const uint32_t count = tiled ? TIFFNumberOfTiles(d->tiff) : TIFFNumberOfStrips(d->tiff);
+    uint32_t rows = 0, per_strip = 0;
+    TIFFGetField(d->tiff, TIFFTAG_IMAGELENGTH, &rows);
+    TIFFGetFieldDefaulted(d->tiff, TIFFTAG_ROWSPERSTRIP, &per_strip);
+    const uint32_t in_plane = per_strip && per_strip < rows ? (rows - 1) / per_strip + 1 : 1;
+    for (uint32_t i = 0; i < count && !d->missing[0]; i++) {
+        const uint32_t first = i % in_plane * per_strip;
+        const uint32_t height =
+            in_plane == 1 || rows - first < per_strip ? rows - first : per_strip;
+        const tmsize_t whole = tiled ? TIFFTileSize(d->tiff) : TIFFVStripSize(d->tiff, height);
+        const uint64_t bytes = TIFFGetStrileByteCount(d->tiff, i);
+        if (whole > 0 && bytes < (uint64_t)whole)
+            snprintf(d->missing, sizeof d->missing, "%s %u has %llu bytes of %lld",
+                     tiled ? "tile" : "strip", i, (unsigned long long)bytes, (long long)whole);
+    }
+}
+
 /* ---- 8 bits ---------------------------------------------------------------------------------- */
 
-/* libtiff multiplies colours by alpha: here they are divided by it again. */
+/* Divides colours by alpha, because libtiff has multiplied them. */
 static void straighten(uint8_t *rgba, size_t pixels)
 {
     for (; pixels; pixels--, rgba += 4)
@@ -121,14 +166,14 @@ static ssm2d_status decode(image_reader *reader, decoder *d, ssm2d_error *error)
     d->rgba = is_large ? NULL : mem_alloc(reader->context, rows * cols * 4);
     if (is_large)
         status = fail(error, SSM2D_ERROR_UNSUPPORTED,
-                      "%s: has %zu x %zu pixels, more than are read of a TIFF: save it as PNG",
+                      "%s: has %zu x %zu pixels, too many for a TIFF: save it as PNG",
                       text_path(reader->path), rows, cols);
     else if (!d->rgba)
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu x %zu pixels",
-                      text_path(reader->path), rows, cols);
+        status = fail_memory(error, "%s: %zu x %zu pixels", text_path(reader->path), rows, cols);
     else if (!TIFFRGBAImageGet(&image, (uint32_t *)(void *)d->rgba, (uint32_t)cols, (uint32_t)rows))
         status = damaged(reader, "it cannot be decoded", error);
     TIFFRGBAImageEnd(&image);
+    if (!status) status = check_missing(reader, error);
     if (status) return status;
     if (alpha) straighten(d->rgba, rows * cols);
     reader->info.channels = (grey ? 1 : 3) + (alpha && reader->options.exact);
@@ -137,7 +182,7 @@ static ssm2d_status decode(image_reader *reader, decoder *d, ssm2d_error *error)
 
 /* ---- opening and rows ------------------------------------------------------------------------ */
 
-/* Whether rows of 16 bits can be given as they are. */
+/* Whether rows of 16 bits can be passed on unchanged. */
 static int keeps_16(const image_reader *reader, decoder *d)
 {
     uint16_t bits = 1, samples = 1, planes = 1, kind = 0, format = SAMPLEFORMAT_UINT, extras = 0,
@@ -159,9 +204,7 @@ static int keeps_16(const image_reader *reader, decoder *d)
 
 static ssm2d_status open_tiff(image_reader *reader, ssm2d_error *error)
 {
-    decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
-    if (!d)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
+    decoder *d = reader->decoder;
     ssm2d_status status = open_file(reader, d, error);
     if (status) return status;
     uint32_t rows = 0, cols = 0;
@@ -175,6 +218,8 @@ static ssm2d_status open_tiff(image_reader *reader, ssm2d_error *error)
     if ((status = image_check_size(reader, rows, cols, error))) return status;
     reader->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
     reader->info = (image_info){rows, cols, 3, 8};
+    check_strips(d);
+    if ((status = check_missing(reader, error))) return status;
     if (!keeps_16(reader, d)) return decode(reader, d, error);
     TIFFGetFieldDefaulted(d->tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
     reader->info.channels = samples;
@@ -192,6 +237,8 @@ static ssm2d_status read_tiff_row(image_reader *reader, void *row, ssm2d_error *
     if (TIFFReadScanline(d->tiff, row, (uint32_t)reader->next, 0) != 1)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is damaged in row %zu of %zu: %s",
                     text_path(reader->path), reader->next + 1, reader->info.rows, d->message);
+    const ssm2d_status status = check_missing(reader, error);
+    if (status) return status;
     uint16_t *samples = row;
     for (size_t i = 0; d->white_is_zero && i < reader->info.cols; i++) samples[i] ^= 0xffff;
     return SSM2D_OK;
@@ -203,10 +250,20 @@ static void close_tiff(image_reader *reader)
     if (d->tiff) TIFFClose(d->tiff);
     mem_free(reader->context, d->file);
     mem_free(reader->context, d->rgba);
-    mem_free(reader->context, d);
 }
 
-const image_format image_tiff = {"TIFF", "IM", open_tiff, read_tiff_row, close_tiff};
-#else
-const image_format image_tiff = {.name = "TIFF", .first_bytes = "IM"};
 #endif
+
+const image_format image_tiff = {
+    .name = "TIFF",
+    .endings = "*.tif, *.tiff",
+    /* either byte order; "+": BigTIFF, with larger offsets */
+    .magic = {MAGIC("II*\0"), MAGIC("MM\0*"), MAGIC("II+\0"), MAGIC("MM\0+")},
+    .converter = "convert FILE FILE.png (ImageMagick)",
+#ifdef SSM2D_TIFF
+    .decoder_size = sizeof(decoder),
+    .open = open_tiff,
+    .read_row = read_tiff_row,
+    .close = close_tiff,
+#endif
+};

@@ -1,11 +1,10 @@
-/* image_webp - reading WebP with libwebp, which wants the file in memory and decodes it whole. Its
- * own memory comes from malloc. */
+/* image_webp - reads WebP with libwebp, which needs the whole file in memory and decodes it at
+ * once. Its own memory comes from malloc. */
 #include "io/image_format.h"
 
 #ifdef SSM2D_WEBP
 #include "core/context.h"
 #include "core/status.h"
-#include "io/exif.h"
 #include "io/text.h"
 
 #include <string.h>
@@ -31,25 +30,23 @@ static void find_orientation(image_reader *reader, const uint8_t *bytes, size_t 
 
 static ssm2d_status damaged(const image_reader *reader, VP8StatusCode code, ssm2d_error *error)
 {
-    if (code == VP8_STATUS_OUT_OF_MEMORY)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
+    if (code == VP8_STATUS_OUT_OF_MEMORY) return image_no_memory(reader, error);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a damaged WebP: %s", text_path(reader->path),
                 code == VP8_STATUS_NOT_ENOUGH_DATA       ? "the file ends early"
-                : code == VP8_STATUS_UNSUPPORTED_FEATURE ? "it has parts that are not known"
+                : code == VP8_STATUS_UNSUPPORTED_FEATURE ? "it uses an unsupported feature"
                                                          : "it cannot be decoded");
 }
 
 static ssm2d_status open_webp(image_reader *reader, ssm2d_error *error)
 {
-    decoder *d = reader->decoder = mem_alloc(reader->context, sizeof *d);
+    decoder *d = reader->decoder;
     size_t size;
-    if (!d)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(reader->path));
     ssm2d_status status = image_read_all(reader, &d->file, &size, error);
     if (status) return status;
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfig(&config))
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: libwebp is of another version than built",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "%s: the version of libwebp differs from the one that ssm2d was built with",
                     text_path(reader->path));
     VP8StatusCode code = WebPGetFeatures(d->file, size, &config.input);
     if (code) return damaged(reader, code, error);
@@ -59,8 +56,7 @@ static ssm2d_status open_webp(image_reader *reader, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: is an animated WebP: save one picture of it", text_path(reader->path));
     if (!(d->rgba = mem_alloc(reader->context, rows * cols * 4)))
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu x %zu pixels",
-                    text_path(reader->path), rows, cols);
+        return fail_memory(error, "%s: %zu x %zu pixels", text_path(reader->path), rows, cols);
     config.output.colorspace = MODE_RGBA;
     config.output.is_external_memory = 1;
     config.output.u.RGBA.rgba = d->rgba;
@@ -90,10 +86,19 @@ static void close_webp(image_reader *reader)
     decoder *d = reader->decoder;
     mem_free(reader->context, d->file);
     mem_free(reader->context, d->rgba);
-    mem_free(reader->context, d);
 }
 
-const image_format image_webp = {"WebP", "R", open_webp, read_webp_row, close_webp};
-#else
-const image_format image_webp = {.name = "WebP", .first_bytes = "R"};
 #endif
+
+const image_format image_webp = {
+    .name = "WebP",
+    .endings = "*.webp",
+    .magic = {MAGIC("RIFF????WEBP")},
+    .converter = "convert FILE FILE.png (ImageMagick)",
+#ifdef SSM2D_WEBP
+    .decoder_size = sizeof(decoder),
+    .open = open_webp,
+    .read_row = read_webp_row,
+    .close = close_webp,
+#endif
+};

@@ -1,4 +1,4 @@
-/* image_write - images row by row, into a file that appears when it is complete or to a stream. */
+/* image_write - writes images row by row, to a stream or to a file that appears once complete. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/image_format.h"
@@ -12,23 +12,29 @@ FILE *image_stream(image_writer *writer)
     return writer->options.stream ? writer->options.stream : writer->file.stream;
 }
 
-static ssm2d_status check_info(const char *path, const image_info *info,
-                               const image_write_options *options, ssm2d_error *error)
+ssm2d_status image_write_failed(const image_writer *writer, ssm2d_error *error)
 {
-    const int side = options->jpeg ? 65500 : INT32_MAX; /* JPEG_MAX_DIMENSION */
-    if (!info->rows || !info->cols || info->rows > (size_t)side || info->cols > (size_t)side
-        || info->channels < 1 || info->channels > 4)
+    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(writer->path),
+                strerror(errno));
+}
+
+static ssm2d_status check_info(const char *path, const image_info *info, const image_format *format,
+                               ssm2d_error *error)
+{
+    const size_t side = format->max_side;
+    if (!info->rows || !info->cols || info->rows > side || info->cols > side || info->channels < 1
+        || info->channels > 4)
         return fail(
             error, SSM2D_ERROR_ARGUMENT,
-            "%s: %zu x %zu pixels of %d channels: use 1 to %d rows and columns, 1 to 4 channels",
+            "%s: %zu x %zu pixels of %d channels: use 1 to %zu rows and columns, 1 to 4 channels",
             text_path(path), info->rows, info->cols, info->channels, side);
     if (info->depth && info->depth != 8 && info->depth != 16)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: samples of %d bits: use 8 or 16",
                     text_path(path), info->depth);
-    if ((options->jpeg || options->pdf) && (info->depth == 16 || info->channels % 2 == 0))
+    if (format->is_plain && (info->depth == 16 || info->channels % 2 == 0))
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: a %s has neither alpha nor 16 bits: write a PNG", text_path(path),
-                    options->jpeg ? "JPEG" : "PDF");
+                    format->name);
     return SSM2D_OK;
 }
 
@@ -43,21 +49,24 @@ ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
                                image_writer **out, ssm2d_error *error)
 {
     *out = NULL;
-    ssm2d_status status = check_info(path, info, options, error);
+    const char *name = options->format ? options->format : "PNG";
+    const image_format *format = image_format_named(name);
+    if (!format || !format->create)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: %s images cannot be written",
+                    text_path(path), name);
+    ssm2d_status status = check_info(path, info, format, error);
     if (status) return status;
     image_writer *writer = mem_alloc(context, sizeof *writer + strlen(path) + 1);
-    if (!writer)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to write it", text_path(path));
+    if (!writer) return fail_memory(error, "writing %s", text_path(path));
     writer->context = context;
     writer->info = *info;
     writer->options = *options;
-    writer->path = (char *)(writer + 1);
-    memcpy(writer->path, path, strlen(path));
-    if (!options->stream) status = atomic_open(context, path, &writer->file, error);
-    if (!status) {
-        writer->format = options->jpeg ? &encode_jpeg : options->pdf ? &encode_pdf : &encode_png;
-        status = writer->format->open(writer, error);
-    }
+    writer->format = format;
+    writer->path = strcpy((char *)(writer + 1), path);
+    writer->encoder = mem_alloc(context, format->encoder_size);
+    if (!writer->encoder) status = fail_memory(error, "writing %s", text_path(path));
+    if (!status && !options->stream) status = atomic_open(context, path, &writer->file, error);
+    if (!status) status = format->create(writer, error);
     if (status)
         image_abandon(writer);
     else
@@ -65,7 +74,7 @@ ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
     return status;
 }
 
-/* Keeps the first failure: what comes after it fails in the same way. */
+/* Returns the first failure again: every later call fails in the same way. */
 static ssm2d_status fail_again(image_writer *writer, ssm2d_error *error)
 {
     return fail(error, writer->bad, "%s", writer->why.line);
@@ -89,8 +98,7 @@ ssm2d_status image_finish(image_writer *writer, ssm2d_error *error)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: only %zu of its %zu rows were written",
                       text_path(writer->path), writer->next, writer->info.rows);
     if (!status && writer->options.stream && fflush(writer->options.stream))
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s",
-                      text_path(writer->path), strerror(errno));
+        status = image_write_failed(writer, error);
     if (!status && !writer->options.stream) status = atomic_commit(&writer->file, error);
     image_abandon(writer);
     return status;
@@ -99,7 +107,8 @@ ssm2d_status image_finish(image_writer *writer, ssm2d_error *error)
 void image_abandon(image_writer *writer)
 {
     if (!writer) return;
-    if (writer->encoder) writer->format->close(writer);
+    if (writer->encoder) writer->format->destroy(writer);
+    mem_free(writer->context, writer->encoder);
     atomic_cancel(&writer->file);
     mem_free(writer->context, writer);
 }

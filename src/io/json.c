@@ -3,9 +3,9 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
-#include "io/json_syntax.h"
 #include "io/text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@ static int line_of(const char *text, const char *at)
     return line;
 }
 
-/* Refuses what cJSON would accept: zero bytes, control characters in strings, deep nesting. The
- * rest of the syntax is checked by cJSON. */
+/* Refuses what cJSON accepts: zero bytes, control characters in strings, deep nesting. cJSON checks
+ * the rest of the syntax. */
 static ssm2d_status scan(const char *name, const char *text, size_t size, ssm2d_error *error)
 {
     int depth = 0, in_string = 0;
@@ -47,7 +47,7 @@ static ssm2d_status scan(const char *name, const char *text, size_t size, ssm2d_
 
 static int is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* The message for text that is not JSON from `at` on: what is there, and after what. */
+/* The error for text that is not JSON from `at` on: shows what is there, and what precedes it. */
 static ssm2d_status not_json(const char *name, const char *text, const char *at, const char *end,
                              ssm2d_error *error)
 {
@@ -79,9 +79,7 @@ static ssm2d_status check_keys(const char *name, const cJSON *object, ssm2d_erro
     for (const cJSON *item = object->child; item; item = item->next) count++;
     if (count < 2) return SSM2D_OK;
     const char **keys = cJSON_malloc(count * sizeof *keys);
-    if (!keys)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu keys", text_path(name),
-                    count);
+    if (!keys) return fail_memory(error, "%s: %zu keys", text_path(name), count);
     count = 0;
     for (const cJSON *item = object->child; item; item = item->next) keys[count++] = item->string;
     qsort(keys, count, sizeof *keys, compare_keys);
@@ -113,18 +111,20 @@ ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON *
     if (status) return status;
     const char *at = text, *end = text + size;
     char shown[32];
+    errno = 0; /* cJSON does not say why it gave up, but malloc sets ENOMEM */
     cJSON *tree = cJSON_ParseWithLengthOpts(text, size, &at, 0);
+    const int no_memory = !tree && errno == ENOMEM;
     if (at < text || at > end) at = end;
     if (tree)
         while (at < end && is_space(*at)) at++;
-    if (!tree && json_valid(text, size))
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its JSON", text_path(name));
+    if (no_memory)
+        status = fail_memory(error, "reading %s", text_path(name));
     else if (!tree)
         status = not_json(name, text, at, end, error);
     else if (at != end)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: line %d: something follows the JSON at: %s",
-                      text_path(name), line_of(text, at),
-                      text_show(at, (size_t)(end - at), shown, sizeof shown));
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: line %d: unexpected text after the JSON: %s", text_path(name),
+                      line_of(text, at), text_show(at, (size_t)(end - at), shown, sizeof shown));
     else
         status = check_tree(name, tree, error);
     if (status)
@@ -134,30 +134,32 @@ ssm2d_status json_parse(const char *name, const char *text, size_t size, cJSON *
     return status;
 }
 
-ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **root,
-                       ssm2d_error *error)
+typedef ssm2d_status read_function(const ssm2d_context *context, const char *path, size_t max_bytes,
+                                   char **bytes, size_t *size, ssm2d_error *error);
+
+static ssm2d_status read_with(read_function *read, const ssm2d_context *context, const char *path,
+                              cJSON **root, ssm2d_error *error)
 {
     char *text;
     size_t size;
     *root = NULL;
-    ssm2d_status status = file_read(context, path, MAX_FILE, &text, &size, error);
+    ssm2d_status status = read(context, path, MAX_FILE, &text, &size, error);
     if (status) return status;
     status = json_parse(path, text, size, root, error);
     mem_free(context, text);
     return status;
 }
 
+ssm2d_status json_read(const ssm2d_context *context, const char *path, cJSON **root,
+                       ssm2d_error *error)
+{
+    return read_with(file_read, context, path, root, error);
+}
+
 ssm2d_status json_read_regular(const ssm2d_context *context, const char *path, cJSON **root,
                                ssm2d_error *error)
 {
-    char *text;
-    size_t size;
-    *root = NULL;
-    ssm2d_status status = file_read_regular(context, path, MAX_FILE, &text, &size, error);
-    if (status) return status;
-    status = json_parse(path, text, size, root, error);
-    mem_free(context, text);
-    return status;
+    return read_with(file_read_regular, context, path, root, error);
 }
 
 ssm2d_status json_write(const ssm2d_context *context, const char *path, cJSON *root,
@@ -165,7 +167,7 @@ ssm2d_status json_write(const ssm2d_context *context, const char *path, cJSON *r
 {
     char *text = root ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
-    if (!text) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
+    if (!text) return fail_memory(error, "writing %s", text_path(path));
     const ssm2d_status status = file_write_text(context, path, text, error);
     cJSON_free(text);
     return status;
@@ -190,7 +192,7 @@ const char *json_show(const cJSON *value, char *text, size_t size)
     return text;
 }
 
-/* The same of keys within an object, of which `prefix` is the name. */
+/* As json_difference, for the keys of the object named `prefix`. */
 static int difference(const cJSON *one, const cJSON *two, const char *prefix, const char *a,
                       const char *b, char *what, size_t size)
 {
@@ -236,9 +238,8 @@ static ssm2d_status find(const char *file, const cJSON *object, const char *key,
     char shown[64];
     *item = NULL;
     if (!cJSON_IsObject(object))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: \"%s\" is looked for in an object {..}, but there is %s", text_path(file),
-                    key, json_show(object, shown, sizeof shown));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" must be in an object {..}, not in %s",
+                    text_path(file), key, json_show(object, shown, sizeof shown));
     *item = cJSON_GetObjectItemCaseSensitive(object, key);
     if (!*item && need == JSON_REQUIRED)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is missing", text_path(file), key);

@@ -1,5 +1,5 @@
-/* md5 - the checksum by which published data sets are known. It shows a damaged file, not a forged
- * one; for that alone a library of ciphers would be a large thing to depend on. */
+/* md5 - the checksum that published data sets state. It detects damage, not forgery; a
+ * cryptographic library would be a large dependency for that. */
 #ifndef SSM2D_IO_MD5_H
 #define SSM2D_IO_MD5_H
 

@@ -63,6 +63,8 @@ static int take_word(parser *p, const char *word)
 
 static ssm2d_status take_string(parser *p, const char *wanted, const char **text, size_t *length)
 {
+    *text = ""; /* compilers do not see that refuse() never returns SSM2D_OK */
+    *length = 0;
     skip_space(p);
     const char *close = NULL;
     if (p->at < p->end && (*p->at == '\'' || *p->at == '"'))
@@ -221,9 +223,7 @@ static ssm2d_status alloc_data(const ssm2d_context *context, const char *name, s
                     "%s: shape %s of %s needs %zu bytes of data, but %zu follow the header",
                     text_path(name), shape, types[array->type].descr, needed, bytes);
     array->data = mem_alloc(context, bytes);
-    if (!array->data)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu bytes", text_path(name),
-                    bytes);
+    if (!array->data) return fail_memory(error, "%s: %zu bytes", text_path(name), bytes);
     return SSM2D_OK;
 }
 
@@ -258,14 +258,14 @@ ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array 
         status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read", text_path(path));
         goto done;
     }
-    /* fewer bytes than asked for mean a shorter file or a failure; both are noticed below */
+    /* a short read means a short file or a failure; both are detected below */
     size = fread(first, 1, sizeof first, stream);
     if ((size_t)info.st_size > size && size == sizeof first) size = (size_t)info.st_size;
     status = parse_start(path, first, size, &start, &length, error);
     if (status) goto done;
     header = mem_alloc(context, length);
     if (!header) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its header", text_path(path));
+        status = fail_memory(error, "%s: header", text_path(path));
         goto done;
     }
     if (fseek(stream, (long)start, SEEK_SET) || fread(header, 1, length, stream) != length) {
@@ -355,7 +355,7 @@ void npy_to_float(const npy_array *array, float *out) { CONVERT_ALL }
 
 int npy_shape_count(int rank, const size_t *shape, size_t element_bytes, size_t *count)
 {
-    size_t bytes = element_bytes; /* as if sizes of zero were one */
+    size_t bytes = element_bytes; /* counting sizes of zero as one */
     int over = 0;
     *count = 1;
     for (int i = 0; i < rank; i++) {

@@ -33,8 +33,8 @@ void npy_free(const ssm2d_context *context, npy_array *array);
 /* Convert array->count elements of any type. */
 void npy_to_double(const npy_array *array, double *out);
 void npy_to_float(const npy_array *array, float *out);
-/* Computes *count, the number of elements of a shape. Returns 0 when their bytes are more than
- * PTRDIFF_MAX. A size of zero does not hide that the product of the others overflows. */
+/* Computes *count, the number of elements of a shape. Returns 0 when they take more than
+ * PTRDIFF_MAX bytes, also if another size is zero. */
 int npy_shape_count(int rank, const size_t *shape, size_t element_bytes, size_t *count);
 /* Writes a shape as messages show it, "(2, 16, 8, 8)", to text and returns text. */
 const char *npy_shape_text(int rank, const size_t *shape, char *text, size_t size);

@@ -69,8 +69,8 @@ static ssm2d_status fetch(const safetensors *file, size_t offset, void *out, siz
                         strerror(errno));
         if (got == 0)
             return fail(error, SSM2D_ERROR_SYSTEM,
-                        "%s: ends after %zu bytes: it was changed meanwhile", text_path(file->path),
-                        offset + have);
+                        "%s: ends after %zu bytes: it was changed while it was read",
+                        text_path(file->path), offset + have);
         have += (size_t)got;
     }
     return SSM2D_OK;
@@ -141,7 +141,7 @@ static ssm2d_status get_offsets(const safetensors *file, const cJSON *entry, siz
                     show(array->name, &name));
     if (end > size)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: array \"%s\" ends at byte %zu of %zu bytes of data: the file is cut off",
+                    "%s: array \"%s\" ends at byte %zu of %zu bytes of data: the file is truncated",
                     text_path(file->path), show(array->name, &name), end, size);
     size_t needed = array->count * types[array->type].size;
     if (end - begin != needed)
@@ -193,7 +193,7 @@ static ssm2d_status arrange(safetensors *file, size_t size, ssm2d_error *error)
         file->sorted[i] = array;
         if (array->offset > end)
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: the %zu bytes before array \"%s\" belong to none",
+                        "%s: the %zu bytes before array \"%s\" belong to no array",
                         text_path(file->path), array->offset - end, show(array->name, &name));
         if (array->offset < end)
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: arrays \"%s\" and \"%s\" overlap",
@@ -222,8 +222,7 @@ static ssm2d_status parse_header(safetensors *file, const char *text, size_t len
     file->arrays = mem_alloc(file->context, entries * sizeof *file->arrays);
     file->sorted = mem_alloc(file->context, entries * sizeof *file->sorted);
     if (!file->arrays || !file->sorted)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu names", text_path(file->path),
-                    entries);
+        return fail_memory(error, "%s: %zu names", text_path(file->path), entries);
     for (const cJSON *entry = file->header->child; entry && !status; entry = entry->next) {
         shown name;
         if (!strcmp(entry->string, "__metadata__")) {
@@ -249,14 +248,14 @@ static ssm2d_status load(safetensors *file, size_t size, ssm2d_error *error)
     unsigned char start[START];
     uint64_t length = 0;
     if (size < START)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu bytes: it is no safetensors file",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu bytes: it is not a safetensors file",
                     text_path(file->path), size);
     ssm2d_status status = fetch(file, 0, start, START, error);
     if (status) return status;
     for (int i = 0; i < START; i++) length |= (uint64_t)start[i] << (8 * i);
     if (length > size - START)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: says its header has %llu bytes, but %zu follow: it is cut off, or no "
+                    "%s: says its header has %llu bytes, but %zu follow: it is truncated, or not a "
                     "safetensors file",
                     text_path(file->path), (unsigned long long)length, size - START);
     if (length > MAX_HEADER)
@@ -264,9 +263,7 @@ static ssm2d_status load(safetensors *file, size_t size, ssm2d_error *error)
                     "%s: says its header has %llu bytes: at most %d are read",
                     text_path(file->path), (unsigned long long)length, MAX_HEADER);
     char *text = mem_alloc(file->context, length);
-    if (!text)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its header",
-                    text_path(file->path));
+    if (!text) return fail_memory(error, "%s: header", text_path(file->path));
     file->data = START + (size_t)length;
     status = fetch(file, START, text, length, error);
     if (!status) status = parse_header(file, text, length, size - file->data, error);
@@ -283,7 +280,7 @@ static ssm2d_status create(const ssm2d_context *context, const char *path, safet
     if (!file || !name) {
         mem_free(context, file);
         mem_free(context, name);
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+        return fail_memory(error, "reading %s", text_path(path));
     }
     *file = (safetensors){.context = context, .path = strcpy(name, path)};
     *out = file;

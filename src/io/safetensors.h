@@ -58,7 +58,7 @@ const safetensors_array *safetensors_get(const safetensors *file, size_t i);
 const safetensors_array *safetensors_find(const safetensors *file, const char *name);
 /* Returns the metadata's value for key, or NULL. */
 const char *safetensors_metadata(const safetensors *file, const char *key);
-/* Finds the array `name`; it is an error when there is none, or when its shape is another. */
+/* Finds the array `name`; a missing array or another shape is an error. */
 ssm2d_status safetensors_expect(const safetensors *file, const char *name, int rank,
                                 const size_t *shape, const safetensors_array **array,
                                 ssm2d_error *error);

@@ -104,8 +104,7 @@ static ssm2d_status make_header(const char *path, size_t count, const safetensor
             offset += bytes;
         }
     *text = good ? cJSON_PrintUnformatted(header) : NULL;
-    if (!*text)
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its header", text_path(path));
+    if (!*text) status = fail_memory(error, "%s: header", text_path(path));
 done:
     cJSON_Delete(header);
     return status;
@@ -138,9 +137,7 @@ ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, s
     atomic_file file = {0};
     const size_t max_count = max_size(count, note_count);
     const char **names = mem_alloc(context, max_count * sizeof *names);
-    if (!names)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu names", text_path(path),
-                    max_count);
+    if (!names) return fail_memory(error, "%s: %zu names", text_path(path), max_count);
     for (size_t i = 0; i < count; i++) names[i] = items[i].name;
     ssm2d_status status = check_names(path, count, names, error);
     for (size_t i = 0; i < note_count; i++) names[i] = notes[i].key;

@@ -8,8 +8,8 @@
 
 #include "ssm2d.h"
 
-/* Makes the names of all folders in one block of memory, which the caller frees with mem_free; NULL
- * without memory. */
+/* Returns the names of all folders in one block of memory, which the caller frees with mem_free;
+ * NULL if out of memory. */
 char **short_names_make(const ssm2d_context *context, const char *const *folders, int count);
 
 #endif

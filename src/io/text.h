@@ -1,4 +1,4 @@
-/* text - putting names and foreign text into one-line messages. */
+/* text - names and text from outside in one-line messages. */
 #ifndef SSM2D_IO_TEXT_H
 #define SSM2D_IO_TEXT_H
 
@@ -16,10 +16,10 @@ const char *text_show(const char *text, size_t length, char *out, size_t size);
 /* As text_show of the whole text; bytes that are not UTF-8 become '?', too, as drawing needs. */
 const char *text_valid(const char *text, char *out, size_t size);
 
-/* Whether a file's name ends in an extension, such as ".png", in capitals or not. */
+/* Whether a file's name ends in an extension, such as ".png"; case does not matter. */
 int text_has_extension(const char *path, const char *extension);
 
-/* Returns the number of bytes of the character in UTF-8 at text; 0: it is none. */
+/* Returns the length in bytes of the UTF-8 character at text; 0 if it is not valid UTF-8. */
 int text_utf8(const char *text);
 
 /* Replaces bytes that are not UTF-8 by '?'; says whether there were any. */

@@ -4,12 +4,15 @@
 
 #ifdef SSM2D_ARCHIVE
 #include "io/file.h"
+#include "io/file_open.h"
 #include "io/text.h"
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 int unpack_possible(void) { return 1; }
 
@@ -83,13 +86,16 @@ ssm2d_status unpack_files(const ssm2d_context *context, const char *path, const 
                           size_t count, size_t max_bytes, const char *folder, ssm2d_error *error)
 {
     struct archive *a = archive_read_new();
-    if (!a) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to unpack it", text_path(path));
-    ssm2d_status status = SSM2D_OK;
-    if (archive_read_support_filter_gzip(a) || archive_read_support_format_tar(a)
-        || archive_read_open_filename(a, path, 1 << 16))
+    if (!a) return fail_memory(error, "unpacking %s", text_path(path));
+    int fd;
+    ssm2d_status status = file_open_fd(AT_FDCWD, path, path, FILE_READ_OWN, &fd, error);
+    if (!status
+        && (archive_read_support_filter_gzip(a) || archive_read_support_format_tar(a)
+            || archive_read_open_fd(a, fd, 1 << 16)))
         status = damaged(path, a, error);
     if (!status) status = read_entries(context, path, a, names, count, max_bytes, folder, error);
     archive_read_free(a);
+    if (fd >= 0) close(fd);
     return status;
 }
 

@@ -6,9 +6,9 @@
 
 /* Whether this build has libarchive; without it unpacking is refused. */
 int unpack_possible(void);
-/* Writes the files of an archive whose names are names[0 .. count - 1] to the folder, each under
- * the last part of its name, which appears complete or not at all. Nothing else of the archive is
- * written. Refuses files of more than max_bytes, and an archive in which one is missing. */
+/* Extracts the files names[0 .. count - 1] of an archive, and nothing else, into the folder, each
+ * under the last part of its name and complete or not at all. Refuses an archive that is a link or
+ * not a regular file, files of more than max_bytes, and missing files. */
 ssm2d_status unpack_files(const ssm2d_context *context, const char *archive,
                           const char *const *names, size_t count, size_t max_bytes,
                           const char *folder, ssm2d_error *error);

@@ -1,7 +1,8 @@
-/* mixer_config - a mixer's configuration by keys: `place`, and the fields of its kind. */
+/* mixer_config - a mixer's configuration by keys: `place`, and the settings of its kind. */
 #include "core/status.h"
 #include "io/field_json.h"
 #include "io/json.h"
+#include "mixers/layer_json.h"
 #include "mixers/mixer.h"
 
 #include <stdio.h>
@@ -26,20 +27,12 @@ static const ssm2d_field place_field = {
 
 const ssm2d_field *mixer_place_field(void) { return &place_field; }
 
-static const field_group no_fields[] = {{NULL, 0}};
-
-static const field_group *fields_of(const mixer_config *m)
+void mixer_config_default(const layer_kind *kind, mixer_config *m)
 {
-    return m->kind->fields ? m->kind->fields : no_fields;
-}
-
-void mixer_config_default(const mixer *kind, mixer_config *m)
-{
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof *m); /* padding too: configurations are compared as bytes */
     m->kind = kind;
-    for (const field_group *g = fields_of(m); g->fields; g++)
-        for (const ssm2d_field *f = g->fields; f->name; f++)
-            field_set_default(f, m->own + g->offset);
+    m->values = layer_default(kind).values;
+    field_set_default(&place_field, m);
 }
 
 /* The field of that name and the struct that it is a field of. */
@@ -47,15 +40,15 @@ static const ssm2d_field *find(mixer_config *m, const char *key, void **config)
 {
     *config = m;
     if (!strcmp(key, place_field.name)) return &place_field;
-    *config = m->own;
-    return field_find_in(fields_of(m), key, config);
+    *config = &m->values;
+    return field_find(mixer_fields(m->kind), key);
 }
 
 static int is_old(const mixer_config *m, const char *key)
 {
-    const char *const *old = m->kind->old_keys;
-    while (old && *old && strcmp(*old, key)) old++;
-    return old && *old;
+    const char *const *old = layer_old_keys(m->kind);
+    while (*old && strcmp(*old, key)) old++;
+    return *old != NULL;
 }
 
 /* An object of one key; the value is what JSON has for it (a number, a list, true), else a word. */
@@ -81,7 +74,7 @@ ssm2d_status mixer_config_set(field_source from, const char *key, const char *te
     if (!*known) return SSM2D_OK;
     cJSON *object = object_of(key, text);
     if (!object) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a value", from.where);
-    ssm2d_status status = m->kind->read_old(from, object, m->own, error);
+    ssm2d_status status = layer_read_old(from, object, m->kind, &m->values, error);
     cJSON_Delete(object);
     return status;
 }
@@ -110,9 +103,9 @@ ssm2d_status mixer_config_refuse(field_source from, const mixer_config *m, const
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: the \"channels\" of \"mixer\" follow from the model: leave them out",
                     from.where);
-    for (const field_group *g = fields_of(m); g->fields; g++)
-        for (const ssm2d_field *f = g->fields; f->name && n < MAX_NAMES; f++) names[n++] = f->name;
-    for (const char *const *old = m->kind->old_keys; old && *old && n < MAX_NAMES; old++)
+    for (const ssm2d_field *f = mixer_fields(m->kind); f->name && n < MAX_NAMES; f++)
+        names[n++] = f->name;
+    for (const char *const *old = layer_old_keys(m->kind); *old && n < MAX_NAMES; old++)
         names[n++] = *old;
     return field_refuse_key(from, key, names, error);
 }
@@ -121,9 +114,8 @@ ssm2d_status mixer_config_from_json(field_source from, const cJSON *object, mixe
                                     ssm2d_error *error)
 {
     mixer_config result = *m;
-    ssm2d_status status = SSM2D_OK;
-    if (m->kind->from_file) m->kind->from_file(result.own);
-    if (m->kind->read_old) status = m->kind->read_old(from, object, result.own, error);
+    layer_model_defaults(m->kind, &result.values);
+    ssm2d_status status = layer_read_old(from, object, m->kind, &result.values, error);
     for (const cJSON *item = object->child; item && !status; item = item->next) {
         void *config;
         const ssm2d_field *f = find(&result, item->string, &config);
@@ -142,9 +134,8 @@ cJSON *mixer_config_to_json(const mixer_config *m)
     cJSON *object = cJSON_CreateObject();
     int good = object && cJSON_AddStringToObject(object, "kind", m->kind->name)
                && field_add_to_json(object, &place_field, m);
-    for (const field_group *g = fields_of(m); g->fields; g++)
-        for (const ssm2d_field *f = g->fields; f->name && good; f++)
-            good = field_add_to_json(object, f, m->own + g->offset);
+    for (const ssm2d_field *f = mixer_fields(m->kind); f->name && good; f++)
+        good = field_add_to_json(object, f, &m->values);
     if (good) return object;
     cJSON_Delete(object);
     return NULL;
@@ -153,7 +144,9 @@ cJSON *mixer_config_to_json(const mixer_config *m)
 ssm2d_status mixer_config_check(const mixer_config *m, int channels, ssm2d_error *error)
 {
     ssm2d_error why;
-    ssm2d_status status = m->kind->check ? m->kind->check(m->own, channels, &why) : SSM2D_OK;
+    if (m->kind == &mixer_none) return SSM2D_OK;
+    const ssm2d_layer layer = mixer_layer(m, channels);
+    const ssm2d_status status = layer_check(&layer, &why);
     return status ? fail(error, status, "\"mixer\": %s", why.line) : SSM2D_OK;
 }
 
@@ -164,13 +157,12 @@ int mixer_config_key(const mixer_config *m, int i, const char **key, const char 
         *help = place_field.help;
         return 1;
     }
-    for (const field_group *g = fields_of(m); g->fields; g++)
-        for (const ssm2d_field *f = g->fields; f->name; f++) {
-            if (i--) continue;
-            *key = f->name;
-            *help = f->help;
-            return 1;
-        }
+    for (const ssm2d_field *f = mixer_fields(m->kind); f->name; f++) {
+        if (i--) continue;
+        *key = f->name;
+        *help = f->help;
+        return 1;
+    }
     return 0;
 }
 
@@ -187,18 +179,17 @@ const char *mixer_config_text(const mixer_config *m, char *text, size_t size)
     char value[64];
     size_t used = (size_t)snprintf(text, size, "%s", m->kind->name);
     const char *before = " (";
-    for (const field_group *g = fields_of(m); g->fields; g++)
-        for (const ssm2d_field *f = g->fields; f->name && used < size; f++) {
-            field_print(f, m->own + g->offset, value, sizeof value);
-            if (!worth_saying(m, f, value)) continue;
-            const int bare = f->kind == SSM2D_KIND_CHOICE || f->kind == SSM2D_KIND_FLAG;
-            const char *name = f->kind == SSM2D_KIND_CHOICE ? "" : f->name;
-            const char *off = f->kind == SSM2D_KIND_FLAG && *value == 'f' ? "no " : "";
-            if (f->kind == SSM2D_KIND_FLAG) *value = 0;
-            used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s", before, off, name,
-                                     bare ? "" : " ", value);
-            before = ", ";
-        }
+    for (const ssm2d_field *f = mixer_fields(m->kind); f->name && used < size; f++) {
+        field_print(f, &m->values, value, sizeof value);
+        if (!worth_saying(m, f, value)) continue;
+        const int bare = f->kind == SSM2D_KIND_CHOICE || f->kind == SSM2D_KIND_FLAG;
+        const char *name = f->kind == SSM2D_KIND_CHOICE ? "" : f->name;
+        const char *off = f->kind == SSM2D_KIND_FLAG && *value == 'f' ? "no " : "";
+        if (f->kind == SSM2D_KIND_FLAG) *value = 0;
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s", before, off, name,
+                                 bare ? "" : " ", value);
+        before = ", ";
+    }
     if (*before == ',' && used < size) snprintf(text + used, size - used, ")");
     return text;
 }

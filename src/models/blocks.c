@@ -80,7 +80,7 @@ tensor *embed_patches(builder *b, tensor *images, int patch, int dim)
 
 tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, const char *name)
 {
-    const size_t tokens = (size_t)grid.first + (size_t)grid.rows * (size_t)grid.cols;
+    const size_t tokens = (size_t)grid.first + grid_cells(grid.shape);
     const param_spec spec = {.rank = 3,
                              .shape = {1, tokens, (size_t)dim},
                              .init = initial.init,
@@ -99,6 +99,11 @@ tensor *mix_at(builder *b, tensor *x, mixer_place place)
 int patch_side(int given, int small, int rows, int cols)
 {
     return given ? given : rows >= 64 && cols >= 64 ? 2 * small : small;
+}
+
+ssm2d_grid patch_grid(const model_config *c, int patch)
+{
+    return ssm2d_grid_2d((size_t)(c->image[0] / patch), (size_t)(c->image[1] / patch));
 }
 
 int patches_fit(int patch, int rows, int cols) { return rows % patch == 0 && cols % patch == 0; }

@@ -5,7 +5,7 @@
 
 #include "models/model.h"
 
-/* How the numbers of an array begin: param_spec.init and param_spec.scale. */
+/* The initial values of an array: param_spec.init and param_spec.scale. */
 typedef struct initial_values {
     param_init init;
     double scale;
@@ -49,6 +49,8 @@ tensor *mix_at(builder *b, tensor *x, mixer_place place);
  * that the paper's models have as many patches at 64 pixels as at 32. */
 int patch_side(int given, int small, int rows, int cols);
 int patches_fit(int patch, int rows, int cols);
+/* The patches of an image of the model. */
+ssm2d_grid patch_grid(const model_config *c, int patch);
 /* Refuses images that cannot be cut into patches of this side. */
 ssm2d_status check_patch(const model_config *c, int patch, ssm2d_error *error);
 

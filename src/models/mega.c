@@ -8,7 +8,7 @@
  *                  x += sigmoid(u) * (SiLU(h + h_proj(a * SiLU(r))) - x)
  *                  x += fc2(SiLU(fc1(norm(x))))
  *                  with stochastic depth of the two terms that begin with SiLU(h ..) and fc2
- *     logits = head(mean over tokens of SiLU(out_proj(norm(x))))            [B][classes] */
+ *     logits = head(mean over tokens of SiLU(out_proj(norm(x))))            [B][outputs] */
 #include "models/mega.h"
 
 #include "core/arith.h"
@@ -65,14 +65,12 @@ static const mega_config *own_of(const model_config *c) { return (const void *)c
 
 static token_grid grid_of(const model_config *c)
 {
-    const int patch = own_of(c)->patch;
-    return (token_grid){0, c->image[0] / patch, c->image[1] / patch};
+    return (token_grid){0, patch_grid(c, own_of(c)->patch)};
 }
 
 static long long tokens_of(const model_config *c)
 {
-    const token_grid g = grid_of(c);
-    return (long long)g.rows * g.cols;
+    return (long long)grid_cells(grid_of(c).shape);
 }
 
 enum { SMALL_PATCH = 4 }; /* 8 x 8 patches at 32 and at 64 pixels */
@@ -249,7 +247,7 @@ static tensor *build(graph *g, const model_config *c, tensor *images)
     x = dense(&b, norm_of(&b, x, "final_norm.norm"), m->dim, 1, "out_proj.fc");
     x = mean_tokens(g, silu(g, x));
     b.part = PARAM_HEAD;
-    return dense(&b, x, c->classes, 1, "head");
+    return dense(&b, x, c->outputs, 1, "head");
 }
 
 static int depth(const model_config *c) { return own_of(c)->depth; }
@@ -292,37 +290,20 @@ static const mega_config lra = {.patch = 1,
                                 .norm = MEGA_BATCH_NORM,
                                 .norm_eps = 1e-5};
 
-static const char count_note[] =
-    "the paper prints 11,000 parameters less than the authors' model has, in this row alone";
-
-static const char s4nd_note[] =
-    "the paper's count is 0.05 M more than that of the plain model, where S4ND with n_ssm 8 and "
-    "d_state 16 has 0.009 M parameters";
-
-static const paper_row paper[] = {
-    {"none", "", 1, "2.75", count_note, 0},        {"ema", "", 1, "2.98", NULL, 0},
-    {"s4nd", "", 1, "2.80", s4nd_note, 1},         {"ssm2d", "", 1, "2.80", NULL, 0},
-    {"ssm2d", "values=polar", 1, "2.84", NULL, 0}, {0}};
-
-static const paper_row tiny_paper[] = {{"none", "", 4, "5.91", NULL, 0},
-                                       {"ema", "", 4, "6.21", NULL, 0},
-                                       {"ssm2d", "", 4, "5.96", NULL, 0},
-                                       {0}};
-
 /* clang-format off */
 static const model models[] = {
     {.name = "mega-mini", .help = "a small Mega for small images", .family = &family_mega,
-     .image = 32, .channels = 3, .classes = 10, .own = MEGA(4, 96, 4, 64, 96, 96),
-     .mixers = mixers, .mixer = &mixer_ema},
+     .image = 32, .channels = 3, .outputs = 10, .own = MEGA(4, 96, 4, 64, 96, 96),
+     .mixers = mixers, .mixer = &layer_ema},
     {.name = "mega", .help = "the paper's Mega for small images", .family = &family_mega,
-     .image = 32, .channels = 3, .classes = 100, .own = MEGA(0, 192, 9, 192, 192, 192),
-     .mixers = mixers, .mixer = &mixer_ema, .paper_classes = 100, .paper = paper},
+     .image = 32, .channels = 3, .outputs = 100, .own = MEGA(0, 192, 9, 192, 192, 192),
+     .mixers = mixers, .mixer = &layer_ema},
     {.name = "mega-t", .help = "Mega for images of 224 pixels", .family = &family_mega,
-     .image = 224, .channels = 3, .classes = 1000, .own = MEGA(16, 192, 12, 64, 384, 384),
-     .mixers = mixers, .mixer = &mixer_ema, .paper_classes = 1000, .paper = tiny_paper},
+     .image = 224, .channels = 3, .outputs = 1000, .own = MEGA(16, 192, 12, 64, 384, 384),
+     .mixers = mixers, .mixer = &layer_ema},
     {.name = "mega-lra", .help = "Mega for the Long Range Arena's images: pixels are tokens",
-     .family = &family_mega, .image = 32, .channels = 1, .keeps_channels = 1, .classes = 10,
-     .own = &lra, .mixers = mixers, .mixer = &mixer_ema},
+     .family = &family_mega, .image = 32, .channels = 1, .keeps_channels = 1, .outputs = 10,
+     .own = &lra, .mixers = mixers, .mixer = &layer_ema},
     {0}};
 /* clang-format on */
 

@@ -19,7 +19,7 @@ typedef struct mega_config {
     double norm_eps;
     int pos_embed;
     double drop_path; /* in the last block; linear from 0 */
-} mega_config;
+} OWN_CONFIG mega_config;
 
 /* Of a model whose family is mega. */
 static inline mega_config *mega_of(model_config *c) { return (mega_config *)(void *)c->own; }

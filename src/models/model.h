@@ -1,7 +1,7 @@
 /* model - a model is a configuration and a graph builder; its weights are in weights.h.
  *
  *     model_config c;  graph *g;
- *     model_config_named("vit-mini", &c, error);  c.classes = 10;
+ *     model_config_named("vit-mini", &c, error);  c.outputs = 10;
  *     model_config_set((field_source){"--mixer"}, "mixer", "ssm2d", &c, error);
  *     model_config_finish(&c, error);
  *     graph_create(context, 1, &g, error);
@@ -20,11 +20,20 @@ typedef struct model_family model_family;
 
 enum { MODEL_OWN = 512 };
 
+/* A family's own configuration is kept as bytes in model_config.own; its struct is declared with
+ * this, so that compilers expect to find it there. */
+#define OWN_CONFIG __attribute__((may_alias))
+/* The last layers of a task of its own: from the tokens after the last block, [batch][tokens][dim]
+ * with their grid, to what the task's loss takes. */
+struct model_config;
+typedef tensor *model_head(graph *g, const struct model_config *c, tensor *tokens);
+
 typedef struct model_config {
     const model *model; /* what it began as */
     int image[2];       /* rows and columns in pixels */
-    int channels, classes;
+    int channels, outputs;
     mixer_config mixer;
+    model_head *head;                     /* NULL: the family's own, [batch][outputs] */
     _Alignas(double) char own[MODEL_OWN]; /* the family's own configuration */
 } model_config;
 
@@ -33,28 +42,15 @@ typedef struct mixer_preset {
     const char *mixer, *settings;
 } mixer_preset;
 
-/* A row of the paper's tables that says how many parameters a model has with one mixer. */
-typedef struct paper_row {
-    const char *mixer, *settings; /* the settings on top of the preset's */
-    int table;                    /* of the paper */
-    const char *millions;         /* as it is printed */
-    const char *note;             /* where its text and its count disagree; or NULL */
-    int unexplained;              /* no setting was found that has so many parameters */
-} paper_row;
-
 struct model {
     const char *name, *help;
     const model_family *family;
-    int image, channels, classes; /* image: rows and columns; 0: must be given */
+    int image, channels, outputs; /* image: rows and columns; 0: must be given */
     int keeps_channels;           /* a run does not take the data's; images are converted */
     const void *own;              /* the family's own configuration; zeros must be given */
     const mixer_preset *mixers;   /* ends without a mixer */
-    const mixer *mixer;           /* of a run that names none; NULL: ssm2d */
-    /* The paper's counts are for images of this side, or of `image` when it is 0, and for so many
-     * classes. */
-    int paper_image, paper_classes;
-    const paper_row *paper; /* ends without a mixer; NULL: not in the paper */
-    int hidden;             /* not listed: it has no size of its own */
+    const layer_kind *mixer;      /* of a run that names none; NULL: ssm2d */
+    int hidden;                   /* not listed: it has no size of its own */
 };
 
 /* The names in a file of weights. */
@@ -74,7 +70,7 @@ struct model_family {
     void (*fill)(model_config *c);
     /* Checks what goes beyond the bounds of fields, which hold by then. */
     ssm2d_status (*check)(const model_config *c, ssm2d_error *error);
-    /* images: [batch][channels][rows][cols] -> [batch][classes] */
+    /* images: [batch][channels][rows][cols] -> [batch][outputs] */
     tensor *(*build)(graph *g, const model_config *c, tensor *images);
     /* How many blocks there are, and the tokens after the first `blocks` of them, with their grid:
      * images -> [batch][tokens][dim]. Arrays have the names that they have in build. */
@@ -83,9 +79,9 @@ struct model_family {
     /* Changes what a new image size makes impossible, such as a table too small for it; may be
      * NULL. */
     void (*adapt)(model_config *c);
-    /* Published files may have other names for the model's arrays. `ours` holds the name in the
-     * file, and is replaced by the model's. Returns 0 for what is no parameter and is left out. May
-     * be NULL: names are the same. */
+    /* Published files may use other names for the model's arrays. `ours` holds the name in the
+     * file, and is replaced by the model's. Returns 0 for an array that is not a
+     * parameter and is skipped. NULL: names are the same. */
     int (*rename)(const array_names *names, const char *name, char ours[PARAM_NAME]);
 };
 
@@ -101,9 +97,10 @@ ssm2d_status model_find(const char *name, const model **found, ssm2d_error *erro
 /* Everything as the table has it for this name, without a mixer. */
 ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_error *error);
 /* The mixer of a run that names none. */
-const mixer *model_default_mixer(const model *m);
+const layer_kind *model_default_mixer(const model *m);
 /* Puts a mixer in, with the settings that the model's table has for it. */
-ssm2d_status model_config_use_mixer(model_config *config, const mixer *kind, ssm2d_error *error);
+ssm2d_status model_config_use_mixer(model_config *config, const layer_kind *kind,
+                                    ssm2d_error *error);
 
 /* One key from text: "dim" and "192", "mixer.place" and "ffn", "model" and "vit", which replaces
  * all of them. from.where is for messages: "--set". */
@@ -120,7 +117,7 @@ ssm2d_status model_config_from_json(const char *file, const cJSON *object,
                                     ssm2d_error *error);
 ssm2d_status model_config_read(const ssm2d_context *context, const char *path, model_config *config,
                                ssm2d_error *error);
-/* To be freed with cJSON_Delete; NULL without memory. Read again it gives the same
+/* To be freed with cJSON_Delete; NULL if out of memory. Read again it gives the same
  * configuration. */
 cJSON *model_config_to_json(const model_config *config);
 ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
@@ -145,7 +142,7 @@ const char *model_config_text(const model_config *config, const char *key, char 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
 /* Declares the input "images" [batch][channels][rows][cols] and returns the logits
- * [batch][classes], for a loss to be added. config lives as long as the graph. */
+ * [batch][outputs], for a loss to be added. config lives as long as the graph. */
 tensor *model_build(graph *g, const model_config *config, size_t batch);
 
 #endif

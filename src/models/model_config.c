@@ -21,7 +21,7 @@ static const ssm2d_field common_fields[] = {
      SSM2D_KIND_PAIR, PLACE(image), 1, 16384, NULL, NULL, NULL},
     {"channels", "channels of an image: 3, or 1 for grey", SSM2D_KIND_INT, PLACE(channels), 1, 512,
      NULL, NULL, NULL},
-    {"classes", "number of classes", SSM2D_KIND_INT, PLACE(classes), 1, 1 << 20, NULL, NULL, NULL},
+    {"classes", "number of classes", SSM2D_KIND_INT, PLACE(outputs), 1, 1 << 20, NULL, NULL, NULL},
     {0}};
 
 const ssm2d_field *model_common_fields(void) { return common_fields; }
@@ -42,12 +42,13 @@ ssm2d_status model_config_named(const char *name, model_config *config, ssm2d_er
     config->model = m;
     config->image[0] = config->image[1] = m->image;
     config->channels = m->channels;
-    config->classes = m->classes;
+    config->outputs = m->outputs;
     memcpy(config->own, m->own, m->family->own_size);
     return model_config_use_mixer(config, &mixer_none, error);
 }
 
-ssm2d_status model_config_use_mixer(model_config *config, const mixer *kind, ssm2d_error *error)
+ssm2d_status model_config_use_mixer(model_config *config, const layer_kind *kind,
+                                    ssm2d_error *error)
 {
     mixer_config m;
     ssm2d_status status = SSM2D_OK;
@@ -74,7 +75,7 @@ static ssm2d_status set_kind(field_source from, const char *key, const char *nam
                              const char *shown, model_config *config, ssm2d_error *error)
 {
     char names[SHOWN];
-    const mixer *kind = mixer_find(name);
+    const layer_kind *kind = mixer_find(name);
     if (!kind)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use %s", from.where, key, shown,
                     mixer_names(names, sizeof names));

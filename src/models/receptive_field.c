@@ -14,8 +14,8 @@ struct receptive_field {
     graph *g;
     tensor *images, *tokens;
     real *params, *grads; /* of the graph: the image, which is its first array, then the model */
-    double *squares;      /* [rows][cols], summed over images */
-    size_t count;         /* of images */
+    double *last;         /* [rows][cols]: the shares of the pixels in the image added last */
+    double *sum;          /* [rows][cols]: shares summed over images */
     rng random;
 };
 
@@ -34,6 +34,7 @@ static ssm2d_status build(receptive_field *r, int blocks, ssm2d_error *error)
     const int depth = family->depth ? family->depth(c) : 0;
     const param_spec images = {
         .rank = 4, .shape = {1, (size_t)c->channels, (size_t)c->image[0], (size_t)c->image[1]}};
+    char grid[GRID_TEXT];
     ssm2d_status status = graph_create(r->context, 1, &r->g, error);
     if (status) return status;
     if (!family->tokens)
@@ -46,6 +47,10 @@ static ssm2d_status build(receptive_field *r, int blocks, ssm2d_error *error)
     r->images = graph_param(r->g, &images, "images");
     r->tokens = family->tokens(r->g, c, r->images, blocks ? blocks : depth);
     if (r->g->status) return fail(error, r->g->status, "%s", r->g->error.line);
+    if (r->tokens->grid.shape.axes != 2)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "a receptive field needs tokens on a grid of two axes, not \"%s\"",
+                    grid_text(r->tokens->grid.shape, grid));
     return graph_finish(r->g, r->tokens, error);
 }
 
@@ -62,8 +67,8 @@ ssm2d_status receptive_field_create(ssm2d_context *context, const model_config *
         const size_t count = r->g->param_count;
         r->params = mem_alloc(context, count * sizeof *r->params);
         r->grads = mem_alloc(context, count * sizeof *r->grads);
-        r->squares = mem_alloc(context, pixels_of(r) * sizeof *r->squares);
-        if (!r->params || !r->grads || !r->squares)
+        r->last = mem_alloc(context, 2 * pixels_of(r) * sizeof *r->last);
+        if (!r->params || !r->grads || !r->last)
             status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
     }
     if (!status) status = weights_copy(w, params, r->g, IMAGES + 1, r->params, error);
@@ -71,7 +76,8 @@ ssm2d_status receptive_field_create(ssm2d_context *context, const model_config *
         receptive_field_destroy(r);
         return status;
     }
-    memset(r->squares, 0, pixels_of(r) * sizeof *r->squares);
+    memset(r->last, 0, 2 * pixels_of(r) * sizeof *r->last);
+    r->sum = r->last + pixels_of(r);
     graph_bind(r->g, r->params, r->grads);
     *out = r;
     return SSM2D_OK;
@@ -83,7 +89,7 @@ void receptive_field_destroy(receptive_field *r)
     graph_destroy(r->g);
     mem_free(r->context, r->params);
     mem_free(r->context, r->grads);
-    mem_free(r->context, r->squares);
+    mem_free(r->context, r->last);
     mem_free(r->context, r);
 }
 
@@ -92,7 +98,8 @@ static void choose_output(receptive_field *r)
 {
     const tensor *t = r->tokens;
     const size_t dim = t->shape[2];
-    const int centre = t->grid.first + t->grid.rows / 2 * t->grid.cols + t->grid.cols / 2;
+    const int rows = grid_rows(t->grid.shape), cols = grid_cols(t->grid.shape),
+              centre = t->grid.first + rows / 2 * cols + cols / 2;
     memset(t->grad, 0, t->count * sizeof *t->grad);
     for (size_t i = 0; i < dim; i++)
         t->grad[(size_t)centre * dim + i] = rng_next(&r->random) >> 63 ? 1 : -1;
@@ -110,18 +117,24 @@ int receptive_field_add(receptive_field *r, const float *image)
     graph_backward(r->g);
     for (size_t i = 0; i < x->count; i++)
         if (!isfinite(x->grad[i])) return 0;
+    double all = 0;
+    memset(r->last, 0, pixels * sizeof *r->last);
     for (size_t i = 0; i < x->count; i++)
-        r->squares[i % pixels] += (double)x->grad[i] * (double)x->grad[i];
-    r->count++;
+        r->last[i % pixels] += (double)x->grad[i] * (double)x->grad[i];
+    for (size_t i = 0; i < pixels; i++) all += r->last[i];
+    for (size_t i = 0; i < pixels && all > 0; i++) {
+        r->last[i] /= all;
+        r->sum[i] += r->last[i];
+    }
     return 1;
 }
 
 void receptive_field_get(const receptive_field *r, double *field)
 {
     double largest = 0;
-    for (size_t i = 0; i < pixels_of(r); i++) largest = fmax(largest, r->squares[i]);
+    for (size_t i = 0; i < pixels_of(r); i++) largest = fmax(largest, r->sum[i]);
     for (size_t i = 0; i < pixels_of(r); i++)
-        field[i] = largest > 0 ? sqrt(r->squares[i] / largest) : 0;
+        field[i] = largest > 0 ? sqrt(r->sum[i] / largest) : 0;
 }
 
 /* The distance of a pixel from the pixels of a token that spans [first, first + side). */
@@ -130,20 +143,26 @@ static int distance(int pixel, int first, int side)
     return pixel < first ? first - pixel : max_int(0, pixel - (first + side - 1));
 }
 
+pixel_box receptive_field_centre(const receptive_field *r)
+{
+    const ssm2d_grid grid = r->tokens->grid.shape;
+    const int rows = grid_rows(grid), cols = grid_cols(grid);
+    const int down = r->config.image[0] / rows, across = r->config.image[1] / cols;
+    return (pixel_box){rows / 2 * down, cols / 2 * across, down, across};
+}
+
 int receptive_field_radius(const receptive_field *r, double share)
 {
     const int rows = r->config.image[0], cols = r->config.image[1];
-    const token_grid grid = r->tokens->grid;
-    const int down = rows / grid.rows, across = cols / grid.cols;
-    const int top = grid.rows / 2 * down, left = grid.cols / 2 * across;
-    const double rounding = 1e-9; /* both sums are of the same numbers, in another order */
+    const pixel_box c = receptive_field_centre(r);
+    const double rounding = 1e-9; /* of the shares, whose sum is not quite 1 */
     double all = 0, inside = 0;
-    for (size_t i = 0; i < pixels_of(r); i++) all += r->squares[i];
+    for (size_t i = 0; i < pixels_of(r); i++) all += r->last[i];
     for (int radius = 0;; radius++) {
         for (int i = 0; i < rows; i++)
             for (int j = 0; j < cols; j++)
-                if (max_int(distance(i, top, down), distance(j, left, across)) == radius)
-                    inside += r->squares[i * cols + j];
+                if (max_int(distance(i, c.row, c.rows), distance(j, c.col, c.cols)) == radius)
+                    inside += r->last[row_major(i, cols, j)];
         if (inside >= share * all * (1 - rounding) || radius >= max_int(rows, cols)) return radius;
     }
 }

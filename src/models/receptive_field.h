@@ -2,8 +2,10 @@
  * depends on each pixel of the input.
  *
  * For one image, J = d(token)/d(pixel) has a row for each channel of the token. A random vector of
- * signs v gives v^T J by one backward pass, and the mean of its squares over images is that of the
- * squares of J. The field is the root of it, summed over the channels of the pixel. */
+ * signs v gives v^T J by one backward pass. Its squares, summed over the channels of a pixel and
+ * divided by their sum over the image, are the shares of the pixels. Derivatives of some images are
+ * many times larger than those of others; by their shares all images count alike. The field is the
+ * root of the mean of the shares over images. */
 #ifndef SSM2D_MODELS_RECEPTIVE_FIELD_H
 #define SSM2D_MODELS_RECEPTIVE_FIELD_H
 
@@ -23,8 +25,15 @@ void receptive_field_destroy(receptive_field *r);
 int receptive_field_add(receptive_field *r, const float *image);
 /* field[rows][cols] of the images so far, the largest value being 1. */
 void receptive_field_get(const receptive_field *r, double *field);
-/* Half the side of the smallest square about the centre token, in pixels, that holds this share
- * (0 .. 1) of the field's squares. */
+/* The distance in pixels from the centre token within which the shares of the pixels add up to
+ * `share` (0 .. 1), in the image that was added last. 0 when all its derivatives are 0. */
 int receptive_field_radius(const receptive_field *r, double share);
+
+/* A rectangle of pixels. */
+typedef struct pixel_box {
+    int row, col, rows, cols;
+} pixel_box;
+/* The pixels of the centre token. */
+pixel_box receptive_field_centre(const receptive_field *r);
 
 #endif

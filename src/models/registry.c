@@ -51,10 +51,13 @@ ssm2d_status model_find(const char *name, const model **found, ssm2d_error *erro
     return fail(error, SSM2D_ERROR_ARGUMENT, "there is no model \"%s\": use %s", shown, list);
 }
 
-const mixer *model_default_mixer(const model *m) { return m->mixer ? m->mixer : &mixer_ssm2d; }
+const layer_kind *model_default_mixer(const model *m) { return m->mixer ? m->mixer : &layer_ssm2d; }
 
 tensor *model_build(graph *g, const model_config *c, size_t batch)
 {
     const size_t shape[] = {batch, (size_t)c->channels, (size_t)c->image[0], (size_t)c->image[1]};
-    return c->model->family->build(g, c, graph_input(g, "images", 4, shape));
+    const model_family *family = c->model->family;
+    tensor *images = graph_input(g, "images", 4, shape);
+    if (!c->head) return family->build(g, c, images);
+    return c->head(g, c, family->tokens(g, c, images, family->depth(c)));
 }

@@ -7,7 +7,7 @@
  *                  x = reduction(norm(2 x 2 neighbours side by side))       [B][H/2*W/2][2*C]
  *     each block:  x += proj(attention(qkv(norm1(x)))), within windows
  *                  x += fc2(GELU(fc1(norm2(x))))
- *     logits = head(mean of norm(x) over tokens)                            [B][classes]
+ *     logits = head(mean of norm(x) over tokens)                            [B][outputs]
  *
  * Any map will do: sides that are no multiple of the window are padded for attention alone
  * (swin_windows.h), odd sides by a row or column of zeros before 2 x 2 neighbours are merged. */
@@ -75,7 +75,7 @@ static int fits(const model_config *c, int rows, int cols)
     return patches_fit(patch_side(own_of(c)->patch, SMALL_PATCH, rows, cols), rows, cols);
 }
 
-/* One number stands for as many stages as there are, doubled from each to the next. */
+/* One entry stands for all stages, doubled from each to the next. */
 static void double_up(ssm2d_list *list, int stages, int max)
 {
     if (list->count != 1) return;
@@ -150,7 +150,7 @@ static tensor *relative_table(swin_builder *s, token_grid map)
                              .init = small.init,
                              .scale = small.scale,
                              .resize = PARAM_RELATIVE,
-                             .grid = {0, side[0], side[1]}};
+                             .grid = {0, ssm2d_grid_2d((size_t)side[0], (size_t)side[1])}};
     return block_param(&s->b, spec, "attn.relative_position_bias_table", "");
 }
 
@@ -205,7 +205,7 @@ static tensor *downsample(swin_builder *s, tensor *x)
 {
     if (s->b.g->status) return NULL;
     builder_enter(&s->b, "layers.%d.downsample", s->stage);
-    x = norm(&s->b, merge(s->b.g, x, x->grid.rows, x->grid.cols), "norm");
+    x = norm(&s->b, merge(s->b.g, x, grid_rows(x->grid.shape), grid_cols(x->grid.shape)), "norm");
     return dense(&s->b, x, s->v->dim.at[s->stage], 0, "reduction");
 }
 
@@ -231,7 +231,7 @@ static tensor *body(swin_builder *s, tensor *images, int blocks)
 {
     const model_config *c = s->b.c;
     const swin_config *v = s->v;
-    const token_grid grid = {0, c->image[0] / v->patch, c->image[1] / v->patch};
+    const token_grid grid = {0, patch_grid(c, v->patch)};
     int done = 0;
     tensor *pos =
         v->pos_embed ? positions(&s->b, grid, v->dim.at[0], small, "absolute_pos_embed") : NULL;
@@ -255,7 +255,7 @@ static tensor *build(graph *g, const model_config *c, tensor *images)
     swin_builder s = builder_of(g, c);
     tensor *x = mean_tokens(g, norm(&s.b, body(&s, images, depth(c)), "norm"));
     s.b.part = PARAM_HEAD;
-    return dense(&s.b, x, c->classes, 1, "head.fc");
+    return dense(&s.b, x, c->outputs, 1, "head.fc");
 }
 
 static tensor *tokens(graph *g, const model_config *c, tensor *images, int blocks)
@@ -343,41 +343,14 @@ static const swin_config swin_tiny = {.patch = 4,
                                       .norm_eps = 1e-5,
                                       .patch_norm = 1};
 
-static const char small_note[] =
-    "the paper's text has no C per direction and channel, and n_ssm 8 and d_state 16; by its count "
-    "of the real layer there is a C for each, with d_state 4";
-static const char complex_note[] =
-    "the paper's count is 0.01 M more than that of the real layer, where a complex one has twice "
-    "the parameters";
-static const char tiny_note[] =
-    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
-    "count K*N is 16";
-
-static const char s4nd_note[] =
-    "the paper's count is 0.03 M more than that of the plain model, where S4ND with n_ssm 8 and "
-    "d_state 16 has 0.012 M parameters";
-
-static const paper_row small_paper[] = {{"none", "", 1, "7.15", NULL, 0},
-                                        {"ema", "", 1, "7.52", NULL, 0},
-                                        {"s4nd", "", 1, "7.18", s4nd_note, 1},
-                                        {"ssm2d", "", 1, "7.25", small_note, 0},
-                                        {"ssm2d", "values=polar", 1, "7.26", complex_note, 1},
-                                        {0}};
-static const paper_row tiny_paper[] = {{"none", "", 2, "27.550", NULL, 0},
-                                       {"ssm2d", "", 2, "27.556", tiny_note, 0},
-                                       {"ssm2d", "values=polar", 2, "27.558", tiny_note, 0},
-                                       {0}};
-
 /* clang-format off */
 static const model models[] = {
     {.name = "swin-mini", .help = "a small Swin for small images", .family = &family_swin,
-     .image = 32, .channels = 3, .classes = 10, .own = &swin_mini, .mixers = small_mixers},
+     .image = 32, .channels = 3, .outputs = 10, .own = &swin_mini, .mixers = small_mixers},
     {.name = "swin", .help = "the paper's Swin for small images", .family = &family_swin,
-     .image = 32, .channels = 3, .classes = 100, .own = &swin_small, .mixers = small_mixers,
-     .paper_image = 64, .paper_classes = 200, .paper = small_paper},
+     .image = 32, .channels = 3, .outputs = 100, .own = &swin_small, .mixers = small_mixers},
     {.name = "swin-t", .help = "Swin tiny", .family = &family_swin,
-     .image = 224, .channels = 3, .classes = 1000, .own = &swin_tiny, .mixers = tiny_mixers,
-     .paper_classes = 40, .paper = tiny_paper},
+     .image = 224, .channels = 3, .outputs = 1000, .own = &swin_tiny, .mixers = tiny_mixers},
     {0}};
 /* clang-format on */
 

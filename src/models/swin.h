@@ -4,7 +4,7 @@
 
 #include "models/model.h"
 
-/* Lists have one number for each stage. */
+/* Lists have one entry for each stage. */
 typedef struct swin_config {
     int patch; /* side in pixels */
     ssm2d_list dim, depth, heads;
@@ -14,7 +14,7 @@ typedef struct swin_config {
     double norm_eps;
     int pos_embed, patch_norm;
     double drop_path;
-} swin_config;
+} OWN_CONFIG swin_config;
 
 /* Of a model whose family is swin. */
 static inline swin_config *swin_of(model_config *c) { return (swin_config *)(void *)c->own; }

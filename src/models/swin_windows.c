@@ -43,8 +43,8 @@ static int token_at(const axis a[2], int i, int j, int *region)
 
 void swin_window_side(token_grid map, int window, int side[2])
 {
-    side[0] = min_int(window, map.rows);
-    side[1] = min_int(window, map.cols);
+    side[0] = min_int(window, grid_rows(map.shape));
+    side[1] = min_int(window, grid_cols(map.shape));
 }
 
 static void fill_positions(swin_windows *w)
@@ -73,8 +73,8 @@ static int has_regions(const int *region, int tokens)
     return t < tokens;
 }
 
-/* Numbers the masks: a window has that of the first one whose regions are cut alike, which in a
- * large map are at most nine. first[] gets the windows that they are made from. */
+/* Gives masks their indices: windows whose regions are cut alike share a mask, so that a large map
+ * has at most nine. first[] gets the window that each mask is made from. */
 static void number_masks(swin_windows *w, const int *region, int *first)
 {
     const size_t size = (size_t)w->tokens * sizeof *region;
@@ -96,7 +96,7 @@ static void fill_mask(float *mask, const int *region, int tokens)
         for (int b = 0; b < tokens; b++) *mask++ = region[a] == region[b] ? 0 : apart;
 }
 
-/* Returns 0 without memory. */
+/* Returns 0 if out of memory. */
 static int make_masks(const ssm2d_context *context, swin_windows *w, const int *region)
 {
     const size_t tokens = (size_t)w->tokens;
@@ -114,8 +114,8 @@ static int make_masks(const ssm2d_context *context, swin_windows *w, const int *
 int swin_windows_make(const ssm2d_context *context, token_grid map, int window, int is_shifted,
                       swin_windows *out)
 {
-    const axis a[2] = {axis_of(map.rows, window, is_shifted),
-                       axis_of(map.cols, window, is_shifted)};
+    const axis a[2] = {axis_of(grid_rows(map.shape), window, is_shifted),
+                       axis_of(grid_cols(map.shape), window, is_shifted)};
     swin_windows w = {.side = {a[0].window, a[1].window}, .tokens = a[0].window * a[1].window};
     w.windows = a[0].padded / a[0].window * (a[1].padded / a[1].window);
     const size_t tokens = (size_t)w.tokens, all = (size_t)w.windows * tokens;

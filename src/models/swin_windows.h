@@ -26,7 +26,7 @@ typedef struct swin_windows {
 
 /* The clipped window of a map. */
 void swin_window_side(token_grid map, int window, int side[2]);
-/* Returns 0 without memory. */
+/* Returns 0 if out of memory. */
 int swin_windows_make(const ssm2d_context *context, token_grid map, int window, int is_shifted,
                       swin_windows *out);
 void swin_windows_free(const ssm2d_context *context, swin_windows *w);

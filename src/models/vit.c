@@ -1,9 +1,9 @@
-/* vit - the vision transformer, and DeiT, which is one with other numbers. Names are timm's.
+/* vit - the vision transformer, and DeiT, which is one with other settings. Names are timm's.
  * D = dim, T = 1 + patches.
  *
  *     x = [cls; patches W^T + b] + pos                                      [B][T][D]
  *     each block:  x += proj(attention(qkv(norm1(x))));  x += fc2(GELU(fc1(norm2(x))))
- *     logits = head(norm(x[cls]))                                           [B][classes]
+ *     logits = head(norm(x[cls]))                                           [B][outputs]
  *
  * After the attention of the last block only CLS is read, so what follows is computed for CLS
  * alone. */
@@ -96,7 +96,7 @@ static double drop_rate(const vit_config *v, int block)
     return v->drop_path_ramp ? v->drop_path * block / max_int(v->depth - 1, 1) : v->drop_path;
 }
 
-/* cls_alone: only CLS is read of what it makes, since it is the last. */
+/* cls_alone: the last block computes CLS only. */
 static tensor *block(builder *b, tensor *x, int number, int cls_alone)
 {
     const vit_config *v = own_of(b->c);
@@ -139,7 +139,7 @@ static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
     const int trunc = v->init == VIT_TRUNC_NORMAL;
     const initial_values tokens = {trunc ? PARAM_TRUNC_NORMAL : PARAM_NORMAL, trunc ? 0.02 : 1};
     const initial_values positional = {tokens.init, v->pos_scale};
-    const token_grid grid = {1, b->c->image[0] / v->patch, b->c->image[1] / v->patch};
+    const token_grid grid = {1, patch_grid(b->c, v->patch)};
     const param_spec token = {.rank = 3,
                               .shape = {1, 1, (size_t)v->dim},
                               .init = tokens.init,
@@ -161,7 +161,7 @@ static tensor *build(graph *g, const model_config *c, tensor *images)
     builder b = builder_of(g, c);
     tensor *x = norm(&b, body(&b, images, own_of(c)->depth, 1), "norm");
     b.part = PARAM_HEAD;
-    return dense(&b, x, c->classes, 1, "head");
+    return dense(&b, x, c->outputs, 1, "head");
 }
 
 static int depth(const model_config *c) { return own_of(c)->depth; }
@@ -191,60 +191,33 @@ static const mixer_preset deit_mixers[] = {
     {"s4nd", "init=identity place=block"},
     {0}};
 
-#define VIT(patches, dims, depths, head_count)                                                     \
-    &(const vit_config)                                                                            \
-    {                                                                                              \
-        .patch = patches, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 2,       \
-        .norm_eps = 1e-5, .pos_embed = 1, .pos_scale = 0.02, .init = VIT_XAVIER                    \
-    }
-#define DEIT(dims, depths, head_count)                                                             \
-    &(const vit_config)                                                                            \
-    {                                                                                              \
-        .patch = 16, .dim = dims, .depth = depths, .heads = head_count, .mlp_ratio = 4,            \
-        .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1, .pos_scale = 0.02,                        \
-        .init = VIT_TRUNC_NORMAL                                                                   \
-    }
+#define VIT_COMMON                                                                                 \
+    .mlp_ratio = 2, .norm_eps = 1e-5, .pos_embed = 1, .pos_scale = 0.02, .init = VIT_XAVIER
+#define DEIT_COMMON                                                                                \
+    .patch = 16, .mlp_ratio = 4, .qkv_bias = 1, .norm_eps = 1e-6, .pos_embed = 1,                  \
+    .pos_scale = 0.02, .init = VIT_TRUNC_NORMAL
 
-static const char vit_note[] =
-    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
-    "count K*N is 128, as if the directions shared their systems";
-static const char deit_note[] =
-    "the paper's text has n_ssm 8 and d_state 16, which with 4 directions is K*N = 512; by its "
-    "count K*N is 32";
-
-static const paper_row vit_paper[] = {{"none", "", 1, "2.71", NULL, 0},
-                                      {"s4nd", "", 1, "2.72", NULL, 0},
-                                      {"ssm2d", "", 1, "2.72", vit_note, 0},
-                                      {"ssm2d", "values=polar", 1, "2.73", vit_note, 0},
-                                      {0}};
-#define DEIT_PAPER(plain, real_count, complex_count)                                               \
-    (const paper_row[])                                                                            \
-    {                                                                                              \
-        {"none", "", 2, plain, NULL, 0}, {"ssm2d", "", 2, real_count, deit_note, 0},               \
-            {"ssm2d", "values=polar", 2, complex_count, deit_note, 0},                             \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
+static const vit_config vit_mini = {VIT_COMMON, .patch = 4, .dim = 96, .depth = 4, .heads = 4};
+static const vit_config vit_small = {VIT_COMMON, .dim = 192, .depth = 9, .heads = 12};
+static const vit_config deit_tiny = {DEIT_COMMON, .dim = 192, .depth = 12, .heads = 3};
+static const vit_config deit_small = {DEIT_COMMON, .dim = 384, .depth = 12, .heads = 6};
+static const vit_config deit_base = {DEIT_COMMON, .dim = 768, .depth = 12, .heads = 12};
+static const vit_config deit_any = {DEIT_COMMON};
 
 /* clang-format off */
 static const model models[] = {
     {.name = "vit-mini", .help = "a small ViT for small images", .family = &family_vit,
-     .image = 32, .channels = 3, .classes = 10, .own = VIT(4, 96, 4, 4), .mixers = vit_mixers},
+     .image = 32, .channels = 3, .outputs = 10, .own = &vit_mini, .mixers = vit_mixers},
     {.name = "vit", .help = "the paper's ViT for small images", .family = &family_vit,
-     .image = 32, .channels = 3, .classes = 100, .own = VIT(0, 192, 9, 12), .mixers = vit_mixers,
-     .paper_classes = 100, .paper = vit_paper},
+     .image = 32, .channels = 3, .outputs = 100, .own = &vit_small, .mixers = vit_mixers},
     {.name = "deit-t", .help = "DeiT tiny", .family = &family_vit,
-     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(192, 12, 3), .mixers = deit_mixers,
-     .paper_classes = 40, .paper = DEIT_PAPER("5.532", "5.537", "5.541")},
+     .image = 224, .channels = 3, .outputs = 1000, .own = &deit_tiny, .mixers = deit_mixers},
     {.name = "deit-s", .help = "DeiT small", .family = &family_vit,
-     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(384, 12, 6), .mixers = deit_mixers,
-     .paper_classes = 40, .paper = DEIT_PAPER("21.681", "21.688", "21.691")},
+     .image = 224, .channels = 3, .outputs = 1000, .own = &deit_small, .mixers = deit_mixers},
     {.name = "deit-b", .help = "DeiT base", .family = &family_vit,
-     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(768, 12, 12), .mixers = deit_mixers,
-     .paper_classes = 40, .paper = DEIT_PAPER("85.829", "85.841", "85.845")},
+     .image = 224, .channels = 3, .outputs = 1000, .own = &deit_base, .mixers = deit_mixers},
     {.name = "deit", .help = "a DeiT of any size", .family = &family_vit,
-     .image = 224, .channels = 3, .classes = 1000, .own = DEIT(0, 0, 0), .mixers = deit_mixers,
+     .image = 224, .channels = 3, .outputs = 1000, .own = &deit_any, .mixers = deit_mixers,
      .hidden = 1},
     {0}};
 /* clang-format on */

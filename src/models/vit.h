@@ -17,7 +17,7 @@ typedef struct vit_config {
     double drop_path;
     int drop_path_ramp; /* whether it grows from 0 with the blocks */
     int init;           /* a vit_init */
-} vit_config;
+} OWN_CONFIG vit_config;
 
 /* Of a model whose family is vit. */
 static inline vit_config *vit_of(model_config *c) { return (vit_config *)(void *)c->own; }

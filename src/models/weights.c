@@ -62,7 +62,7 @@ ssm2d_status weights_copy(const weights *w, const float *params, const graph *g,
         const param_array *to = &g->arrays[i], *from = weights_find(w, to->name);
         if (!from || from->count != to->count)
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "the model's weights have no %s of %zu numbers", to->name, to->count);
+                        "the model's weights have no %s of %zu elements", to->name, to->count);
         for (size_t k = 0; k < to->count; k++) out[to->offset + k] = params[from->offset + k];
     }
     return SSM2D_OK;
@@ -114,8 +114,7 @@ ssm2d_status weights_init(const weights *w, int parts, uint64_t seed, float *par
         if (a->spec.init != PARAM_BY_BLOCK)
             init_array(a, seed, params + a->offset);
         else if (i == b->first_array) /* it stands for all of the block */
-            status =
-                b->fill(b->owner, b->channels, seed_of(seed, b->name), params + b->offset, error);
+            status = b->fill(b, seed_of(seed, b->name), params + b->offset, error);
     }
     return status;
 }

@@ -1,8 +1,7 @@
 /* weights - the parameters of a model: their names and shapes, initial values, and files.
  *
- * All numbers are one flat float array that the caller owns; an array of a file is a piece of it.
- * The list of arrays is that of the graph that the builder makes, so that there is one
- * declaration. */
+ * All parameters are one flat float array that the caller owns; an array of a file is a part of it.
+ * The list of arrays is taken from the graph that the builder makes: they are declared once. */
 #ifndef SSM2D_MODELS_WEIGHTS_H
 #define SSM2D_MODELS_WEIGHTS_H
 
@@ -14,11 +13,11 @@
 typedef struct weights {
     ssm2d_context *context;
     model_config config;
-    graph *graph;              /* never run: what declares the arrays */
+    graph *graph;              /* declares the arrays; it is never run */
     int count, blocks;         /* of arrays, of mixers */
     const param_array *arrays; /* in the order of the flat array, without gaps */
     const param_block *block;
-    size_t total;   /* numbers in all */
+    size_t total;   /* elements in all */
     size_t learned; /* of parameters: without those of the group PARAM_STATE */
 } weights;
 
@@ -28,7 +27,7 @@ ssm2d_status weights_create(ssm2d_context *context, const model_config *config, 
                             ssm2d_error *error);
 void weights_destroy(weights *w);
 const param_array *weights_find(const weights *w, const char *name); /* NULL: there is none */
-/* Copies what a graph of the same model has: its arrays from number `first` on, which may be fewer
+/* Copies what a graph of the same model has: its arrays from index `first` on, which may be fewer
  * and in another order. */
 ssm2d_status weights_copy(const weights *w, const float *params, const graph *g, int first,
                           real *out, ssm2d_error *error);
@@ -43,7 +42,7 @@ ssm2d_status weights_init(const weights *w, int parts, uint64_t seed, float *par
 
 typedef struct weights_options {
     uint64_t seed; /* of what is initialised rather than read */
-    /* a head that is missing, or for another number of classes, is replaced by a new one, not
+    /* a head that is missing, or for another number of outputs, is replaced by a new one, not
      * refused */
     int new_head;
     /* Patches per column and row for which position embeddings in the file were made; 0: as the
@@ -54,7 +53,7 @@ typedef struct weights_options {
 /* What a caller should tell the user. */
 typedef struct weights_report {
     int new_mixer_arrays; /* not in the file: initialised */
-    int new_head;         /* of another number of classes in the file: initialised */
+    int new_head;         /* of another number of outputs in the file: initialised */
     int resized;          /* position embeddings interpolated, the first from old_grid to grid */
     int old_grid[2], grid[2];
     int resized_tables; /* tables of relative positions, interpolated */
@@ -81,7 +80,7 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
 
 /* Position embeddings, and tables of relative positions, as the authors of Swin do it and timm's
  * resize_rel_pos_bias_table_simple (its resize_rel_pos_bias_table spaces the old offsets
- * geometrically instead): bicubic interpolation of rows of numbers that belong to the cells of a
+ * geometrically instead): bicubic interpolation of rows that belong to the cells of a
  * grid (a = -0.75, half-pixel centres, edges repeated, no antialiasing: torch's). The first
  * `prefix` rows are copied. from: [prefix + old rows*cols][dim], to: [prefix + rows*cols][dim] */
 void grid_resize(const float *from, const int old_grid[2], float *to, const int grid[2], int prefix,

@@ -46,24 +46,25 @@ static ssm2d_status check_finite(const loading *l, const param_array *a, ssm2d_e
 
 /* ---- arrays that depend on the grid ---------------------------------------------------------- */
 
-/* The cells that an array has a row of numbers for, and the axis on which they are. */
+/* The cells that an array has one row for, and the axis on which they are. */
 typedef struct grid_axis {
     int axis, prefix, cells[2];
 } grid_axis;
 
 static grid_axis grid_axis_of(const param_spec *spec)
 {
-    const token_grid g = spec->grid;
-    if (spec->resize == PARAM_RELATIVE) return (grid_axis){0, 0, {2 * g.rows - 1, 2 * g.cols - 1}};
-    if (spec->resize == PARAM_OFFSETS) return (grid_axis){0, 0, {g.rows, g.cols}};
-    return (grid_axis){spec->rank - 2, g.first, {g.rows, g.cols}};
+    const int rows = grid_rows(spec->grid.shape), cols = grid_cols(spec->grid.shape);
+    if (spec->resize == PARAM_RELATIVE) return (grid_axis){0, 0, {2 * rows - 1, 2 * cols - 1}};
+    if (spec->resize == PARAM_OFFSETS) return (grid_axis){0, 0, {rows, cols}};
+    return (grid_axis){spec->rank - 2, spec->grid.first, {rows, cols}};
 }
 
-/* Whether the array is the model's but for its grid. */
+/* Whether the array is the model's but for its grid, which has two axes. */
 static int fits_but_for_grid(const param_array *a, const safetensors_array *found)
 {
     const grid_axis g = grid_axis_of(&a->spec);
-    int same = a->spec.resize != PARAM_KEEP && a->rank == found->rank;
+    int same =
+        a->spec.resize != PARAM_KEEP && a->spec.grid.shape.axes == 2 && a->rank == found->rank;
     for (int i = 0; same && i < a->rank; i++) same = i == g.axis || a->shape[i] == found->shape[i];
     return same && found->shape[g.axis] > (size_t)g.prefix;
 }
@@ -76,7 +77,7 @@ static int parse_cells(const char *text, int cells[2])
            && cells[0] > 0 && cells[1] > 0;
 }
 
-/* The cells of an array in the file as the caller or the file says them; 0: nobody does. */
+/* The cells of an array in the file as the caller or the file says them; 0: neither does. */
 static int said_cells(const loading *l, const param_array *a, int cells[2])
 {
     if (a->spec.resize == PARAM_RELATIVE)
@@ -85,7 +86,7 @@ static int said_cells(const loading *l, const param_array *a, int cells[2])
     return cells[0] != 0;
 }
 
-/* Whether its numbers belong to the grid of the tokens, which is what files say. */
+/* Whether its elements belong to the grid of the tokens, which is what files say. */
 static int has_grid(const param_array *a)
 {
     return a->spec.resize == PARAM_GRID || a->spec.resize == PARAM_OFFSETS;
@@ -102,7 +103,7 @@ static int other_grid(const loading *l, const param_array *a, const safetensors_
            || (said_cells(l, a, said) && memcmp(said, g.cells, sizeof said));
 }
 
-/* Whether so many numbers are those of a grid; a table of offsets may be for more tokens. */
+/* Whether this count is that of a grid; a table of offsets may be for more tokens. */
 static int holds_grid(const param_array *a, size_t count, const int cells[2])
 {
     const size_t all = (size_t)cells[0] * (size_t)cells[1];
@@ -121,9 +122,9 @@ static int old_cells(const loading *l, const param_array *a, const safetensors_a
     return holds_grid(a, count, cells);
 }
 
-/* The numbers of an array for the model's grid, from those of another one. */
-static void resize_numbers(const param_array *a, const float *old, size_t old_count,
-                           const int old_grid[2], float *out)
+/* The elements of an array for the model's grid, from those of another one. */
+static void resize_array(const param_array *a, const float *old, size_t old_count,
+                         const int old_grid[2], float *out)
 {
     const grid_axis g = grid_axis_of(&a->spec);
     if (a->spec.resize == PARAM_OFFSETS)
@@ -149,7 +150,7 @@ static ssm2d_status load_resized(loading *l, const param_array *a, const safeten
     if (!old)
         return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %s", text_path(l->path), a->name);
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
-    if (!status) resize_numbers(a, old, found->count, cells, l->params + a->offset);
+    if (!status) resize_array(a, old, found->count, cells, l->params + a->offset);
     if (a->spec.resize == PARAM_RELATIVE) {
         l->report.resized_tables++;
     } else if (!l->report.resized++) {
@@ -169,7 +170,7 @@ static int same_shape(const param_array *a, const safetensors_array *found)
     return same;
 }
 
-/* A head that fits the model but for its classes. */
+/* A head that fits the model but for its outputs. */
 static int other_head(const param_array *a, const safetensors_array *found)
 {
     if (a->spec.part != PARAM_HEAD || a->rank != found->rank || a->shape[0] == found->shape[0])
@@ -199,7 +200,7 @@ static ssm2d_status load_array(loading *l, const param_array *a, ssm2d_error *er
         status = safetensors_read_float(l->file, found, l->params + a->offset, error);
     } else if (other_head(a, found)) {
         if (!l->options.new_head)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s is for %zu classes, the model has %zu",
+            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s is for %zu outputs, the model has %zu",
                         text_path(l->path), a->name, found->shape[0], a->shape[0]);
         l->report.new_head = 1;
         return SSM2D_OK;
@@ -373,7 +374,7 @@ ssm2d_status weights_resize(const weights *from, const float *params, const weig
                         "%s differs between the two models: only the image size may", b->name);
         const grid_axis old = grid_axis_of(&a->spec);
         if (b->spec.resize != PARAM_KEEP && memcmp(old.cells, new.cells, sizeof old.cells))
-            resize_numbers(b, params + a->offset, a->count, old.cells, out + b->offset);
+            resize_array(b, params + a->offset, a->count, old.cells, out + b->offset);
         else
             memcpy(out + b->offset, params + a->offset, b->count * sizeof *out);
     }

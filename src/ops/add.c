@@ -12,13 +12,15 @@ static void forward_part(const node *n, size_t row, size_t first, size_t end)
     for (size_t i = first; i < end; i++) y[i] = a[i] + b[i];
 }
 
-static void rows(const graph *g, const node *n, size_t count, const real *const *in, real *out)
+static void rows(const graph *g, const node *n, size_t count, const void *const *in, void *out)
 {
     (void)g;
     const size_t width = last_axis(n->out), a_row = n->in[0]->row_stride,
                  b_row = n->in[1]->row_stride;
-    for (size_t r = 0; r < count; r++, out += width)
-        for (size_t i = 0; i < width; i++) out[i] = in[0][r * a_row + i] + in[1][r * b_row + i];
+    const real *a = in[0], *b = in[1];
+    real *y = out;
+    for (size_t r = 0; r < count; r++, y += width)
+        for (size_t i = 0; i < width; i++) y[i] = a[r * a_row + i] + b[r * b_row + i];
 }
 
 /* Whether the gradient of in[k] is not already there because it is that of the output. */

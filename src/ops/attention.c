@@ -3,7 +3,7 @@
  *
  * q, k: [B][..][heads*width], v, y: [B][..][heads*v_width], heads side by side; a group is T tokens
  * of an image, all of them where there is no order. Scores are never in memory as a whole: a worker
- * has a few rows of them (simd/attend.h), and softmax saves [groups][heads][T] numbers for
+ * has a few rows of them (simd/attend.h), and softmax saves [groups][heads][T] elements for
  * backward. Tokens in an order of their own are gathered for a head, and scattered. The bias comes
  * from a table (entries, heads); for a run, each head's is laid out so that it can be read fast, in
  * one of three ways:
@@ -26,7 +26,7 @@
 enum { TASKS_WANTED = 12, QUERIES_MIN = 48 };
 /* Backward with a bias: enough tasks for many cores, yet few sums. */
 enum { BIAS_TASKS_WANTED = 32 };
-enum { WHOLE_BIAS = 65536 }; /* numbers of a head's bias that are still laid out whole */
+enum { WHOLE_BIAS = 65536 }; /* elements of a head's bias that are still laid out whole */
 
 typedef enum bias_layout { BIAS_NONE, BIAS_WHOLE, BIAS_DIAGONALS, BIAS_LOOKED_UP } bias_layout;
 
@@ -37,8 +37,8 @@ typedef struct job {
     const node *n;
     const simd_ops *simd;
     bias_layout layout;
-    size_t bias_size;    /* numbers of a head's bias as laid out */
-    size_t worker_size;  /* numbers of scratch for a worker */
+    size_t bias_size;    /* elements of a head's bias as laid out */
+    size_t worker_size;  /* elements of scratch per worker */
     size_t gather_size;  /* those of them that are for gathered tokens */
     size_t query_parts;  /* of the queries of a head, forward */
     size_t ranges;       /* of groups, backward */
@@ -106,14 +106,14 @@ static job job_of(const graph *g, const node *n)
 static size_t scratch(const graph *g, const node *n, int back)
 {
     job j = job_of(g, n);
-    return lay_out(&j, back);
+    return lay_out(&j, back) * sizeof(real);
 }
 
 static size_t saved(const graph *g, const node *n)
 {
     (void)g;
     const attention_attributes *a = attributes_of(n);
-    return a->scores == ATTENTION_SOFTMAX ? a->groups * a->heads * a->tokens : 0;
+    return a->scores == ATTENTION_SOFTMAX ? a->groups * a->heads * a->tokens * sizeof(real) : 0;
 }
 
 /* ---- bias ------------------------------------------------------------------------------------ */
@@ -266,7 +266,7 @@ static attend_args args_of(const job *j, size_t group, size_t head, real *memory
                         .mask = group_mask(a, group),
                         .scratch = memory + j->gather_size};
     if (j->g->training && !args.laplace)
-        args.lse = n->saved + (group * a->heads + head) * a->tokens;
+        args.lse = (real *)n->saved + (group * a->heads + head) * a->tokens;
     set_bias(j, head, &args);
     return args;
 }

@@ -3,7 +3,6 @@
 #include "core/arith.h"
 #include "ops/attention_impl.h"
 #include "ops/elementwise.h"
-#include "ops/node_attributes.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,26 +18,6 @@ double attention_products(const node *n, int back)
 real *attention_gradient(const node *n, int i, size_t row, size_t column)
 {
     return n->in[i]->needs_grad ? row_grad(n->in[i], row) + column : NULL;
-}
-
-/* ---- for readers of the graph ---------------------------------------------------------------- */
-
-attention_setup attention_setup_of(const node *n)
-{
-    const attention_attributes *a = attention_of_node(n);
-    return (attention_setup){.heads = a->heads,
-                             .width = a->width,
-                             .v_width = a->v_width,
-                             .tokens = a->tokens,
-                             .image_groups = a->image_groups,
-                             .scale = a->scale,
-                             .scores = a->scores,
-                             .has_bias = a->entries > 0,
-                             .position = a->position,
-                             .center = a->center,
-                             .order = a->order,
-                             .mask_groups = a->mask ? a->mask_groups : 0,
-                             .mask_of = a->mask_of};
 }
 
 double attention_mask_at(const node *n, int mask, size_t query, size_t key)
@@ -153,7 +132,7 @@ static int check_mask(graph *g, size_t images, size_t tokens, const attention_op
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* How many numbers the arrays behind the struct have. */
+/* Sizes, in elements, of the arrays behind the struct. */
 typedef struct array_sizes {
     size_t mask_row, mask, masks, mask_of, position, order;
 } array_sizes;

@@ -1,5 +1,5 @@
 /* attention_impl - what attention_build.c has checked and laid out for the two operators that run
- * attention: attention.c, and window_attention.c for few tokens. */
+ * attention: attention.c, and window_attention.c for few tokens; and for their exporter. */
 #ifndef SSM2D_OPS_ATTENTION_IMPL_H
 #define SSM2D_OPS_ATTENTION_IMPL_H
 
@@ -29,7 +29,7 @@ typedef struct attention_attributes {
      * and then query, for window_attention.c; NULL: there is none */
     const real *mask;
     const int *mask_of; /* [mask_groups], which of them group g modulo mask_groups has; -1: none */
-    size_t mask_size, mask_groups; /* mask_size: numbers of one mask */
+    size_t mask_size, mask_groups; /* mask_size: elements of one mask */
 } attention_attributes;
 
 static inline const attention_attributes *attention_of_node(const node *n) { return n->attributes; }
@@ -60,6 +60,8 @@ static inline const real *group_mask(const attention_attributes *a, size_t group
 
 /* Where the gradient of input i at a row and column is to go; NULL: it is not wanted. */
 real *attention_gradient(const node *n, int i, size_t row, size_t column);
+/* What is added to the score of a query and a key by a mask. */
+double attention_mask_at(const node *n, int mask, size_t query, size_t key);
 /* op.products of both. */
 double attention_products(const node *n, int back);
 

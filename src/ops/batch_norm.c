@@ -8,7 +8,7 @@
  * Rows are cut into parts, their number a function of the shape alone, and parts into blocks that
  * stay in the cache; the moments of blocks and then of parts are joined in order, in double. */
 #include "ops/elementwise.h"
-#include "ops/node_attributes.h"
+#include "ops/ops.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,18 +27,19 @@ typedef struct batch_norm_attributes {
 
 static const batch_norm_attributes *attributes_of(const node *n) { return n->attributes; }
 
-double batch_norm_eps(const node *n) { return attributes_of(n)->eps; }
+static const op_attribute attributes[] = {
+    {"eps", ATTRIBUTE_REAL, offsetof(batch_norm_attributes, eps)}, {0}};
 
 static size_t part_begin(const node *n, size_t part)
 {
     return rows_of(n->out) * part / row_parts(n);
 }
 
-/* Array `which` of a part, and after all parts the [2][D] numbers of the whole. */
+/* Array `which` of a part, and after all parts the [2][D] elements of the whole. */
 static double *array_of(const node *n, size_t part, size_t which)
 {
-    double *scratch = (double *)(void *)n->scratch;
-    return scratch + (part * PART_ARRAYS + which) * last_axis(n->out);
+    double *arrays = n->scratch;
+    return arrays + (part * PART_ARRAYS + which) * last_axis(n->out);
 }
 
 static double *whole_of(const node *n) { return array_of(n, row_parts(n), 0); }
@@ -46,14 +47,13 @@ static double *whole_of(const node *n) { return array_of(n, row_parts(n), 0); }
 static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g, (void)back;
-    const size_t doubles = (row_parts(n) * PART_ARRAYS + 2) * last_axis(n->out);
-    return doubles * (sizeof(double) / sizeof(real));
+    return (row_parts(n) * PART_ARRAYS + 2) * last_axis(n->out) * sizeof(double);
 }
 
 static size_t saved(const graph *g, const node *n)
 {
     (void)g;
-    return 2 * last_axis(n->out);
+    return 2 * last_axis(n->out) * sizeof(real);
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -179,12 +179,13 @@ static void forward(const graph *g, const node *n)
 {
     const size_t D = last_axis(n->out);
     double *whole = whole_of(n);
+    real *kept = n->saved;
     if (n->recomputing) /* the moments are there, and the running ones have moved */
-        for (size_t i = 0; i < 2 * D; i++) whole[i] = (double)n->saved[i];
+        for (size_t i = 0; i < 2 * D; i++) whole[i] = (double)kept[i];
     else
         find_moments(g, n, whole);
     if (g->training)
-        for (size_t i = 0; i < 2 * D; i++) n->saved[i] = (real)whole[i];
+        for (size_t i = 0; i < 2 * D; i++) kept[i] = (real)whole[i];
     real *mean = (real *)(void *)array_of(n, 0, PART_MEAN);
     real *scale = (real *)(void *)array_of(n, 0, PART_SQUARES);
     for (size_t d = 0; d < D; d++) {
@@ -202,7 +203,7 @@ static void sum_part(void *arg, size_t part, int worker)
     (void)worker;
     const node *n = arg;
     const size_t D = last_axis(n->out);
-    const real *mean = n->saved, *scale = n->saved + D;
+    const real *mean = n->saved, *scale = mean + D;
     double *restrict dbeta = array_of(n, part, 0), *restrict dgamma = array_of(n, part, 1);
     memset(dbeta, 0, D * sizeof *dbeta);
     memset(dgamma, 0, D * sizeof *dgamma);
@@ -266,8 +267,9 @@ static void backward(const graph *g, const node *n)
     real *factor = (real *)(void *)array_of(n, 0, 0), *shift = (real *)(void *)array_of(n, 0, 1),
          *slope = (real *)(void *)array_of(n, 0, 2);
     const int from_batch = attributes_of(n)->from_batch;
+    const real *kept_scale = (const real *)n->saved + D;
     for (size_t d = 0; d < D; d++) {
-        const double scale = (double)n->saved[D + d], f = scale * (double)n->in[GAMMA]->data[d];
+        const double scale = (double)kept_scale[d], f = scale * (double)n->in[GAMMA]->data[d];
         factor[d] = (real)f;
         shift[d] = from_batch ? (real)(f * (dbeta[d] / rows)) : 0;
         slope[d] = from_batch ? (real)(f * scale * (dgamma[d] / rows)) : 0;
@@ -282,7 +284,8 @@ const op op_batch_norm = {.name = "batch_norm",
                           .saved = saved,
                           .scratch = scratch,
                           .forward = forward,
-                          .backward = backward};
+                          .backward = backward,
+                          .attributes = attributes};
 
 /* ---- building -------------------------------------------------------------------------------- */
 
@@ -295,7 +298,7 @@ tensor *batch_norm(graph *g, tensor *x, const batch_norm_arrays *a, double momen
         if (in[i]->count != last_axis(x))
             return graph_fail(g, "batch_norm: input %s does not fit weights %s", shape_text(x, one),
                               shape_text(in[i], two));
-        /* their gradients are added to, which nobody clears for a value */
+        /* gradients of parameters are added to; those of values would not be cleared */
         if (in[i]->role != ROLE_PARAM && in[i]->role != ROLE_INPUT)
             return graph_fail(g, "batch_norm: %s must be a parameter or an input", in[i]->name);
     }
@@ -305,7 +308,7 @@ tensor *batch_norm(graph *g, tensor *x, const batch_norm_arrays *a, double momen
         && (a->mean->role != ROLE_PARAM || a->mean->needs_grad || a->variance->role != ROLE_PARAM
             || a->variance->needs_grad))
         return graph_fail(g, "batch_norm: the running moments must be of the group PARAM_STATE");
-    const batch_norm_attributes attributes = {momentum, eps, g->random};
-    node *n = graph_add(g, &op_batch_norm, INPUTS, in, 0, NULL, &attributes, sizeof attributes);
+    const batch_norm_attributes given = {momentum, eps, g->random};
+    node *n = graph_add(g, &op_batch_norm, INPUTS, in, 0, NULL, &given, sizeof given);
     return n ? n->out : NULL;
 }

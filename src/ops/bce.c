@@ -1,14 +1,14 @@
 /* bce - mean over batch and classes of -t*log s(x) - (1-t)*log(1 - s(x)), s the sigmoid. loss:
- * [1]. Tasks have some numbers; the losses of tasks are added up in order. */
+ * [1]. Tasks have some elements; the losses of tasks are added up in order. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 
 #include <math.h>
 
-enum { PIECE = 2048 }; /* numbers of a task */
+enum { PIECE = 2048 }; /* elements per task */
 
-static double *losses_of(const node *n) { return (double *)(void *)n->scratch; }
+static double *losses_of(const node *n) { return n->scratch; }
 
 static size_t pieces_of(const node *n) { return div_up_size(n->in[0]->count, PIECE); }
 
@@ -16,7 +16,7 @@ static size_t pieces_of(const node *n) { return div_up_size(n->in[0]->count, PIE
 static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g;
-    return back ? 0 : pieces_of(n) * (sizeof(double) / sizeof(real));
+    return back ? 0 : pieces_of(n) * sizeof(double);
 }
 
 static void forward_piece(void *arg, size_t piece, int worker)

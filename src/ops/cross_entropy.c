@@ -15,7 +15,7 @@ static double log_sum(const real *x, size_t classes)
     return top + log(sum);
 }
 
-enum { PIECE = 2048 }; /* numbers of a task, about */
+enum { PIECE = 2048 }; /* elements per task, about */
 
 typedef struct job {
     const node *n;
@@ -25,7 +25,7 @@ typedef struct job {
 
 static job job_of(const node *n)
 {
-    return (job){n, div_up_size(PIECE, last_axis(n->in[0])), (double *)(void *)n->scratch};
+    return (job){n, div_up_size(PIECE, last_axis(n->in[0])), n->scratch};
 }
 
 static void run(const graph *g, job *j, pool_task task)
@@ -37,7 +37,7 @@ static void run(const graph *g, job *j, pool_task task)
 static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g;
-    return back ? 0 : rows_of(n->in[0]) * (sizeof(double) / sizeof(real));
+    return back ? 0 : rows_of(n->in[0]) * sizeof(double);
 }
 
 static void forward_rows(void *arg, size_t task, int worker)

@@ -1,4 +1,4 @@
-/* drop_path - stochastic depth: all of an image's numbers are 0 with probability rate, else divided
+/* drop_path - stochastic depth: all elements of an image are 0 with probability rate, else divided
  * by 1 - rate. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
@@ -19,7 +19,7 @@ typedef struct job {
     size_t tasks; /* of an image */
 } job;
 
-enum { PIECE = 16384, UNIT = 16 }; /* numbers in a task, about; and in whole cache lines */
+enum { PIECE = 16384, UNIT = 16 }; /* elements per task, about; and in whole cache lines */
 
 static void run_part(void *arg, size_t task, int worker)
 {

@@ -1,4 +1,4 @@
-/* dropout - each number is 0 with probability rate, else divided by 1 - rate. The mask is drawn
+/* dropout - each element is 0 with probability rate, else divided by 1 - rate. The mask is drawn
  * anew in backward, not kept. */
 #include "core/arith.h"
 #include "ops/elementwise.h"
@@ -14,7 +14,7 @@ static const dropout_attributes *attributes_of(const node *n) { return n->attrib
 typedef struct job {
     const node *n;
     uint64_t key;
-    size_t first; /* of the run's numbers, in the whole batch */
+    size_t first; /* of the run's elements, in the whole batch */
     int back;
 } job;
 

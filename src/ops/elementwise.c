@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 16384, UNIT = 16 }; /* numbers in a task, about; and in whole cache lines */
+enum { PIECE = 16384, UNIT = 16 }; /* elements per task, about; and in whole cache lines */
 
 typedef struct job {
     const node *node;
-    int whole_rows; /* tasks are rows of this width, else numbers of one row */
+    int whole_rows; /* tasks are rows of this width, else elements of one row */
     size_t rows, width, tasks;
     elementwise_part *part;
     simd_part *simd_part;
@@ -26,7 +26,7 @@ static int has_views(const node *n)
     return 0;
 }
 
-static void run_numbers(const job *j, size_t row, size_t first, size_t end)
+static void run_elements(const job *j, size_t row, size_t first, size_t end)
 {
     const node *n = j->node;
     if (j->part)
@@ -45,17 +45,17 @@ static void run_piece(void *arg, size_t task, int worker)
     (void)worker;
     const job *j = arg;
     if (!j->whole_rows) {
-        run_numbers(j, 0, task_begin(j->width, j->tasks, task, UNIT),
-                    task_begin(j->width, j->tasks, task + 1, UNIT));
+        run_elements(j, 0, task_begin(j->width, j->tasks, task, UNIT),
+                     task_begin(j->width, j->tasks, task + 1, UNIT));
         return;
     }
     const size_t end = task_begin(j->rows, j->tasks, task + 1, 1);
     for (size_t r = task_begin(j->rows, j->tasks, task, 1); r < end; r++)
-        run_numbers(j, r, 0, j->width);
+        run_elements(j, r, 0, j->width);
 }
 
 /* Rows of views are not cut, however long they are: views of overlapping columns add their
- * gradients to the same numbers, which two tasks would do at once. */
+ * gradients to the same elements, which two tasks would do at once. */
 static void run(const graph *g, job *j)
 {
     const tensor *out = j->node->out;
@@ -88,14 +88,16 @@ void map_back(const graph *g, const node *n, const tensor *given,
     run(g, &(job){.node = n, .given = given, .body_back = body});
 }
 
-void map_rows(const node *n, size_t rows, const real *const *in, real *out,
+void map_rows(const node *n, size_t rows, const void *const *in, void *out,
               void (*body)(real *y, const real *x, size_t n))
 {
     const size_t width = last_axis(n->out), stride = n->in[0]->row_stride;
+    const real *x = in[0];
+    real *y = out;
     if (stride == width)
-        body(out, in[0], rows * width);
+        body(y, x, rows * width);
     else
-        for (size_t r = 0; r < rows; r++) body(out + r * width, in[0] + r * stride, width);
+        for (size_t r = 0; r < rows; r++) body(y + r * width, x + r * stride, width);
 }
 
 int columns_overlap(const tensor *a, const tensor *b)

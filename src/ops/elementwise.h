@@ -1,4 +1,4 @@
-/* elementwise - what operators on single numbers share: cutting tensors into tasks, and shapes. */
+/* elementwise - what elementwise operators share: cutting tensors into tasks, and shapes. */
 #ifndef SSM2D_OPS_ELEMENTWISE_H
 #define SSM2D_OPS_ELEMENTWISE_H
 
@@ -6,13 +6,13 @@
 #include "graph/graph.h"
 #include "ops/simd/simd_ops.h"
 
-/* Runs `part` over all numbers of the node's output in pieces that depend on shapes alone. A part
- * acts on numbers [first, end) of a row, which it finds by row_data and row_grad; when no input is
+/* Runs `part` over all elements of the node's output in pieces that depend on shapes alone. A part
+ * acts on elements [first, end) of a row, which it finds by row_data and row_grad; when no input is
  * a view, all rows are seen as one. Inputs have the shape of the output, or are not looked at. */
 typedef void elementwise_part(const node *n, size_t row, size_t first, size_t end);
 void elementwise(const graph *g, const node *n, elementwise_part *part);
 
-/* The same with the bodies of simd/simd_ops.h at hand. */
+/* The same; `part` also gets the SIMD bodies. */
 typedef void simd_part(const simd_ops *simd, const node *n, size_t row, size_t first, size_t end);
 void elementwise_simd(const graph *g, const node *n, simd_part *part);
 
@@ -23,7 +23,7 @@ void map_back(const graph *g, const node *n, const tensor *given,
               void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds));
 
 /* For op.rows: body over rows [0, rows) of in[0], which may be a view. */
-void map_rows(const node *n, size_t rows, const real *const *in, real *out,
+void map_rows(const node *n, size_t rows, const void *const *in, void *out,
               void (*body)(real *y, const real *x, size_t n));
 
 /* A tensor seen as rows x columns, the last axis being the columns. */
@@ -40,7 +40,7 @@ static inline size_t row_parts(const node *n)
     return min_size(div_up_size(rows_of(n->out), ROW_PART), ROW_PARTS_MAX);
 }
 
-/* Number `first` of a row of the gradient of in[i]; NULL when it needs none. */
+/* Element `first` of a row of the gradient of in[i]; NULL when it needs none. */
 static inline real *gradient_at(const node *n, int i, size_t row, size_t first)
 {
     return n->in[i]->needs_grad ? row_grad(n->in[i], row) + first : NULL;

@@ -84,6 +84,6 @@ tensor *embed(graph *g, tensor *x, tensor *cls, tensor *pos)
     node *n = graph_add(g, &op_embed, 3, (tensor *[]){x, cls, pos}, 3, shape, NULL, 0);
     if (!n) return NULL;
     n->out->grid = x->grid;
-    if (x->grid.rows) n->out->grid.first += cls != NULL;
+    if (x->grid.shape.axes) n->out->grid.first += cls != NULL;
     return n->out;
 }

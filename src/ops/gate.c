@@ -1,4 +1,4 @@
-/* gate - y = a * b, number by number. */
+/* gate - y = a * b, element by element. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 

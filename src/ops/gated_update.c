@@ -1,4 +1,4 @@
-/* gated_update - y = x + sigmoid(u) * (silu(h + p) - x), number by number: the end of a block of
+/* gated_update - y = x + sigmoid(u) * (silu(h + p) - x), element by element: the end of a block of
  * Mega. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"

@@ -8,7 +8,7 @@ static void forward(const graph *g, const node *n)
     map(g, n, simd_ops_for(g->context->cpu)->gelu);
 }
 
-static void rows(const graph *g, const node *n, size_t count, const real *const *in, real *out)
+static void rows(const graph *g, const node *n, size_t count, const void *const *in, void *out)
 {
     map_rows(n, count, in, out, simd_ops_for(g->context->cpu)->gelu);
 }

@@ -5,7 +5,7 @@
  * cut into parts, their number a function of the shape alone; sums over rows are kept for each part
  * and added in order. */
 #include "ops/elementwise.h"
-#include "ops/node_attributes.h"
+#include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
 #include <string.h>
@@ -18,7 +18,8 @@ typedef struct layer_norm_attributes {
 
 static const layer_norm_attributes *attributes_of(const node *n) { return n->attributes; }
 
-double layer_norm_eps(const node *n) { return attributes_of(n)->eps; }
+static const op_attribute attributes[] = {
+    {"eps", ATTRIBUTE_REAL, offsetof(layer_norm_attributes, eps)}, {0}};
 
 typedef struct job {
     const graph *g;
@@ -30,13 +31,13 @@ typedef struct job {
 static size_t saved(const graph *g, const node *n)
 {
     (void)g;
-    return 2 * rows_of(n->out);
+    return 2 * rows_of(n->out) * sizeof(real);
 }
 
 static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g;
-    return back ? row_parts(n) * 2 * last_axis(n->out) : 0;
+    return back ? row_parts(n) * 2 * last_axis(n->out) * sizeof(real) : 0;
 }
 
 static void forward_part(void *arg, size_t part, int worker)
@@ -45,18 +46,21 @@ static void forward_part(void *arg, size_t part, int worker)
     const job *j = arg;
     const node *n = j->n;
     const size_t rows = rows_of(n->out), D = last_axis(n->out);
+    real *stats = n->saved;
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
-        j->simd->norm(n->out->data + r * D, j->g->training ? n->saved + 2 * r : NULL,
+        j->simd->norm(n->out->data + r * D, j->g->training ? stats + 2 * r : NULL,
                       row_data(n->in[X], r), n->in[GAMMA]->data, n->in[BETA]->data, D,
                       (real)attributes_of(n)->eps);
 }
 
-static void rows(const graph *g, const node *n, size_t count, const real *const *in, real *out)
+static void rows(const graph *g, const node *n, size_t count, const void *const *in, void *out)
 {
     const simd_ops *simd = simd_ops_for(g->context->cpu);
     const size_t D = last_axis(n->out);
+    const real *x = in[X];
+    real *y = out;
     for (size_t r = 0; r < count; r++)
-        simd->norm(out + r * D, NULL, in[X] + r * n->in[X]->row_stride, in[GAMMA], in[BETA], D,
+        simd->norm(y + r * D, NULL, x + r * n->in[X]->row_stride, in[GAMMA], in[BETA], D,
                    (real)attributes_of(n)->eps);
 }
 
@@ -66,11 +70,11 @@ static void backward_part(void *arg, size_t part, int worker)
     const job *j = arg;
     const node *n = j->n;
     const size_t rows = rows_of(n->out), D = last_axis(n->out);
-    real *dgamma = n->scratch + part * 2 * D;
+    real *stats = n->saved, *dgamma = (real *)n->scratch + part * 2 * D;
     memset(dgamma, 0, 2 * D * sizeof(real));
     for (size_t r = rows * part / j->parts; r < rows * (part + 1) / j->parts; r++)
         j->simd->norm_back(n->in[X]->needs_grad ? row_grad(n->in[X], r) : NULL, dgamma, dgamma + D,
-                           n->out->grad + r * D, row_data(n->in[X], r), n->saved + 2 * r,
+                           n->out->grad + r * D, row_data(n->in[X], r), stats + 2 * r,
                            n->in[GAMMA]->data, D, n->adds[X]);
 }
 
@@ -103,7 +107,8 @@ const op op_layer_norm = {.name = "layer_norm",
                           .forward = forward,
                           .rows = rows,
                           .rows_in = 1 << X,
-                          .backward = backward};
+                          .backward = backward,
+                          .attributes = attributes};
 
 tensor *layer_norm(graph *g, tensor *x, tensor *gamma, tensor *beta, double eps)
 {

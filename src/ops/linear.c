@@ -3,15 +3,14 @@
  * W is packed once for a run (simd/gemm_packed.h), for y and again for dx = dy W; for dW = dy^T x
  * a task packs its part of x (simd/gemm_tn.h). Tasks are blocks of rows of y; for few threads,
  * ranges of rows of dx and dW together; for many, blocks of rows of dx, and then parts of ranges of
- * dW. How tasks are cut depends on the number of threads, but not how a number is summed.
+ * dW. How tasks are cut depends on the number of threads, but not how an element is summed.
  *
  * In training, products that graph.sgemm is faster at are left to it. The bits of oneDNN's depend
  * on how a product is cut, so that these tasks are cut by the shape alone. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "ops/elementwise.h"
-#include "ops/linear_parts.h"
-#include "ops/linear_products.h"
+#include "ops/linear_impl.h"
 #include "ops/ops.h"
 
 /* ---- what a node keeps ----------------------------------------------------------------------- */
@@ -81,10 +80,10 @@ static size_t scratch(const graph *g, const node *nd, int back)
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     if (back) {
         const weights_grid w = linear_cut_weights(g, nd);
-        return lay_out(g, nd, &w).total;
+        return lay_out(g, nd, &w).total * sizeof(real);
     }
-    return keeps(g, nd) || linear_by_sgemm(g, LINEAR_Y) ? 0
-                                                        : linear_simd(g)->gemm_packed_size(n, k);
+    if (keeps(g, nd) || linear_by_sgemm(g, LINEAR_Y)) return 0;
+    return linear_simd(g)->gemm_packed_size(n, k) * sizeof(real);
 }
 
 static real *packed_of(const graph *g, const node *nd)
@@ -100,18 +99,8 @@ static void forward(const graph *g, const node *nd)
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
     const real *bias = nd->inputs < 3 ? NULL : nd->in[2]->data;
     if (linear_by_sgemm(g, LINEAR_Y)) {
-        sgemm_job s = {.product = {.b_transposed = 1,
-                                   .m = m,
-                                   .n = n,
-                                   .k = k,
-                                   .a = nd->in[0]->data,
-                                   .b = nd->in[1]->data,
-                                   .c = nd->out->data,
-                                   .a_row = nd->in[0]->row_stride,
-                                   .b_row = k,
-                                   .c_row = n},
-                       .bias = bias};
-        linear_multiply_sgemm(g, &s);
+        sgemm_job s = sgemm_job_of_y(nd);
+        sgemm_job_run(g, &s);
         return;
     }
     kept *w = g->training ? NULL : nd->object;
@@ -146,7 +135,7 @@ static void before_rows(const graph *g, const node *nd)
     if (w) w->packed = g->step + 1;
 }
 
-static void rows(const graph *g, const node *nd, size_t count, const real *const *in, real *out)
+static void rows(const graph *g, const node *nd, size_t count, const void *const *in, void *out)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     const gemm_packed_args p = {.m = count,
@@ -191,24 +180,15 @@ static gemm_tn_args weights_of(const back_job *j, size_t range, size_t first, si
     return a;
 }
 
-/* dW of a part by graph.sgemm; db here. */
-static int part_by_sgemm(const back_job *j, gemm_tn_args *a, const gemm_tn_part *part)
+/* dW of a part by graph.sgemm; db is computed by gemm_tn. */
+static void part_by_sgemm(const graph *g, gemm_tn_args *a, const gemm_tn_part *part)
 {
-    if (!a->dw) return 0;
-    const sgemm_args p = {.a_transposed = 1,
-                          .m = part->end - part->first,
-                          .n = part->right - part->left,
-                          .k = a->m,
-                          .a = a->dy + part->first,
-                          .b = a->x + part->left,
-                          .c = a->dw + part->first * a->k + part->left,
-                          .a_row = a->n,
-                          .b_row = a->x_row,
-                          .c_row = a->k,
-                          .adds = a->adds};
-    if (!j->g->sgemm(&p)) return 0;
+    sgemm_args p = sgemm_part_of_dw(a, part);
+    p.a = a->dy + part->first;
+    p.b = a->x + part->left;
+    p.c = a->dw + part->first * a->k + part->left;
+    sgemm_or_note(g, &p);
     a->dw = NULL;
-    return 1;
 }
 
 static void weights_task(void *arg, size_t task, int worker)
@@ -220,7 +200,8 @@ static void weights_task(void *arg, size_t task, int worker)
     const gemm_tn_part part = {row, min_size(row + w->rows, j->dw.n), left,
                                min_size(left + w->cols, j->dw.k)};
     gemm_tn_args a = weights_of(j, range, m * range / w->ranges, m * (range + 1) / w->ranges);
-    if (linear_by_sgemm(j->g, LINEAR_DW) && part_by_sgemm(j, &a, &part) && !a.db) return;
+    if (a.dw && linear_by_sgemm(j->g, LINEAR_DW)) part_by_sgemm(j->g, &a, &part);
+    if (!a.dw && !a.db) return;
     j->simd->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
 }
 
@@ -259,19 +240,9 @@ static void add_ranges(void *arg, size_t row, int worker)
 
 static void multiply_dx(const graph *g, const node *nd, packed_job *packing)
 {
-    const gemm_packed_args *p = &packing->product;
-    sgemm_job s = {.product = {.m = p->m,
-                               .n = p->n,
-                               .k = p->k,
-                               .a = p->x,
-                               .b = nd->in[1]->data,
-                               .c = p->y,
-                               .a_row = p->x_row,
-                               .b_row = p->n,
-                               .c_row = p->y_row,
-                               .adds = p->adds}};
+    sgemm_job s = sgemm_job_of_dx(nd);
     if (linear_by_sgemm(g, LINEAR_DX))
-        linear_multiply_sgemm(g, &s);
+        sgemm_job_run(g, &s);
     else
         linear_multiply(g, packing, 0);
 }
@@ -305,7 +276,7 @@ static void backward(const graph *g, const node *nd)
     const int fused = is_fused(g, nd, &j.grid);
     j.dw.depth = j.grid.depth;
     j.sizes = lay_out(g, nd, &j.grid);
-    j.workers = nd->scratch + j.sizes.packed;
+    j.workers = (real *)nd->scratch + j.sizes.packed;
     j.sums = j.workers + j.sizes.worker * linear_threads(g);
     packed_job packing = {
         .simd = j.simd, .product = j.dx, .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
@@ -332,6 +303,7 @@ const op op_linear = {.name = "linear",
                       .strided_in = 1,
                       .scratch = scratch,
                       .prepare = prepare,
+                      .warm_up = linear_warm_up,
                       .forward = forward,
                       .rows = rows,
                       .before_rows = before_rows,
@@ -348,7 +320,7 @@ tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
         return graph_fail(g, "linear: input %s does not fit weights %s", shape_text(x, one),
                           shape_text(w, two));
     if (w->role == ROLE_VALUE
-        /* their gradients are added to, which nobody clears for a value */
+        /* gradients of parameters are added to; those of values would not be cleared */
         || (b && b->role == ROLE_VALUE))
         return graph_fail(g, "linear: weights and bias must be parameters or inputs, not %s",
                           w->role == ROLE_VALUE ? w->name : b->name);

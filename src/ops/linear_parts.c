@@ -1,8 +1,7 @@
-#include "ops/linear_parts.h"
+#include "ops/linear_impl.h"
 
 #include "core/arith.h"
 #include "ops/elementwise.h"
-#include "ops/linear_products.h"
 
 /* Rows of x and dy, which are read twice, stay in the second cache; sums of ranges take some
  * memory. */

@@ -1,7 +1,7 @@
 /* patches - cuts images into patches, flattened as (channel, row, column). x: [B][C][R][S], y:
  * [B][R/p*S/p][C*p*p]. */
 #include "ops/elementwise.h"
-#include "ops/node_attributes.h"
+#include "ops/ops.h"
 
 #include <string.h>
 
@@ -11,7 +11,8 @@ typedef struct patches_attributes {
 
 static const patches_attributes *attributes_of(const node *n) { return n->attributes; }
 
-size_t patches_side(const node *n) { return attributes_of(n)->side; }
+static const op_attribute attributes[] = {
+    {"side", ATTRIBUTE_SIZE, offsetof(patches_attributes, side)}, {0}};
 
 /* One row of patches of one image; to the patches, or (back) from their gradient. */
 static void move_row(const node *n, size_t task, real *image, real *patches, int back)
@@ -62,7 +63,11 @@ static void backward(const graph *g, const node *n)
     pool_run(g->context->pool, rows_of_patches(n), backward_row, (void *)n);
 }
 
-const op op_patches = {.name = "patches", .cheap = 1, .forward = forward, .backward = backward};
+const op op_patches = {.name = "patches",
+                       .cheap = 1,
+                       .forward = forward,
+                       .backward = backward,
+                       .attributes = attributes};
 
 tensor *patches(graph *g, tensor *x, int patch)
 {
@@ -76,6 +81,6 @@ tensor *patches(graph *g, tensor *x, int patch)
     const patches_attributes a = {p};
     node *n = graph_add(g, &op_patches, 1, &x, 3, shape, &a, sizeof a);
     if (!n) return NULL;
-    n->out->grid = (token_grid){0, (int)(x->shape[2] / p), (int)(x->shape[3] / p)};
+    n->out->grid = (token_grid){0, ssm2d_grid_2d(x->shape[2] / p, x->shape[3] / p)};
     return n->out;
 }

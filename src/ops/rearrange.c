@@ -6,11 +6,11 @@
  * order: a gather as well, by lists that are made once, so that it does not depend on threads. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
-#include "ops/node_attributes.h"
+#include "ops/ops.h"
 
 #include <string.h>
 
-enum { PIECE = 16384 }; /* numbers in a task, about */
+enum { PIECE = 16384 }; /* elements per task, about */
 
 /* Copies of input token s are the output tokens copies[first_copy[s]] .. copies[first_copy[s+1]-1].
  * The arrays stand behind the struct, in the node's memory. */
@@ -21,11 +21,12 @@ typedef struct rearrange_attributes {
 
 static const rearrange_attributes *attributes_of(const node *n) { return n->attributes; }
 
-rearrange_order rearrange_order_of(const node *n)
-{
-    const rearrange_attributes *a = attributes_of(n);
-    return (rearrange_order){a->images, a->in_tokens, a->out_tokens, a->index};
-}
+static const op_attribute attributes[] = {
+    {"images", ATTRIBUTE_SIZE, offsetof(rearrange_attributes, images)},
+    {"in_tokens", ATTRIBUTE_SIZE, offsetof(rearrange_attributes, in_tokens)},
+    {"out_tokens", ATTRIBUTE_SIZE, offsetof(rearrange_attributes, out_tokens)},
+    {"index", ATTRIBUTE_INTS, offsetof(rearrange_attributes, index)},
+    {0}};
 
 typedef struct job {
     const node *n;
@@ -90,8 +91,12 @@ static void backward(const graph *g, const node *n)
     run(g, n, attributes_of(n)->images * attributes_of(n)->in_tokens, backward_tokens);
 }
 
-const op op_rearrange = {
-    .name = "rearrange", .cheap = 1, .strided_in = 1, .forward = forward, .backward = backward};
+const op op_rearrange = {.name = "rearrange",
+                         .cheap = 1,
+                         .strided_in = 1,
+                         .forward = forward,
+                         .backward = backward,
+                         .attributes = attributes};
 
 /* Sorts the output tokens by the input token that they are a copy of. */
 static void list_copies(rearrange_attributes *a)
@@ -156,7 +161,7 @@ tensor *merge(graph *g, tensor *x, int rows, int cols)
                                 .groups = 1,
                                 .tokens = (size_t)(down * across),
                                 .tokens_per_row = 4,
-                                .grid = {0, down, across}};
+                                .grid = {0, ssm2d_grid_2d((size_t)down, (size_t)across)}};
     tensor *y = rearrange(g, x, index, (size_t)count, &to);
     mem_free(g->context, index);
     return y;

@@ -1,6 +1,6 @@
 /* scale - y = factor * x. */
 #include "ops/elementwise.h"
-#include "ops/node_attributes.h"
+#include "ops/ops.h"
 
 typedef struct scale_attributes {
     double factor;
@@ -8,7 +8,8 @@ typedef struct scale_attributes {
 
 static const scale_attributes *attributes_of(const node *n) { return n->attributes; }
 
-double scale_factor(const node *n) { return attributes_of(n)->factor; }
+static const op_attribute attributes[] = {
+    {"factor", ATTRIBUTE_REAL, offsetof(scale_attributes, factor)}, {0}};
 
 static void forward_part(const node *n, size_t row, size_t first, size_t end)
 {
@@ -27,8 +28,12 @@ static void backward_part(const node *n, size_t row, size_t first, size_t end)
 static void forward(const graph *g, const node *n) { elementwise(g, n, forward_part); }
 static void backward(const graph *g, const node *n) { elementwise(g, n, backward_part); }
 
-const op op_scale = {
-    .name = "scale", .cheap = 1, .strided_in = 1, .forward = forward, .backward = backward};
+const op op_scale = {.name = "scale",
+                     .cheap = 1,
+                     .strided_in = 1,
+                     .forward = forward,
+                     .backward = backward,
+                     .attributes = attributes};
 
 tensor *scale(graph *g, tensor *x, double factor)
 {

@@ -4,7 +4,7 @@
  * parts, their number a function of the shape alone; the sums over rows for the gradients of gamma
  * and beta are kept for each part and added in order. */
 #include "ops/elementwise.h"
-#include "ops/node_attributes.h"
+#include "ops/ops.h"
 
 #include <string.h>
 
@@ -16,12 +16,13 @@ typedef struct scale_shift_attributes {
 
 static const scale_shift_attributes *attributes_of(const node *n) { return n->attributes; }
 
-size_t scale_shift_row(const node *n) { return attributes_of(n)->row; }
+static const op_attribute attributes[] = {
+    {"row", ATTRIBUTE_SIZE, offsetof(scale_shift_attributes, row)}, {0}};
 
 static size_t scratch(const graph *g, const node *n, int back)
 {
     (void)g;
-    return back ? row_parts(n) * 2 * last_axis(n->out) : 0;
+    return back ? row_parts(n) * 2 * last_axis(n->out) * sizeof(real) : 0;
 }
 
 static int needs_grad(const node *n, int i) { return n->in[i] && n->in[i]->needs_grad; }
@@ -74,7 +75,7 @@ static void backward_part(void *arg, size_t part, int worker)
     (void)worker;
     const node *n = arg;
     const size_t rows = rows_of(n->out), D = last_axis(n->out), parts = row_parts(n);
-    real *dgamma = n->scratch + part * 2 * D;
+    real *dgamma = (real *)n->scratch + part * 2 * D;
     memset(dgamma, 0, 2 * D * sizeof(real));
     for (size_t r = rows * part / parts; r < rows * (part + 1) / parts; r++)
         backward_row(n, r, dgamma, dgamma + D);
@@ -101,7 +102,8 @@ const op op_scale_shift = {.name = "scale_shift",
                            .strided_in = 1,
                            .scratch = scratch,
                            .forward = forward,
-                           .backward = backward};
+                           .backward = backward,
+                           .attributes = attributes};
 
 tensor *scale_shift(graph *g, tensor *x, tensor *gamma, tensor *beta, size_t row)
 {
@@ -115,7 +117,7 @@ tensor *scale_shift(graph *g, tensor *x, tensor *gamma, tensor *beta, size_t row
         if (last_axis(w) != last_axis(x) || row >= rows_of(w))
             return graph_fail(g, "scale_shift: input %s does not fit row %zu of %s",
                               shape_text(x, one), row, shape_text(w, two));
-        /* their gradients are added to, which nobody clears for a value */
+        /* gradients of parameters are added to; those of values would not be cleared */
         if (w->role != ROLE_PARAM && w->role != ROLE_INPUT)
             return graph_fail(g, "scale_shift: gamma and beta must be parameters or inputs, not %s",
                               w->name);

@@ -1,4 +1,4 @@
-/* silu_gate - y = a * silu(b), number by number. */
+/* silu_gate - y = a * silu(b), element by element. */
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 

@@ -4,7 +4,7 @@
 #include "ops/ops.h"
 #include "ops/simd/simd_ops.h"
 
-enum { PART = 8192 }; /* numbers in a task, about */
+enum { PART = 8192 }; /* elements per task, about */
 
 typedef struct job {
     const node *n;

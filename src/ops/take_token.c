@@ -1,7 +1,7 @@
 /* take_token - y[b] = x[b][t].  x: [B][T][D], y: [B][D]. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
-#include "ops/node_attributes.h"
+#include "ops/ops.h"
 
 #include <string.h>
 
@@ -11,7 +11,8 @@ typedef struct take_token_attributes {
 
 static const take_token_attributes *attributes_of(const node *n) { return n->attributes; }
 
-size_t take_token_place(const node *n) { return attributes_of(n)->token; }
+static const op_attribute attributes[] = {
+    {"token", ATTRIBUTE_SIZE, offsetof(take_token_attributes, token)}, {0}};
 
 enum { IMAGES = 4 }; /* of a task of forward, which is short */
 
@@ -46,7 +47,8 @@ static void backward(const graph *g, const node *n)
     pool_run(g->context->pool, n->in[0]->shape[0], backward_image, (void *)n);
 }
 
-const op op_take_token = {.name = "take_token", .forward = forward, .backward = backward};
+const op op_take_token = {
+    .name = "take_token", .forward = forward, .backward = backward, .attributes = attributes};
 
 tensor *take_token(graph *g, tensor *x, int t)
 {

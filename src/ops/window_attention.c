@@ -2,7 +2,7 @@
  * same as attention.c otherwise, and asked for by the same functions.
  *
  * A head of a group of tokens is one call of simd/attend_window.h, which gathers the tokens from
- * where they are in the image, and keeps [groups][heads][tokens] numbers for backward. Each head's
+ * where they are in the image, and keeps [groups][heads][tokens] elements for backward. Each head's
  * bias is laid out whole for a run, [tokens][row], by key and then query.
  *
  * A task is a range of heads, group by group. Where the table needs its gradient, backward has
@@ -22,10 +22,10 @@ typedef struct job {
     const node *n;
     const attention_attributes *a;
     const simd_ops *simd;
-    size_t bias_size;      /* numbers of a head's bias as laid out */
+    size_t bias_size;      /* elements of a head's bias as laid out */
     size_t ranges;         /* of groups, with sums of their own */
     size_t heads_per_task; /* over all groups */
-    size_t worker_size;    /* numbers of scratch for a worker */
+    size_t worker_size;    /* elements of scratch per worker */
     real *bias, *dbias;    /* [heads][bias_size], [ranges][heads][bias_size] */
     real *worker_memory;   /* [workers][worker_size] */
 } job;
@@ -68,13 +68,14 @@ static job job_of(const graph *g, const node *n, int back)
 static size_t scratch(const graph *g, const node *n, int back)
 {
     job j = job_of(g, n, back);
-    return lay_out(&j, back);
+    return lay_out(&j, back) * sizeof(real);
 }
 
 static size_t saved(const graph *g, const node *n)
 {
     const attention_attributes *a = attention_of_node(n);
-    return a->groups * a->heads * simd_ops_for(g->context->cpu)->attend_window_row(a->tokens);
+    const size_t row = simd_ops_for(g->context->cpu)->attend_window_row(a->tokens);
+    return a->groups * a->heads * row * sizeof(real);
 }
 
 /* ---- bias ------------------------------------------------------------------------------------ */
@@ -135,8 +136,9 @@ static attend_window_args args_of(const job *j, size_t group, size_t head, int w
         .out = row_data(n->out, row) + head * a->v_width,
         .bias = a->entries ? j->bias + head * j->bias_size : NULL,
         .mask = group_mask(a, group),
-        .lse = j->g->training ? n->saved + (group * a->heads + head) * (j->bias_size / a->tokens)
-                              : NULL,
+        .lse = j->g->training
+                   ? (real *)n->saved + (group * a->heads + head) * (j->bias_size / a->tokens)
+                   : NULL,
         .scratch = j->worker_memory + (size_t)worker * j->worker_size};
 }
 

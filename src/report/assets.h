@@ -1,5 +1,4 @@
-/* assets - page.css, page.js and page_curves.js as text, which the build makes of the files
- * (cmake/embed.cmake). */
+/* assets - the text of page.css, page.js and page_curves.js, embedded by cmake/embed.cmake. */
 #ifndef SSM2D_REPORT_ASSETS_H
 #define SSM2D_REPORT_ASSETS_H
 

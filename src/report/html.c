@@ -60,7 +60,7 @@ void html_printf(html *h, const char *format, ...)
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* Writes each character of text, or what `special` has in its place. */
+/* Writes each character of text, or its replacement from `special`. */
 static void put_text(html *h, const char *text, const char *(*special)(const char *at, int length))
 {
     while (*text && !h->status) {
@@ -101,7 +101,7 @@ static const char *name_special(const char *at, int length)
 
 void html_name(html *h, const char *name) { put_text(h, name, name_special); }
 
-/* Nothing that a parser of HTML looks at stands in the script, and no line ends but ours. */
+/* Escapes everything that could end the script element, and line separators. */
 static const char *json_special(const char *at, int length)
 {
     if (length == 3 && !memcmp(at, "\xe2\x80\xa8", 3)) return "\\u2028";
@@ -158,7 +158,7 @@ void html_count(html *h, double count)
 
 /* ---- pictures -------------------------------------------------------------------------------- */
 
-/* A stream that writes what it is given to the page in base64. */
+/* A stream that writes its input to the page in base64. */
 typedef struct base64 {
     html *h;
     unsigned char rest[3];
@@ -188,6 +188,12 @@ static ssize_t write_base64(void *cookie, const char *bytes, size_t size)
     return b->h->status ? 0 : (ssize_t)size;
 }
 
+static void no_memory(html *h)
+{
+    ssm2d_error error;
+    keep_failure(h, fail_memory(&error, "picture in %s", text_path(h->file.path)), &error);
+}
+
 void html_png(html *h, size_t rows, size_t cols, int channels, const uint8_t *pixels)
 {
     base64 to = {.h = h};
@@ -197,8 +203,7 @@ void html_png(html *h, size_t rows, size_t cols, int channels, const uint8_t *pi
     if (h->status) return;
     FILE *stream = fopencookie(&to, "w", (cookie_io_functions_t){.write = write_base64});
     if (!stream) {
-        fail(&error, SSM2D_ERROR_MEMORY, "%s: no memory for a picture", text_path(h->file.path));
-        keep_failure(h, SSM2D_ERROR_MEMORY, &error);
+        no_memory(h);
         return;
     }
     html_put(h, "data:image/png;base64,");
@@ -220,12 +225,10 @@ void html_png(html *h, size_t rows, size_t cols, int channels, const uint8_t *pi
 void html_heat(html *h, size_t rows, size_t cols, const double *values, colour_map map, double high,
                int decades)
 {
-    ssm2d_error error;
     if (h->status) return;
     uint8_t *pixels = mem_alloc(h->context, 3 * rows * cols);
     if (!pixels) {
-        fail(&error, SSM2D_ERROR_MEMORY, "%s: no memory for a picture", text_path(h->file.path));
-        keep_failure(h, SSM2D_ERROR_MEMORY, &error);
+        no_memory(h);
         return;
     }
     if (!(high > 0)) high = 1;

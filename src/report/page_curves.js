@@ -49,11 +49,12 @@
   const other = !validation ? "Test"
     : runs.every((run) => run.validation) ? "Validation" : "Test or validation";
   const panels = [
-    { title: "Training loss", of: (run, steps = bySteps(run)) =>
+    { title: "Training loss", note: data.lossNote, of: (run, steps = bySteps(run)) =>
       (steps ? [run.x, run.loss] : [run.epochs, run.epochLoss]) },
-    { title: `${other} accuracy, %`, of: (run) => [run.epochs, run.testAccuracy] },
+    { title: `${other} ${data.metric}`, percent: data.percent, of: (run) =>
+      [run.epochs, run.testScore] },
     { title: `${other} loss`, of: (run) => [run.epochs, run.testLoss] },
-    { title: "Training accuracy, %", of: (run) => [run.epochs, run.accuracy] },
+    { title: `Training ${data.metric}`, percent: data.percent, of: (run) => [run.epochs, run.score] },
     { title: "Learning rate", of: (run, steps = bySteps(run)) =>
       (steps ? [run.x, run.lr] : [run.epochs, run.epochLr]) },
     { title: "Gradient norm", log: true, of: (run) => [run.x, run.norm] },
@@ -122,8 +123,9 @@
     return unit * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
   }
 
-  // The ends of the axis of values, and its ticks.
-  function scaleOf(values, log) {
+  // The ends of the axis of values, and its ticks. Percentages stay within 0 and 100, which are
+  // ticks of every step.
+  function scaleOf(values, log, percent) {
     let [low, high] = endsOf(values);
     if (log) {
       low = Math.log10(low);
@@ -146,6 +148,7 @@
     const step = niceStep(high - low, 5), ticks = [];
     low = Math.floor(low / step) * step;
     high = Math.ceil(high / step) * step;
+    if (percent) [low, high] = [Math.max(low, 0), Math.min(high, 100)];
     for (let i = 0; i <= Math.round((high - low) / step); i++)
       ticks.push([low + i * step, short(Number((low + i * step).toPrecision(10)))]);
     return { low, high, ticks, at: (x) => x };
@@ -272,6 +275,7 @@
     const tools = head.appendChild(make("span", { class: "chart-tools" }));
     const svg = draw(box, "svg", { role: "img", tabindex: "0" });
     const tip = box.appendChild(make("div", { class: "tip", hidden: "" }));
+    if (panel.note) box.append(make("figcaption", { class: "dim" }, panel.note));
     let view = null;
 
     if (panel.blocks && blocks > 1) {
@@ -309,7 +313,8 @@
         return;
       }
       const points = lines.flatMap((line) => line.points);
-      const scale = scaleOf(points.flatMap((p) => valuesAround(p, panel.log)), panel.log);
+      const scale = scaleOf(points.flatMap((p) => valuesAround(p, panel.log)), panel.log,
+        panel.percent);
       const [, end] = endsOf(points.map((p) => p.x));
       const start = Math.min(end, 0);
       const across = (x) => left + ((x - start) / (end - start || 1)) * (width - left - right);
@@ -337,7 +342,8 @@
           const edge = (p, side) => {
             const y = p.y + side * p.deviation;
             const place = panel.log && y <= 0 ? Infinity : down(y);
-            return `${across(p.x).toFixed(1)} ${Math.min(place, height - bottom).toFixed(1)}`;
+            const within = Math.max(top, Math.min(place, height - bottom));
+            return `${across(p.x).toFixed(1)} ${within.toFixed(1)}`;
           };
           const around = [...stretch.map((p) => edge(p, 1)),
             ...stretch.map((p) => edge(p, -1)).reverse()];

@@ -1,10 +1,9 @@
-/* The page: reads the runs, evaluates them, and writes section after section. */
+/* Reads the runs, evaluates them, and writes the sections of the page. */
 #include "report/report.h"
 
 #include "core/status.h"
 #include "io/text.h"
 #include "report/assets.h"
-#include "report/report_eval.h"
 #include "report/section.h"
 
 #include <stdio.h>
@@ -28,7 +27,14 @@ static void put_head(html *h, const report *r)
     html_put(h, "</style>\n</head>\n<body>\n");
 }
 
-static int is_shown(const section *s, const report *r) { return !s->has || s->has(r); }
+/* A section for tasks is shown when one of the runs has a task that names it. */
+static int is_shown(const section *s, const report *r)
+{
+    int named = !s->for_tasks;
+    for (int i = 0; i < r->run_count && !named; i++)
+        named = !r->runs[i].known || task_has_section(r->runs[i].task, s->id);
+    return named && (!s->has || s->has(r));
+}
 
 static void put_header(html *h, const report *r)
 {
@@ -84,7 +90,7 @@ ssm2d_status report_write(ssm2d_context *context, const char *const *folders, in
     ssm2d_status status = report_open(context, folders, count, &r, error);
     r.options = options;
     if (!status) {
-        /* before the work: a folder that is not there is said at once */
+        /* before the work, so that a missing folder is reported at once */
         status = html_open(context, output, &h, error);
         for (int i = 0; i < r.run_count && !status; i++) {
             status = report_evaluate(&r, &r.runs[i], error);

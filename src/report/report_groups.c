@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    LABEL_KEYS = 5, /* that a label has at most */
-    LABEL_NAME = 48 /* a longer name of a run is not a label */
+    LABEL_KEYS = 5, /* at most, in a label */
+    LABEL_NAME = 48 /* at most, of a run's name as a label */
 };
 
 int report_key_counts(const char *key)
@@ -20,7 +20,7 @@ int report_key_counts(const char *key)
     return strcmp(key, "seed") && train_setting_affects_result(key);
 }
 
-/* Whether two runs have the same value of a key, or both none. */
+/* Whether two runs have the same value of a key, or both lack it. */
 static int same_value(const report_run *a, const report_run *b, const char *key)
 {
     const char *x = report_run_value(a, key), *y = report_run_value(b, key);
@@ -47,7 +47,7 @@ static int has_key(const report *r, const char *key)
     return 0;
 }
 
-/* All keys that any of the runs has. */
+/* Lists the keys of all runs. */
 static ssm2d_status list_keys(report *r, ssm2d_error *error)
 {
     size_t all = 1;
@@ -55,7 +55,7 @@ static ssm2d_status list_keys(report *r, ssm2d_error *error)
     for (int i = 0; i < r->run_count; i++)
         if (r->runs[i].known) all += (size_t)cJSON_GetArraySize(r->runs[i].values);
     r->keys = mem_alloc(r->context, all * sizeof *r->keys);
-    if (!r->keys) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu settings", all);
+    if (!r->keys) return fail_memory(error, "%zu settings", all);
     for (int i = 0; i < r->run_count; i++) cJSON_ArrayForEach(value, r->runs[i].values)
         {
             if (!has_key(r, value->string)) r->keys[r->key_count++] = value->string;
@@ -83,7 +83,7 @@ int report_groups_share(const report *r, int one, int other, const char *key)
     return same_value(first_of(r, one), first_of(r, other), key);
 }
 
-/* Whether the names of runs are lists of settings, as those of ssm2d reproduce. */
+/* Whether the names of the runs are lists of settings, as `ssm2d reproduce` makes them. */
 static int names_are_settings(const report *r)
 {
     for (int i = 0; i < r->run_count; i++)
@@ -91,16 +91,16 @@ static int names_are_settings(const report *r)
     return 0;
 }
 
-/* Whether a group goes by the name of its only run, which says more than many settings. */
+/* Whether a group's label is the name of its only run, which says more than many settings. */
 static int goes_by_name(const report *r, int group)
 {
     if (!first_of(r, group)->known) return 1;
     return r->groups[group].count == 1 && !r->names_are_settings;
 }
 
-/* Whether a setting belongs into a group's label: another group has another value. Settings of a
- * model or of a mixer are compared within the same kind, since others do not have them. Groups that
- * go by a name need nothing else to tell them apart. */
+/* Whether a setting belongs in a group's label: another group has another value. Settings of a
+ * model or a mixer are compared within the same kind, because others lack them. Groups with a run's
+ * name as label need nothing else. */
 static int tells_apart(const report *r, int group, const char *key)
 {
     const report_run *one = first_of(r, group);
@@ -137,7 +137,7 @@ static void make_label(const report *r, int group)
     append(label, " · ");
     append(label, run->settings.model.mixer.kind->name);
     if (goes_by_name(r, group)) return;
-    /* what the model is comes before how it is trained */
+    /* settings of the model come before those of training */
     for (int i = 0; i < 2 * r->key_count && count <= LABEL_KEYS; i++) {
         const char *key = r->keys[i % r->key_count], *value = report_run_value(run, key);
         if (!value || (i < r->key_count) == train_settings_is_common(key)
@@ -156,8 +156,7 @@ static void make_label(const report *r, int group)
     }
 }
 
-/* Names the first run of groups whose labels are the same, as they differ in settings that a label
- * has no space for. */
+/* Adds the name of the first run to labels that several groups share. */
 static void tell_apart(report *r)
 {
     for (int g = 0; g < r->group_count; g++) {
@@ -173,7 +172,8 @@ static void tell_apart(report *r)
     }
 }
 
-/* A run that shows more of its group than `other`: what is known, and has more epochs. */
+/* Whether a run represents its group better than `other`: it is known, finished, or has more
+ * epochs. */
 static int shows_more(const report_run *run, const report_run *other)
 {
     if (run->known != other->known) return run->known;
@@ -182,13 +182,13 @@ static int shows_more(const report_run *run, const report_run *other)
     return run->done > other->done;
 }
 
-/* Sorts the runs into groups, and names them. */
+/* Sorts the runs into groups, and makes their labels. */
 static ssm2d_status make_groups(report *r, ssm2d_error *error)
 {
     ssm2d_status status = list_keys(r, error);
     if (status) return status;
     r->groups = mem_alloc(r->context, (size_t)r->run_count * sizeof *r->groups);
-    if (!r->groups) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", r->run_count);
+    if (!r->groups) return fail_memory(error, "%d runs", r->run_count);
     for (int i = 0; i < r->run_count; i++) {
         report_run *run = &r->runs[i];
         int g = 0;
@@ -206,19 +206,19 @@ static ssm2d_status make_groups(report *r, ssm2d_error *error)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Names the runs by what tells their folders apart. */
+/* Names the runs by the parts in which their folders differ. */
 static ssm2d_status name_runs(report *r, ssm2d_error *error)
 {
     const char **folders = mem_alloc(r->context, (size_t)r->run_count * sizeof *folders);
     for (int i = 0; i < r->run_count && folders; i++) folders[i] = r->runs[i].folder;
     if (folders) r->names = short_names_make(r->context, folders, r->run_count);
     mem_free(r->context, folders);
-    if (!r->names) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the names of runs");
+    if (!r->names) return fail_memory(error, "names of runs");
     for (int i = 0; i < r->run_count; i++) r->runs[i].name = r->names[i];
     return SSM2D_OK;
 }
 
-/* Whether the run was read before, as of a folder and its NAME.failed. */
+/* Whether the run was read already, such as a folder and its NAME.failed. */
 static int is_known(const report *r, const char *folder)
 {
     size_t length = strlen(folder);
@@ -236,7 +236,7 @@ static ssm2d_status read_runs(report *r, const char *const *folders, int count, 
     char failed[RUN_PATH];
     ssm2d_status status = SSM2D_OK;
     r->runs = mem_alloc(r->context, (size_t)count * sizeof *r->runs);
-    if (!r->runs) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", count);
+    if (!r->runs) return fail_memory(error, "%d runs", count);
     for (int i = 0; i < count && !status; i++) {
         const char *folder = report_is_failure(folders[i], failed) ? failed : folders[i];
         if (is_known(r, folder)) continue;
@@ -289,27 +289,19 @@ spread report_spread(const report *r, int group, double (*get)(const report_run 
     return s;
 }
 
-double run_last_accuracy(const report_run *run)
-{
-    return run->last ? run->last->test_accuracy : NAN;
-}
+double run_last_score(const report_run *run) { return run->last ? run->last->test_score : NAN; }
+double run_best_score(const report_run *run) { return run->best ? run->best->test_score : NAN; }
 
-double run_best_accuracy(const report_run *run)
-{
-    return run->best ? run->best->test_accuracy : NAN;
-}
-
-double run_test_accuracy(const report_run *run)
+double run_test_score(const report_run *run)
 {
     const report_evaluation *e = &run->evaluation;
-    return e->done && e->split == DATASET_TEST ? e->result.accuracy : NAN;
+    return e->done && e->split == DATASET_TEST ? e->result.metrics[0] : NAN;
 }
 
-double run_top5(const report_run *run)
+double run_second_metric(const report_run *run)
 {
     const report_evaluation *e = &run->evaluation;
-    return e->done && e->detail.labels == LABEL_CLASS && e->detail.classes > 5 ? e->result.top5
-                                                                               : NAN;
+    return e->done && e->result.metric_count > 1 ? e->result.metrics[1] : NAN;
 }
 
 double run_seconds(const report_run *run)

@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
+#include "io/file_open.h"
 #include "io/json.h"
 #include "io/text.h"
 #include "models/weights.h"
@@ -41,7 +42,7 @@ int report_is_failure(const char *path, char folder[RUN_PATH])
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* The first line of RUN.failed; 0 when there is none. */
+/* Reads the first line of RUN.failed; *found is 0 when there is none. */
 static ssm2d_status read_failure(const ssm2d_context *context, report_run *run, int *found,
                                  ssm2d_error *error)
 {
@@ -60,10 +61,10 @@ static ssm2d_status read_failure(const ssm2d_context *context, report_run *run, 
     return SSM2D_OK;
 }
 
-/* Whether a process trains in the folder: it holds a lock, which sharing it for a moment shows. */
+/* Whether a process trains in the folder: it holds an exclusive lock. */
 static int is_training(const char *folder)
 {
-    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = folder_fd(AT_FDCWD, folder, 1);
     if (fd < 0) return 0;
     const int taken = flock(fd, LOCK_SH | LOCK_NB) != 0;
     close(fd);
@@ -88,7 +89,7 @@ static int add_value(cJSON *values, const char *key, const cJSON *value)
     return good;
 }
 
-/* The settings as texts; keys of an object within them are joined by a dot. NULL without memory. */
+/* The settings as texts; keys of nested objects are joined by a dot. NULL if out of memory. */
 static cJSON *flat_settings(const train_settings *s)
 {
     cJSON *root = train_settings_to_json(s), *values = cJSON_CreateObject();
@@ -132,7 +133,7 @@ static ssm2d_status read_metrics(const ssm2d_context *context, report_run *run, 
     size_t lines = 0;
     ssm2d_status status = run_path(run->folder, RUN_METRICS, path, &why);
     if (!status && access(path, F_OK)) return SSM2D_OK;
-    if (!status) status = metrics_read(context, path, &run->metrics, &why);
+    if (!status) status = metrics_read(context, path, run->task, &run->metrics, &why);
     if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", why.line);
     if (status) {
         run->why = why;
@@ -142,7 +143,8 @@ static ssm2d_status read_metrics(const ssm2d_context *context, report_run *run, 
         if (!line->is_epoch || !(line->epoch >= 1 && line->epoch <= 1e9)) continue;
         run->done = (long)line->epoch;
         run->last = line;
-        if (!run->best || line->test_accuracy > run->best->test_accuracy) run->best = line;
+        if (!run->best || task_is_better(run->task, line->test_score, run->best->test_score))
+            run->best = line;
     }
     double speed;
     status = metrics_speed(run->metrics, &speed, error);
@@ -152,7 +154,7 @@ static ssm2d_status read_metrics(const ssm2d_context *context, report_run *run, 
 
 /* ---- machines -------------------------------------------------------------------------------- */
 
-/* What cannot be read is not known. */
+/* A file that cannot be read is ignored. */
 static ssm2d_status read_machines(const ssm2d_context *context, report_run *run, ssm2d_error *error)
 {
     char path[RUN_PATH];
@@ -164,7 +166,7 @@ static ssm2d_status read_machines(const ssm2d_context *context, report_run *run,
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Names the model's parameters, and what the classes are called. */
+/* Counts the model's parameters. */
 static ssm2d_status read_model(ssm2d_context *context, report_run *run, ssm2d_error *error)
 {
     weights *w = NULL;
@@ -182,16 +184,17 @@ static ssm2d_status read_all(ssm2d_context *context, report_run *run, ssm2d_erro
     ssm2d_status status = run_path(run->folder, RUN_TRAIN, path, error);
     if (!status) status = train_settings_default(&run->settings, error);
     if (!status) status = train_settings_read(context, path, &run->settings, error);
-    if (!status) status = read_model(context, run, error);
     if (status) return status;
-    run->values = flat_settings(&run->settings);
-    if (!run->values)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its settings",
-                    text_path(run->folder));
-    run->known = 1;
-    run->epochs = train_epochs(&run->settings.options);
     status = run_data_read(context, run->folder, &run->data, &ignored);
     if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", ignored.line);
+    const int chosen = run->settings.options.task;
+    run->task = run->data.task ? run->data.task : task_at(chosen ? chosen - 1 : 0);
+    run->settings.model.head = run->task->head;
+    if ((status = read_model(context, run, error))) return status;
+    run->values = flat_settings(&run->settings);
+    if (!run->values) return fail_memory(error, "%s: settings", text_path(run->folder));
+    run->known = 1;
+    run->epochs = train_epochs(&run->settings.options);
     status = read_machines(context, run, error);
     return status ? status : read_metrics(context, run, error);
 }
@@ -204,7 +207,7 @@ ssm2d_status report_run_read(ssm2d_context *context, const char *folder, report_
     *run = (report_run){0};
     while (length > 1 && folder[length - 1] == '/') length--;
     char *copy = mem_alloc(context, length + 1);
-    if (!copy) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a run");
+    if (!copy) return fail_memory(error, "run");
     memcpy(copy, folder, length);
     run->folder = run->name = copy;
     ssm2d_status status = read_failure(context, run, &failed, error);
@@ -225,8 +228,12 @@ ssm2d_status report_run_read(ssm2d_context *context, const char *folder, report_
 void report_run_destroy(const ssm2d_context *context, report_run *run)
 {
     report_evaluation *e = &run->evaluation;
-    for (int i = 0; i < e->wrong_count; i++) mem_free(context, e->wrong[i].pixels);
-    evaluation_detail_destroy(context, &e->detail);
+    for (int i = 0; i < e->wrong_count; i++) {
+        mem_free(context, e->wrong[i].pixels);
+        mem_free(context, e->wrong[i].file);
+    }
+    evaluation_detail_free(context, &e->detail);
+    mem_free(context, e->confusion);
     metrics_close(run->metrics);
     run_data_free(context, &run->data);
     cJSON_Delete(run->values);

@@ -9,11 +9,13 @@
 
 typedef struct section {
     const char *id, *title;
-    /* Whether there is anything to say; NULL: always. */
+    /* Whether the section is shown; NULL: always. A section for tasks is also left out when no
+     * run's task names it. */
     int (*has)(const report *r);
-    /* Writes the section below its heading. Fails for want of memory alone: what else stands in the
-     * way is said in the page. Failures to write are kept by h. */
+    /* Writes the section below its heading. Fails only when out of memory: other problems are
+     * reported in the page. Failures to write are kept by h. */
     ssm2d_status (*write)(const report *r, html *h, ssm2d_error *error);
+    int for_tasks;
 } section;
 
 extern const section section_results, section_curves, section_confusion, section_classes,
@@ -27,29 +29,43 @@ const section *section_at(int i); /* NULL past the last */
 /* Writes a sample of a run's line in the curves, or of a group's. */
 void put_run_swatch(html *h, const report *r, int run);
 void put_group_swatch(html *h, const report *r, int group);
-/* The colour of a run or of a group, 0 to 7, and the dashes of its line, 0 to 3. */
+/* The colour of a run or a group, 0 to 7, and the dashes of its line, 0 to 3. */
 void run_style(const report *r, int run, int *hue, int *dash);
 void group_style(int group, int *hue, int *dash);
 
-/* Writes a percentage of a share, or a dash when it is NaN. */
-void put_percent(html *h, double share);
-/* Writes mean ± deviation, times `scale`; the deviation only where there is one. */
+/* Writes a value of the metric without its unit, or a dash if it is NaN. */
+void put_metric(html *h, const report *r, double value);
+/* Writes mean ± deviation, times `scale`; without the deviation if there is none. */
 void put_spread(html *h, spread s, double scale, int digits);
 
 /* Writes a paragraph that says what is missing, and why; subject may be NULL. */
 void put_missing(html *h, const char *subject, const char *why);
 
-/* A choice between panels, one of which the page shows; without scripts all are shown. Call
- * pick_begin, then pick_option for each, pick_options_end, and pick_panel before each panel's
- * contents, `</div>` after them. */
-void pick_begin(html *h, const char *id, const char *label);
-void pick_option(html *h, int index, const char *text);
-void pick_options_end(html *h);
-void pick_panel(html *h, const char *id, int index, const char *title);
+/* Writes a panel for each group that has a title, and a choice between them: the page shows one, or
+ * all without scripts. title returns NULL for a group without a panel. */
+ssm2d_status put_panels(const report *r, html *h, const char *id, const char *label,
+                        const char *(*title)(const report *r, int group),
+                        ssm2d_status (*put)(const report *r, html *h, int group,
+                                            ssm2d_error *error),
+                        ssm2d_error *error);
 
-/* Whether any run of a group (-1: any run at all) was evaluated, and has labels of this kind. */
-int group_evaluated(const report *r, int group, label_kind labels);
-/* What the evaluated images of all runs are: "test", "validation", or "test or validation". */
+/* Handles the failure of a part of a section: out of memory fails the report; other failures are
+ * reported in the page. */
+ssm2d_status put_failure(html *h, const report_run *run, ssm2d_status status,
+                         const ssm2d_error *why, ssm2d_error *error);
+
+/* Whether the settings of any run were read. */
+int any_known(const report *r);
+/* The run that stands for a group. */
+const report_run *group_run(const report *r, int group);
+/* Whether any run of a group (-1: any run at all) was evaluated and has a confusion matrix. */
+int group_has_confusion(const report *r, int group);
+/* The metric that the page is about: the first of the first run's task. */
+const task_metric *report_metric(const report *r);
+/* Its unit as it follows a word in the head of a column, ", %" or "", to text. */
+enum { REPORT_UNIT = 16 };
+const char *report_unit(const report *r, char text[REPORT_UNIT]);
+/* The kind of the evaluated images: "test", "validation", or "test or validation". */
 const char *evaluated_images(const report *r);
 /* Writes one line for each run that could not be evaluated, with the reason. */
 void put_not_evaluated(html *h, const report *r);

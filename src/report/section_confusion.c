@@ -5,48 +5,57 @@
 #include "core/status.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TABLE = 25 }; /* classes whose numbers are written out */
-enum { PAIRS = 12 };     /* of classes that are confused most */
+enum { MAX_TABLE = 25 };     /* classes whose counts are written out */
+enum { MAX_PICTURE = 1000 }; /* classes up to which the matrix is drawn */
+enum { PAIRS = 12 };         /* of classes that are confused most */
 
-static int has(const report *r) { return group_evaluated(r, -1, LABEL_CLASS); }
+static int has(const report *r) { return group_has_confusion(r, -1); }
 
 /* The counts of a setup. */
 typedef struct sum {
-    const run_data *data; /* names */
-    size_t *counts;       /* [classes][classes] */
+    const run_data *data;  /* names */
+    confusion_cell *cells; /* merged */
+    size_t count, capacity;
     int classes, runs;
 } sum;
+
+/* Whether a run is counted with those of s. */
+static int belongs(const report_run *run, int group, const sum *s)
+{
+    const report_evaluation *e = &run->evaluation;
+    return run->group == group && e->done && e->confusion
+           && (!s->runs || s->classes == e->detail.shape.outputs);
+}
 
 static ssm2d_status add_runs(const report *r, int group, sum *s, ssm2d_error *error)
 {
     *s = (sum){0};
     for (int i = 0; i < r->run_count; i++) {
         const report_run *run = &r->runs[i];
-        const evaluation_detail *d = &run->evaluation.detail;
-        if (run->group != group || !run->evaluation.done || d->labels != LABEL_CLASS) continue;
-        if (s->runs && s->classes != d->classes) continue;
-        const size_t cells = (size_t)d->classes * (size_t)d->classes;
-        if (!s->counts) s->counts = mem_alloc(r->context, cells * sizeof *s->counts);
-        if (!s->counts)
-            return fail(error, SSM2D_ERROR_MEMORY, "no memory for the counts of %d classes",
-                        d->classes);
-        s->classes = d->classes;
+        const report_evaluation *e = &run->evaluation;
+        if (!belongs(run, group, s)) continue;
+        confusion_cell *cells = mem_grow(r->context, s->cells, sizeof *cells, s->count,
+                                         e->confusion_count + 1, &s->capacity);
+        if (!cells) return fail_memory(error, "counts of %d classes", e->detail.shape.outputs);
+        s->cells = cells;
+        s->classes = e->detail.shape.outputs;
         s->data = &run->data;
         s->runs++;
-        for (size_t k = 0; k < cells; k++) s->counts[k] += d->confusion[k];
+        memcpy(cells + s->count, e->confusion, e->confusion_count * sizeof *cells);
+        s->count = confusion_cells_merge(cells, s->count + e->confusion_count);
     }
     return SSM2D_OK;
 }
 
-static size_t row_total(const sum *s, int row)
+/* Images of a true class. */
+static size_t class_total(const sum *s, int class)
 {
-    size_t total = 0;
-    for (int k = 0; k < s->classes; k++)
-        total += s->counts[(size_t)row * (size_t)s->classes + (size_t)k];
-    return total;
+    size_t first = 0, end;
+    while (first < s->count && s->cells[first].truth < class) first++;
+    if (first == s->count || s->cells[first].truth != class) return 0;
+    return confusion_row_total(s->cells, s->count, first, &end);
 }
 
 static void put_name(html *h, const sum *s, int class) { html_text(h, s->data->names[class]); }
@@ -55,6 +64,7 @@ static void put_name(html *h, const sum *s, int class) { html_text(h, s->data->n
 
 static void put_table(html *h, const sum *s)
 {
+    size_t next = 0;
     html_put(h, "<div class=\"scroll\"><table class=\"confusion\"><caption>Rows are true classes, "
                 "columns predicted ones</caption><thead><tr><th scope=\"col\">true \\ "
                 "predicted</th>");
@@ -65,12 +75,15 @@ static void put_table(html *h, const sum *s)
     }
     html_put(h, "</tr></thead><tbody>\n");
     for (int row = 0; row < s->classes; row++) {
-        const size_t total = row_total(s, row);
+        const size_t total = class_total(s, row);
         html_put(h, "<tr><th scope=\"row\">");
         put_name(h, s, row);
         html_put(h, "</th>");
         for (int c = 0; c < s->classes; c++) {
-            const size_t n = s->counts[row * s->classes + c];
+            const confusion_cell *cell = next < s->count ? &s->cells[next] : NULL;
+            const int is_next = cell && cell->truth == row && cell->predicted == c;
+            const size_t n = is_next ? cell->count : 0;
+            next += (size_t)is_next;
             const double share = total ? (double)n / (double)total : 0;
             html_printf(h, "<td class=\"%s%s\" style=\"--p:%.3f\">%zu</td>",
                         row == c ? "hit" : "miss", share > 0.72 ? " strong" : "", share, n);
@@ -85,13 +98,12 @@ static ssm2d_status put_picture(const report *r, html *h, const sum *s, int grou
 {
     const size_t n = (size_t)s->classes;
     double *shares = mem_alloc(r->context, n * n * sizeof *shares);
-    if (!shares)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a picture of %d classes", s->classes);
-    for (int row = 0; row < s->classes; row++) {
-        const size_t total = row_total(s, row);
-        for (size_t c = 0; c < n; c++) /* the root shows what is rare, too */
-            shares[(size_t)row * n + c] =
-                total ? sqrt((double)s->counts[(size_t)row * n + c] / (double)total) : 0;
+    if (!shares) return fail_memory(error, "picture of %d classes", s->classes);
+    for (size_t first = 0, end; first < s->count; first = end) {
+        const size_t total = confusion_row_total(s->cells, s->count, first, &end);
+        for (size_t i = first; i < end; i++) /* the root makes rare confusions visible */
+            shares[(size_t)s->cells[i].truth * n + (size_t)s->cells[i].predicted] =
+                sqrt((double)s->cells[i].count / (double)total);
     }
     html_printf(h,
                 "<figure class=\"matrix\"><div class=\"matrix-box\"><img "
@@ -103,21 +115,19 @@ static ssm2d_status put_picture(const report *r, html *h, const sum *s, int grou
     html_printf(h,
                 "\"></div><p class=\"matrix-value\" data-matrix-value=\"%d\" aria-live=\"polite\">"
                 "Point at the picture for classes and counts.</p><figcaption>True class down, "
-                "predicted class to the right; the brighter, the larger the share of the "
+                "predicted class to the right; brightness is the share of the "
                 "row.</figcaption></figure>\n",
                 group);
-    /* what is not zero: row, column, count */
+    /* the nonzero cells: row, column, count */
     html_printf(h, "<script type=\"application/json\" id=\"matrix-%d\">{\"names\":[", group);
     for (int c = 0; c < s->classes; c++) {
         if (c) html_put(h, ",");
         html_json_text(h, s->data->names[c]);
     }
     html_put(h, "],\"counts\":[");
-    for (size_t i = 0, first = 1; i < n * n; i++) {
-        if (!s->counts[i]) continue;
-        html_printf(h, "%s%zu,%zu,%zu", first ? "" : ",", i / n, i % n, s->counts[i]);
-        first = 0;
-    }
+    for (size_t i = 0; i < s->count; i++)
+        html_printf(h, "%s%d,%d,%zu", i ? "," : "", s->cells[i].truth, s->cells[i].predicted,
+                    s->cells[i].count);
     html_put(h, "]}</script>\n");
     mem_free(r->context, shares);
     return SSM2D_OK;
@@ -125,29 +135,24 @@ static ssm2d_status put_picture(const report *r, html *h, const sum *s, int grou
 
 /* ---- pairs that are confused most ------------------------------------------------------------ */
 
-typedef struct pair {
-    int truth, predicted;
-    size_t count;
-} pair;
-
-static int find_pairs(const sum *s, pair pairs[PAIRS])
+/* The pairs with the largest counts; the first one of equals. */
+static int find_pairs(const sum *s, confusion_cell pairs[PAIRS])
 {
     int count = 0;
-    for (int row = 0; row < s->classes; row++)
-        for (int c = 0; c < s->classes; c++) {
-            const pair p = {row, c, s->counts[row * s->classes + c]};
-            if (row == c || !p.count) continue;
-            if (count == PAIRS && pairs[count - 1].count >= p.count) continue;
-            int k = count < PAIRS ? count++ : PAIRS - 1;
-            for (; k > 0 && pairs[k - 1].count < p.count; k--) pairs[k] = pairs[k - 1];
-            pairs[k] = p;
-        }
+    for (size_t i = 0; i < s->count; i++) {
+        const confusion_cell p = s->cells[i];
+        if (p.truth == p.predicted) continue;
+        if (count == PAIRS && pairs[count - 1].count >= p.count) continue;
+        int k = count < PAIRS ? count++ : PAIRS - 1;
+        for (; k > 0 && pairs[k - 1].count < p.count; k--) pairs[k] = pairs[k - 1];
+        pairs[k] = p;
+    }
     return count;
 }
 
 static void put_pairs(html *h, const sum *s)
 {
-    pair pairs[PAIRS];
+    confusion_cell pairs[PAIRS];
     const int count = find_pairs(s, pairs);
     if (!count) return;
     html_put(h, "<div class=\"scroll\"><table class=\"pairs\"><caption>Confused most</caption>"
@@ -161,7 +166,7 @@ static void put_pairs(html *h, const sum *s)
         html_put(h, "</th><td class=\"word\">");
         put_name(h, s, pairs[i].predicted);
         html_printf(h, "</td><td>%zu</td><td>%.1f</td></tr>\n", pairs[i].count,
-                    100 * (double)pairs[i].count / (double)row_total(s, pairs[i].truth));
+                    100 * (double)pairs[i].count / (double)class_total(s, pairs[i].truth));
     }
     html_put(h, "</tbody></table></div>\n");
 }
@@ -173,30 +178,32 @@ static ssm2d_status put_group(const report *r, html *h, int group, ssm2d_error *
     sum s;
     ssm2d_status status = add_runs(r, group, &s, error);
     if (!status) {
-        pick_panel(h, "confusion", group, r->groups[group].label);
         html_printf(h, "<p class=\"note\">Counts of %d run%s.</p>\n<div class=\"beside\">\n",
                     s.runs, s.runs == 1 ? "" : "s");
         if (s.classes <= MAX_TABLE)
             put_table(h, &s);
-        else
+        else if (s.classes <= MAX_PICTURE)
             status = put_picture(r, h, &s, group, error);
+        else
+            html_printf(h,
+                        "<p class=\"note\">The matrix is left out: it has %d classes, and is drawn "
+                        "up to %d. <code>ssm2d eval RUN --confusion FILE</code> draws it.</p>\n",
+                        s.classes, MAX_PICTURE);
         put_pairs(h, &s);
-        html_put(h, "</div></div>\n");
+        html_put(h, "</div>");
     }
-    mem_free(r->context, s.counts);
+    mem_free(r->context, s.cells);
     return status;
+}
+
+static const char *title(const report *r, int group)
+{
+    return group_has_confusion(r, group) ? r->groups[group].label : NULL;
 }
 
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
-    ssm2d_status status = SSM2D_OK;
-    pick_begin(h, "confusion", "Setup");
-    for (int g = 0; g < r->group_count; g++)
-        if (group_evaluated(r, g, LABEL_CLASS)) pick_option(h, g, r->groups[g].label);
-    pick_options_end(h);
-    for (int g = 0; g < r->group_count && !status; g++)
-        if (group_evaluated(r, g, LABEL_CLASS)) status = put_group(r, h, g, error);
-    return status;
+    return put_panels(r, h, "confusion", "Setup", title, put_group, error);
 }
 
-const section section_confusion = {"confusion", "Confusion matrix", has, write};
+const section section_confusion = {"confusion", "Confusion matrix", has, write, .for_tasks = 1};

@@ -1,6 +1,8 @@
 /* Curves: the metrics of all runs as JSON, which page_curves.js draws, and as tables.
  *
- *     {"setups": [{"name": "vit-mini · ssm2d", "colour": 0, "dash": 0}, ..],
+ *     {"lossNote": "Training loss: with label smoothing (0.1) ..",
+ *      "metric": "accuracy, %", "percent": true,
+ *      "setups": [{"name": "vit-mini · ssm2d", "colour": 0, "dash": 0}, ..],
  *      "runs": [{"name": "a-0", "setup": 0, .., "x": [0.5, 1, ..], "loss": [2.1, 1.9, ..]}, ..]}
  */
 #include "report/section.h"
@@ -9,6 +11,7 @@
 #include "core/status.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MAX_POINTS = 2000 }; /* of a run's steps in the page */
 
@@ -31,11 +34,11 @@ static double get_epoch(const metric *m) { return m->epoch; }
 static double get_loss(const metric *m) { return m->loss; }
 static double get_lr(const metric *m) { return m->lr; }
 static double get_norm(const metric *m) { return m->norm > 0 ? m->norm : NAN; }
-static double get_accuracy(const metric *m) { return 100 * m->accuracy; }
+static double get_score(const metric *m) { return m->score; }
 static double get_test_loss(const metric *m) { return m->test_loss; }
-static double get_test_accuracy(const metric *m) { return 100 * m->test_accuracy; }
+static double get_test_score(const metric *m) { return m->test_score; }
 
-/* Each how manieth line of steps is in the page, so that there are at most MAX_POINTS. */
+/* The distance between the step lines in the page, so that there are at most MAX_POINTS. */
 static size_t stride_of(const report_run *run)
 {
     size_t steps = 0;
@@ -44,7 +47,7 @@ static size_t stride_of(const report_run *run)
     return steps / MAX_POINTS + 1;
 }
 
-/* Calls for each line of one kind: the next one that is in the page, or NULL. */
+/* Iterates over the lines of one kind (steps or epochs) that are in the page. */
 typedef struct walk {
     const report_run *run;
     int epochs;
@@ -62,20 +65,21 @@ static const metric *next_line(walk *w)
     return NULL;
 }
 
+/* The values times `scale`. */
 static void put_list(html *h, const report_run *run, const char *key, int epochs, size_t stride,
-                     number_of *get)
+                     number_of *get, double scale)
 {
     walk w = {.run = run, .epochs = epochs, .stride = epochs ? 1 : stride};
     const metric *m;
     html_printf(h, ",\"%s\":[", key);
     for (int i = 0; (m = next_line(&w)); i++) {
         if (i) html_put(h, ",");
-        html_json_number(h, get(m), 6);
+        html_json_number(h, scale * get(m), 6);
     }
     html_put(h, "]");
 }
 
-/* The numbers per block: a list for each line. */
+/* The values per block: a list for each line. */
 static void put_blocks(html *h, const report_run *run, const char *key, size_t stride, int gains)
 {
     walk w = {.run = run, .stride = stride};
@@ -104,6 +108,7 @@ static void put_run(html *h, const report *r, int index)
 {
     const report_run *run = &r->runs[index];
     const size_t stride = stride_of(run);
+    const double scale = run->task->metrics[0].scale;
     int hue, dash;
     run_style(r, index, &hue, &dash);
     html_put(h, "{\"name\":");
@@ -111,16 +116,16 @@ static void put_run(html *h, const report *r, int index)
     html_printf(h, ",\"setup\":%d,\"colour\":%d,\"dash\":%d,\"validation\":%s,\"repeat\":%s",
                 run->group, hue, dash, run->last && run->last->validation ? "true" : "false",
                 report_is_repeat(r, index) ? "true" : "false");
-    put_list(h, run, "x", 0, stride, get_epoch);
-    put_list(h, run, "loss", 0, stride, get_loss);
-    put_list(h, run, "lr", 0, stride, get_lr);
-    put_list(h, run, "norm", 0, stride, get_norm);
-    put_list(h, run, "epochs", 1, stride, get_epoch);
-    put_list(h, run, "epochLoss", 1, stride, get_loss);
-    put_list(h, run, "epochLr", 1, stride, get_lr);
-    put_list(h, run, "accuracy", 1, stride, get_accuracy);
-    put_list(h, run, "testLoss", 1, stride, get_test_loss);
-    put_list(h, run, "testAccuracy", 1, stride, get_test_accuracy);
+    put_list(h, run, "x", 0, stride, get_epoch, 1);
+    put_list(h, run, "loss", 0, stride, get_loss, 1);
+    put_list(h, run, "lr", 0, stride, get_lr, 1);
+    put_list(h, run, "norm", 0, stride, get_norm, 1);
+    put_list(h, run, "epochs", 1, stride, get_epoch, 1);
+    put_list(h, run, "epochLoss", 1, stride, get_loss, 1);
+    put_list(h, run, "epochLr", 1, stride, get_lr, 1);
+    put_list(h, run, "score", 1, stride, get_score, scale);
+    put_list(h, run, "testLoss", 1, stride, get_test_loss, 1);
+    put_list(h, run, "testScore", 1, stride, get_test_score, scale);
     if (has_blocks(run)) {
         put_blocks(h, run, "mixerNorms", stride, 0);
         put_blocks(h, run, "kernelGains", stride, 1);
@@ -131,7 +136,14 @@ static void put_run(html *h, const report *r, int index)
 static void put_json(html *h, const report *r)
 {
     int hue, dash, first = 1;
-    html_put(h, "<script type=\"application/json\" id=\"curve-data\">{\"setups\":[");
+    char note[LOSS_NOTE] = "", axis[TASK_TITLE];
+    report_loss_note(r, note);
+    html_put(h, "<script type=\"application/json\" id=\"curve-data\">{\"lossNote\":");
+    html_json_text(h, note);
+    html_put(h, ",\"metric\":");
+    html_json_text(h, metric_axis(report_metric(r), axis));
+    html_printf(h, ",\"percent\":%s", strcmp(report_metric(r)->unit, "%") ? "false" : "true");
+    html_put(h, ",\n\"setups\":[");
     for (int g = 0; g < r->group_count; g++) {
         group_style(g, &hue, &dash);
         html_put(h, g ? ",\n{\"name\":" : "{\"name\":");
@@ -150,14 +162,34 @@ static void put_json(html *h, const report *r)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* Ends a table's caption with the note about the training losses. */
+static void end_caption(html *h, const report *r)
+{
+    char note[LOSS_NOTE] = "";
+    report_loss_note(r, note);
+    html_printf(h, "%s%s</caption>", *note ? ". " : "", note);
+}
+
+/* The heads of the columns after the training loss. */
+static void put_score_heads(html *h, const report *r)
+{
+    char unit[REPORT_UNIT], axis[TASK_TITLE];
+    html_printf(h,
+                "<th scope=\"col\">training%s</th><th scope=\"col\">loss</th>"
+                "<th scope=\"col\">%s</th>",
+                report_unit(r, unit), metric_axis(report_metric(r), axis));
+}
+
 static void put_table(html *h, const report *r)
 {
-    html_put(h, "<details><summary>The numbers of the epochs</summary><div class=\"scroll tall\">"
-                "<table id=\"epochs\"><caption>Every epoch of every run</caption><thead><tr>"
-                "<th scope=\"col\">run</th><th scope=\"col\">epoch</th><th scope=\"col\">training "
-                "loss</th><th scope=\"col\">training, %</th><th scope=\"col\">loss</th>"
-                "<th scope=\"col\">accuracy, %</th><th scope=\"col\">learning rate</th></tr>"
-                "</thead><tbody>\n");
+    html_put(h, "<details><summary>The values of the epochs</summary><div class=\"scroll tall\">"
+                "<table id=\"epochs\"><caption>Every epoch of every run");
+    end_caption(h, r);
+    html_put(h, "<thead><tr><th scope=\"col\">run</th><th scope=\"col\">epoch</th><th "
+                "scope=\"col\">training "
+                "loss</th>");
+    put_score_heads(h, r);
+    html_put(h, "<th scope=\"col\">learning rate</th></tr></thead><tbody>\n");
     for (int i = 0; i < r->run_count; i++) {
         walk w = {.run = &r->runs[i], .epochs = 1, .stride = 1};
         const metric *m;
@@ -165,11 +197,11 @@ static void put_table(html *h, const report *r)
         while ((m = next_line(&w))) {
             html_put(h, "<tr><th scope=\"row\">");
             html_name(h, r->runs[i].name);
-            html_printf(h,
-                        "</th><td>%.0f</td><td>%.4f</td><td>%.2f</td><td>%.4f</td><td>%.2f</td>"
-                        "<td>%.3g</td></tr>\n",
-                        m->epoch, m->loss, 100 * m->accuracy, m->test_loss, 100 * m->test_accuracy,
-                        m->lr);
+            html_printf(h, "</th><td>%.0f</td><td>%.4f</td><td>", m->epoch, m->loss);
+            put_metric(h, r, m->score);
+            html_printf(h, "</td><td>%.4f</td><td>", m->test_loss);
+            put_metric(h, r, m->test_score);
+            html_printf(h, "</td><td>%.3g</td></tr>\n", m->lr);
         }
     }
     html_put(h, "</tbody></table></div></details>\n");
@@ -186,7 +218,7 @@ static int has_means(const report *r)
     return 0;
 }
 
-/* Mean and deviation of a number over lines; those that are NULL do not count. */
+/* Mean and deviation of a value over lines; NULL lines are ignored. */
 static spread spread_of(const metric *const *lines, int count, number_of *get)
 {
     spread s = spread_none();
@@ -196,13 +228,18 @@ static spread spread_of(const metric *const *lines, int count, number_of *get)
 }
 
 /* One row: the lines of one epoch, NULL for a run that does not have it. */
-static void put_mean_row(html *h, const report_group *group, double epoch,
+static void put_mean_row(html *h, const report *r, const report_group *group, double epoch,
                          const metric *const *lines, int count)
 {
-    static const struct column {
+    const task_metric *score = report_metric(r);
+    const struct column {
         number_of *get;
+        double scale;
         int digits;
-    } columns[] = {{get_loss, 4}, {get_accuracy, 2}, {get_test_loss, 4}, {get_test_accuracy, 2}};
+    } columns[] = {{get_loss, 1, 4},
+                   {get_score, score->scale, score->digits},
+                   {get_test_loss, 1, 4},
+                   {get_test_score, score->scale, score->digits}};
     int runs = 0;
     for (int i = 0; i < count; i++) runs += lines[i] != NULL;
     html_put(h, "<tr><th scope=\"row\">");
@@ -210,14 +247,14 @@ static void put_mean_row(html *h, const report_group *group, double epoch,
     html_printf(h, "</th><td>%.0f</td><td>%d</td>", epoch, runs);
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         html_put(h, "<td>");
-        put_spread(h, spread_of(lines, count, columns[c].get), 1, columns[c].digits);
+        put_spread(h, spread_of(lines, count, columns[c].get), columns[c].scale, columns[c].digits);
         html_put(h, "</td>");
     }
     html_put(h, "</tr>\n");
 }
 
-/* The rows of a setup: in every epoch the runs that have it. walks, next and now have a place for
- * each run. */
+/* The rows of a setup: in every epoch the runs that have it. walks, next and now have an element
+ * for each run. */
 static void put_mean_rows(html *h, const report *r, int group, walk *walks, const metric **next,
                           const metric **now)
 {
@@ -238,7 +275,7 @@ static void put_mean_rows(html *h, const report *r, int group, walk *walks, cons
             now[i] = next[i] && next[i]->epoch <= epoch ? next[i] : NULL;
             if (now[i]) next[i] = next_line(&walks[i]);
         }
-        put_mean_row(h, &r->groups[group], epoch, now, count);
+        put_mean_row(h, r, &r->groups[group], epoch, now, count);
     }
 }
 
@@ -250,11 +287,12 @@ static ssm2d_status put_means(html *h, const report *r, ssm2d_error *error)
     if (walks && lines) {
         html_put(h, "<details><summary>Means and standard deviations of the epochs</summary><div "
                     "class=\"scroll tall\"><table id=\"epoch-means\"><caption>Every epoch of "
-                    "every setup: mean ± standard deviation (n − 1) over the runs that have it"
-                    "</caption><thead><tr><th scope=\"col\">setup</th><th scope=\"col\">epoch"
-                    "</th><th scope=\"col\">runs</th><th scope=\"col\">training loss</th>"
-                    "<th scope=\"col\">training, %</th><th scope=\"col\">loss</th>"
-                    "<th scope=\"col\">accuracy, %</th></tr></thead><tbody>\n");
+                    "every setup: mean ± standard deviation (n − 1) over the runs that have it");
+        end_caption(h, r);
+        html_put(h, "<thead><tr><th scope=\"col\">setup</th><th scope=\"col\">epoch"
+                    "</th><th scope=\"col\">runs</th><th scope=\"col\">training loss</th>");
+        put_score_heads(h, r);
+        html_put(h, "</tr></thead><tbody>\n");
         for (int g = 0; g < r->group_count; g++)
             put_mean_rows(h, r, g, walks, lines, lines + count);
         html_put(h, "</tbody></table></div></details>\n");
@@ -262,7 +300,7 @@ static ssm2d_status put_means(html *h, const report *r, ssm2d_error *error)
     const int done = walks && lines;
     mem_free(r->context, walks);
     mem_free(r->context, lines);
-    return done ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu curves", count);
+    return done ? SSM2D_OK : fail_memory(error, "%zu curves", count);
 }
 
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
@@ -271,7 +309,7 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     int thinned = 0;
     html_put(h, "<div id=\"legend\" class=\"legend\" role=\"group\" aria-label=\"Runs to show\">"
                 "</div>\n<div id=\"charts\" class=\"charts\"></div>\n<noscript><p "
-                "class=\"missing\">The curves are drawn by a script, which is off; their numbers "
+                "class=\"missing\">The curves are drawn by a script, which is off; their values "
                 "are below.</p></noscript>\n");
     if (has_means(r)) status = put_means(h, r, error);
     put_table(h, r);
@@ -280,8 +318,8 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
         if (has_lines(&r->runs[i])) thinned |= stride_of(&r->runs[i]) > 1;
     if (thinned)
         html_printf(h,
-                    "<p class=\"note\">Of runs with more than %d lines of steps the page has "
-                    "some, at equal distances.</p>\n",
+                    "<p class=\"note\">Runs with more than %d logged steps are shown with every "
+                    "n-th step.</p>\n",
                     MAX_POINTS);
     for (int i = 0; i < r->run_count; i++)
         if (r->runs[i].known && !has_lines(&r->runs[i]))

@@ -7,6 +7,7 @@
 
 #include <cairo.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *text_of(const cJSON *machine, const char *key)
 {
@@ -44,17 +45,26 @@ static void put_here(html *h, const cJSON *here)
     put_row(h, "compiler", text_of(here, "compiler"));
     snprintf(text, sizeof text, "cairo %s, cJSON %s", cairo_version_string(), cJSON_Version());
     put_row(h, "packages", text);
-    put_row(h, "reads", image_kinds());
+    put_row(h, "reads", image_kinds((char[IMAGE_LIST]){0}));
     html_put(h, "</tbody></table></div>\n");
 }
 
 /* ---- of the runs ----------------------------------------------------------------------------- */
 
-static void put_cell(html *h, const cJSON *machine, const char *key)
+static void put_cell(html *h, const char *text, int is_short)
 {
-    html_put(h, "<td class=\"word\">");
-    html_text(h, text_of(machine, key));
+    html_put(h, is_short ? "<td class=\"word short\">" : "<td class=\"word\">");
+    html_text(h, text);
     html_put(h, "</td>");
+}
+
+/* "2026-11-18T00:52:43Z" as "2026-11-18 00:52:43", which may be broken into two lines. */
+static void put_time(html *h, const char *text)
+{
+    char time[32];
+    snprintf(time, sizeof time, "%s", text);
+    if (strlen(text) == 20 && time[10] == 'T' && time[19] == 'Z') time[10] = ' ', time[19] = 0;
+    put_cell(h, time, 0);
 }
 
 static void put_machine(html *h, const report *r, int run, const cJSON *machine)
@@ -64,15 +74,13 @@ static void put_machine(html *h, const report *r, int run, const cJSON *machine)
     html_name(h, r->runs[run].name);
     html_printf(h, "</th><td>%.0f</td><td>%.0f</td>", number_of(machine, "step"),
                 number_of(machine, "starts"));
-    html_put(h, "<td class=\"word date\">");
-    html_text(h, text_of(machine, "started"));
-    html_put(h, "</td>");
-    put_cell(h, machine, "processor");
-    put_cell(h, machine, "instruction_set");
+    put_time(h, text_of(machine, "started"));
+    put_cell(h, text_of(machine, "processor"), 0);
+    put_cell(h, text_of(machine, "instruction_set"), 1);
     html_printf(h, "<td>%.0f</td><td>%.0f</td>", number_of(machine, "processes"),
                 number_of(machine, "threads"));
-    put_cell(h, machine, "ssm2d");
-    put_cell(h, machine, "system");
+    put_cell(h, text_of(machine, "ssm2d"), 1);
+    put_cell(h, text_of(machine, "system"), 0);
     html_put(h, "</tr>\n");
 }
 
@@ -86,7 +94,7 @@ static void put_machines(html *h, const report *r)
             "<div class=\"scroll\"><table id=\"machines\"><caption>Where the runs were "
             "trained</caption><thead><tr><th scope=\"col\">run</th>"
             "<th scope=\"col\">from step</th><th scope=\"col\">starts</th>"
-            "<th scope=\"col\" class=\"word\">first</th><th scope=\"col\" "
+            "<th scope=\"col\" class=\"word\">first, UTC</th><th scope=\"col\" "
             "class=\"word\">processor</th>"
             "<th scope=\"col\" class=\"word\">instruction set</th><th scope=\"col\">processes</th>"
             "<th scope=\"col\">threads of each</th><th scope=\"col\" class=\"word\">ssm2d</th>"
@@ -107,7 +115,7 @@ static void put_machines(html *h, const report *r)
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
     cJSON *here = machine_here(r->context, 1);
-    if (!here) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the environment");
+    if (!here) return fail_memory(error, "environment");
     put_here(h, here);
     put_machines(h, r);
     cJSON_Delete(here);

@@ -1,36 +1,25 @@
-/* Operators: where the time of a training step goes, measured while the report is made. */
+/* Operators: the time of each operator in a training step, measured while the report is made. */
 #include "report/section.h"
 
 #include "core/arith.h"
-#include "core/status.h"
 
 enum { MAX_BATCH = 64 };
 
-static int has(const report *r)
-{
-    for (int i = 0; i < r->run_count; i++)
-        if (r->runs[i].known) return 1;
-    return 0;
-}
-
-static const report_run *run_of(const report *r, int group)
-{
-    return &r->runs[r->groups[group].first];
-}
-
-/* The first group with the same model: its time stands for all of them. */
+/* The first group with the same model, whose time is shown for all of them. */
 static int same_model(const report *r, int group)
 {
     for (int g = 0; g < group; g++)
-        if (run_of(r, g)->known
-            && model_config_same(&run_of(r, g)->settings.model, &run_of(r, group)->settings.model))
+        if (group_run(r, g)->known
+            && model_config_same(&group_run(r, g)->settings.model,
+                                 &group_run(r, group)->settings.model))
             return g;
     return group;
 }
 
-static int is_measured(const report *r, int group)
+static const char *title(const report *r, int group)
 {
-    return run_of(r, group)->known && same_model(r, group) == group;
+    const int is_measured = group_run(r, group)->known && same_model(r, group) == group;
+    return is_measured ? r->groups[group].label : NULL;
 }
 
 static void put_table(html *h, const report_operator *ops, int count, int batch)
@@ -57,7 +46,7 @@ static void put_table(html *h, const report_operator *ops, int count, int batch)
 
 static ssm2d_status put_group(const report *r, html *h, int group, ssm2d_error *error)
 {
-    const report_run *run = run_of(r, group);
+    const report_run *run = group_run(r, group);
     const report_hooks *hooks = &r->options->hooks;
     const int batch = min_int(run->settings.options.batch, MAX_BATCH);
     report_operator ops[REPORT_OPERATORS];
@@ -66,31 +55,18 @@ static ssm2d_status put_group(const report *r, html *h, int group, ssm2d_error *
     if (hooks->progress) hooks->progress(hooks->user, "timing operators", run->name, 0, 1);
     const ssm2d_status status = hooks->measure(hooks->user, r->context, &run->settings.model,
                                                (size_t)batch, ops, &count, &why);
-    if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", why.line);
-    if (status)
-        put_missing(h, run->name, why.line);
-    else
-        put_table(h, ops, count, batch);
-    return SSM2D_OK;
+    if (!status) put_table(h, ops, count, batch);
+    return put_failure(h, run, status, &why, error);
 }
 
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
-    ssm2d_status status = SSM2D_OK;
     if (r->options->no_measure || !r->options->hooks.measure) {
         put_missing(h, NULL, "the time per operator was left out by --no-measure");
         return SSM2D_OK;
     }
-    pick_begin(h, "operators", "Model of setup");
-    for (int g = 0; g < r->group_count; g++)
-        if (is_measured(r, g)) pick_option(h, g, r->groups[g].label);
-    pick_options_end(h);
-    for (int g = 0; g < r->group_count && !status; g++) {
-        if (!is_measured(r, g)) continue;
-        pick_panel(h, "operators", g, r->groups[g].label);
-        status = put_group(r, h, g, error);
-        html_put(h, "</div>\n");
-    }
+    const ssm2d_status status =
+        put_panels(r, h, "operators", "Model of setup", title, put_group, error);
     html_printf(h,
                 "<p class=\"note\">Measured when this report was made, on random images and "
                 "weights, with the threads named below under Environment; the batch is the run’s, "
@@ -99,4 +75,4 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     return status;
 }
 
-const section section_operators = {"operators", "Time per operator", has, write};
+const section section_operators = {"operators", "Time per operator", any_known, write};

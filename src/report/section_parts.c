@@ -1,6 +1,9 @@
 #include "report/section.h"
 
+#include "core/status.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { COLOURS = 8, DASHES = 4 };
@@ -43,12 +46,13 @@ void put_group_swatch(html *h, const report *r, int group)
     if (r->group_count > 1) put_swatch(h, hue, dash);
 }
 
-void put_percent(html *h, double share)
+void put_metric(html *h, const report *r, double value)
 {
-    if (isnan(share))
+    const task_metric *m = report_metric(r);
+    if (isnan(value))
         html_put(h, "–");
     else
-        html_printf(h, "%.2f", 100 * share);
+        html_printf(h, "%.*f", m->digits, m->scale * value);
 }
 
 void put_spread(html *h, spread s, double scale, int digits)
@@ -73,36 +77,71 @@ void put_missing(html *h, const char *subject, const char *why)
     html_put(h, "</p>\n");
 }
 
-void pick_begin(html *h, const char *id, const char *label)
+ssm2d_status put_panels(const report *r, html *h, const char *id, const char *label,
+                        const char *(*title)(const report *r, int group),
+                        ssm2d_status (*put)(const report *r, html *h, int group,
+                                            ssm2d_error *error),
+                        ssm2d_error *error)
 {
+    ssm2d_status status = SSM2D_OK;
     html_printf(h, "<p class=\"pick\"><label>%s <select data-pick=\"%s\">", label, id);
+    for (int g = 0; g < r->group_count; g++) {
+        if (!title(r, g)) continue;
+        html_printf(h, "<option value=\"%d\">", g);
+        html_text(h, title(r, g));
+        html_put(h, "</option>");
+    }
+    html_put(h, "</select></label></p>\n");
+    for (int g = 0; g < r->group_count && !status; g++) {
+        if (!title(r, g)) continue;
+        html_printf(h, "<div data-panel=\"%s\" data-index=\"%d\">\n<h3>", id, g);
+        html_text(h, title(r, g));
+        html_put(h, "</h3>\n");
+        status = put(r, h, g, error);
+        html_put(h, "</div>\n");
+    }
+    return status;
 }
 
-void pick_option(html *h, int index, const char *text)
+ssm2d_status put_failure(html *h, const report_run *run, ssm2d_status status,
+                         const ssm2d_error *why, ssm2d_error *error)
 {
-    html_printf(h, "<option value=\"%d\">", index);
-    html_text(h, text);
-    html_put(h, "</option>");
+    if (status == SSM2D_ERROR_MEMORY) return fail(error, status, "%s", why->line);
+    if (status) put_missing(h, run->name, why->line);
+    return SSM2D_OK;
 }
 
-void pick_options_end(html *h) { html_put(h, "</select></label></p>\n"); }
-
-void pick_panel(html *h, const char *id, int index, const char *title)
+int any_known(const report *r)
 {
-    html_printf(h, "<div data-panel=\"%s\" data-index=\"%d\">\n<h3>", id, index);
-    html_text(h, title);
-    html_put(h, "</h3>\n");
+    for (int i = 0; i < r->run_count; i++)
+        if (r->runs[i].known) return 1;
+    return 0;
 }
 
-int group_evaluated(const report *r, int group, label_kind labels)
+const report_run *group_run(const report *r, int group) { return &r->runs[r->groups[group].first]; }
+
+int group_has_confusion(const report *r, int group)
 {
     for (int i = 0; i < r->run_count; i++) {
         const report_run *run = &r->runs[i];
-        if ((group < 0 || run->group == group) && run->evaluation.done
-            && run->evaluation.detail.labels == labels)
+        if ((group < 0 || run->group == group) && run->evaluation.done && run->evaluation.confusion)
             return 1;
     }
     return 0;
+}
+
+const task_metric *report_metric(const report *r)
+{
+    for (int i = 0; i < r->run_count; i++)
+        if (r->runs[i].known) return &r->runs[i].task->metrics[0];
+    return &task_at(0)->metrics[0];
+}
+
+const char *report_unit(const report *r, char text[REPORT_UNIT])
+{
+    const char *unit = report_metric(r)->unit;
+    snprintf(text, REPORT_UNIT, "%s%s", *unit ? ", " : "", unit);
+    return text;
 }
 
 const char *evaluated_images(const report *r)

@@ -2,22 +2,24 @@
  * every run. */
 #include "report/section.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- at a glance ----------------------------------------------------------------------------- */
 
-/* The group with the highest mean accuracy of the last epoch among those on the same data as this
- * one, accuracies on other data being another matter; -1: none of them has finished runs. *count,
- * unless NULL, is how many there are. */
+/* The group with the best mean score of the last epoch among those on the same data as this one;
+ * -1: none of them has finished runs. *count, unless NULL, is the number of these groups. */
 static int best_group(const report *r, int group, int *count)
 {
     int best = -1, groups = 0;
-    double highest = -1;
+    double mean = NAN;
     for (int g = 0; g < r->group_count; g++) {
         if (!report_groups_share(r, g, group, "data")) continue;
-        const spread s = report_spread(r, g, run_last_accuracy);
-        if (s.n && s.mean > highest) highest = s.mean, best = g;
+        const spread s = report_spread(r, g, run_last_score);
+        const double sign = report_metric(r)->lower_is_better ? -1 : 1;
+        if (s.n && !(sign * s.mean <= sign * mean)) mean = s.mean, best = g;
         groups++;
     }
     if (count) *count = groups;
@@ -41,6 +43,7 @@ static void card_end(html *h) { html_put(h, "</div></div>\n"); }
 
 static void put_cards(html *h, const report *r, int best)
 {
+    const task_metric *m = report_metric(r);
     double seconds = 0;
     int finished = 0;
     const report_run *known = NULL;
@@ -48,13 +51,16 @@ static void put_cards(html *h, const report *r, int best)
         const report_run *run = &r->runs[i];
         if (!isnan(run_seconds(run))) seconds += run_seconds(run);
         finished += run->state == REPORT_FINISHED;
-        if (!known && run->known && run->data.classes) known = run;
+        if (!known && run->known && run->data.outputs) known = run;
     }
     html_put(h, "<div class=\"cards\">\n");
     if (best >= 0) {
-        card_begin(h, r->group_count > 1 ? "Best setup, last epoch" : "Accuracy, last epoch");
-        put_spread(h, report_spread(r, best, run_last_accuracy), 100, 2);
-        html_put(h, " %");
+        char title[TASK_TITLE + 16];
+        snprintf(title, sizeof title, "%s, last epoch", m->name);
+        *title = (char)toupper((unsigned char)*title);
+        card_begin(h, r->group_count > 1 ? "Best setup, last epoch" : title);
+        put_spread(h, report_spread(r, best, run_last_score), m->scale, m->digits);
+        if (*m->unit) html_printf(h, " %s", m->unit);
         card_note(h, r->groups[best].label);
         card_end(h);
     }
@@ -64,8 +70,11 @@ static void put_cards(html *h, const report *r, int best)
                 r->group_count, r->group_count == 1 ? "" : "s");
     card_end(h);
     if (known && !report_key_differs(r, "data")) {
-        card_begin(h, known->data.labels == LABEL_BINARY ? "Attributes" : "Classes");
-        html_printf(h, "%d</div><div class=\"card-note\">", known->data.classes);
+        char title[TASK_TITLE];
+        snprintf(title, sizeof title, "%s", known->task->many);
+        *title = (char)toupper((unsigned char)*title);
+        card_begin(h, title);
+        html_printf(h, "%d</div><div class=\"card-note\">", known->data.outputs);
         html_count(h, (double)known->data.images);
         html_printf(h, " training images of %d × %d", known->settings.model.image[0],
                     known->settings.model.image[1]);
@@ -83,21 +92,30 @@ static void put_cards(html *h, const report *r, int best)
 /* One line for each setup with a dot for each seed and a bar at their mean, on one scale. */
 static void put_strip(html *h, const report *r)
 {
-    double low = 1, high = 0;
+    const task_metric *m = report_metric(r);
+    char text[METRIC_TEXT];
+    double low = INFINITY, high = 0;
     for (int i = 0; i < r->run_count; i++) {
-        const double x = run_last_accuracy(&r->runs[i]);
+        const double x = run_last_score(&r->runs[i]);
         if (r->runs[i].state != REPORT_FINISHED || isnan(x)) continue;
         low = fmin(low, x);
         high = fmax(high, x);
     }
     if (!(high > low)) return;
+    char unit[REPORT_UNIT];
+    snprintf(unit, sizeof unit, "%s%s", *m->unit ? " " : "", m->unit);
+    const int digits = m->digits > 0 ? m->digits - 1 : 0;
+    char name[TASK_TITLE];
+    snprintf(name, sizeof name, "%s", m->name);
+    *name = (char)toupper((unsigned char)*name);
     const double margin = 0.06 * (high - low);
     low = fmax(0, low - margin);
     high += margin;
-    html_put(h, "<figure class=\"strip\" aria-label=\"Accuracy of the last epoch, a dot for each "
-                "run\">\n");
+    html_printf(
+        h, "<figure class=\"strip\" aria-label=\"%s of the last epoch, a dot for each run\">\n",
+        name);
     for (int g = 0; g < r->group_count; g++) {
-        const spread s = report_spread(r, g, run_last_accuracy);
+        const spread s = report_spread(r, g, run_last_score);
         if (!s.n) continue;
         html_put(h, "<div class=\"strip-name\">");
         html_text(h, r->groups[g].label);
@@ -105,20 +123,20 @@ static void put_strip(html *h, const report *r)
         html_printf(h, "<span class=\"strip-mean b%d\" style=\"left:%.2f%%\"></span>", g % 8,
                     100 * (s.mean - low) / (high - low));
         for (int i = 0; i < r->run_count; i++) {
-            const double x = run_last_accuracy(&r->runs[i]);
+            const double x = run_last_score(&r->runs[i]);
             if (r->runs[i].group != g || r->runs[i].state != REPORT_FINISHED || isnan(x)) continue;
             html_printf(h, "<span class=\"strip-dot b%d\" style=\"left:%.2f%%\" title=\"", g % 8,
                         100 * (x - low) / (high - low));
             html_text(h, r->runs[i].name);
-            html_printf(h, ": %.2f %%\"></span>", 100 * x);
+            html_printf(h, ": %s\"></span>", metric_text(m, x, text));
         }
         html_put(h, "</div>\n");
     }
     html_printf(h,
-                "<div></div><div class=\"strip-scale\"><span>%.1f %%</span><span>%.1f %%</span>"
-                "</div>\n<figcaption>Accuracy of the last epoch: a dot for each run, a bar at "
+                "<div></div><div class=\"strip-scale\"><span>%.*f%s</span><span>%.*f%s</span>"
+                "</div>\n<figcaption>%s of the last epoch: a dot for each run, a bar at "
                 "their mean.</figcaption></figure>\n",
-                100 * low, 100 * high);
+                digits, m->scale * low, unit, digits, m->scale * high, unit, name);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -130,7 +148,7 @@ static int any(const report *r, double (*get)(const report_run *run))
     return 0;
 }
 
-/* What the accuracies of epochs are of: "test", "validation", or both. */
+/* The sentence that says on which images the accuracies of epochs were measured. */
 static const char *epochs_of(const report *r)
 {
     int kinds = 0;
@@ -142,7 +160,7 @@ static const char *epochs_of(const report *r)
                         : "Accuracies of epochs are of test images.";
 }
 
-/* Of a setup, those that its means are of: repeats of a seed do not count. */
+/* The number of runs that a setup's means are over: repeats of a seed do not count. */
 static void put_run_count(html *h, const report *r, int group)
 {
     int count = 0, finished = 0;
@@ -159,13 +177,17 @@ static void put_run_count(html *h, const report *r, int group)
 
 static void put_setups(html *h, const report *r)
 {
-    const int tested = any(r, run_test_accuracy), top5 = any(r, run_top5);
+    const int tested = any(r, run_test_score), second = any(r, run_second_metric);
+    const task_metric *m = report_metric(r);
+    char axis[TASK_TITLE], unit[REPORT_UNIT];
+    report_unit(r, unit);
     html_put(h, "<h3>Setups</h3>\n<div class=\"scroll\"><table id=\"setups\"><caption>Mean and "
                 "standard deviation (n − 1) over finished runs that differ only by their seed"
-                "</caption><thead><tr><th scope=\"col\">setup</th><th scope=\"col\">runs</th>"
-                "<th scope=\"col\">last epoch, %</th><th scope=\"col\">best epoch, %</th>");
-    if (tested) html_put(h, "<th scope=\"col\">test, %</th>");
-    if (top5) html_put(h, "<th scope=\"col\">top-5, %</th>");
+                "</caption><thead><tr><th scope=\"col\">setup</th><th scope=\"col\">runs</th>");
+    html_printf(h, "<th scope=\"col\">last epoch%s</th><th scope=\"col\">best epoch%s</th>", unit,
+                unit);
+    if (tested) html_printf(h, "<th scope=\"col\">test%s</th>", unit);
+    if (second) html_printf(h, "<th scope=\"col\">%s</th>", metric_axis(&m[1], axis));
     html_put(h, "<th scope=\"col\">parameters</th><th scope=\"col\">time</th><th scope=\"col\">"
                 "images/s</th></tr></thead><tbody>\n");
     for (int g = 0; g < r->group_count; g++) {
@@ -177,18 +199,18 @@ static void put_setups(html *h, const report *r)
         put_group_swatch(h, r, g);
         html_text(h, group->label);
         put_run_count(h, r, g);
-        put_spread(h, report_spread(r, g, run_last_accuracy), 100, 2);
+        put_spread(h, report_spread(r, g, run_last_score), m->scale, m->digits);
         html_put(h, "</td><td>");
-        put_spread(h, report_spread(r, g, run_best_accuracy), 100, 2);
+        put_spread(h, report_spread(r, g, run_best_score), m->scale, m->digits);
         html_put(h, "</td>");
         if (tested) {
             html_put(h, "<td>");
-            put_spread(h, report_spread(r, g, run_test_accuracy), 100, 2);
+            put_spread(h, report_spread(r, g, run_test_score), m->scale, m->digits);
             html_put(h, "</td>");
         }
-        if (top5) {
+        if (second) {
             html_put(h, "<td>");
-            put_spread(h, report_spread(r, g, run_top5), 100, 2);
+            put_spread(h, report_spread(r, g, run_second_metric), m[1].scale, m[1].digits);
             html_put(h, "</td>");
         }
         html_put(h, "<td>");
@@ -229,14 +251,14 @@ static void put_run(html *h, const report *r, int i, int tested)
         html_printf(h, "</td><td>%ld/%ld</td><td>", run->done, run->epochs);
     else
         html_put(h, "</td><td>–</td><td>");
-    put_percent(h, run_last_accuracy(run));
+    put_metric(h, r, run_last_score(run));
     html_put(h, "</td><td>");
-    put_percent(h, run_best_accuracy(run));
+    put_metric(h, r, run_best_score(run));
     if (run->best) html_printf(h, " <span class=\"pm\">(%.0f)</span>", run->best->epoch);
     html_put(h, "</td>");
     if (tested) {
         html_put(h, "<td>");
-        put_percent(h, run_test_accuracy(run));
+        put_metric(h, r, run_test_score(run));
         html_put(h, "</td>");
         put_number(h, run->last, e->done ? e->result.loss : NAN);
     }
@@ -254,14 +276,18 @@ static void put_run(html *h, const report *r, int i, int tested)
 
 static void put_runs(html *h, const report *r)
 {
-    const int tested = any(r, run_test_accuracy);
+    const int tested = any(r, run_test_score);
+    char unit[REPORT_UNIT];
+    report_unit(r, unit);
     html_put(h, "<h3>Runs</h3>\n<div class=\"scroll\"><table id=\"runs\"><caption>Each run by "
                 "itself; losses are of the last epoch, that of evaluation on the images that the "
                 "epochs are compared by</caption><thead><tr><th scope=\"col\">run"
                 "</th><th scope=\"col\">state</th><th scope=\"col\">seed</th><th scope=\"col\">"
-                "epochs</th><th scope=\"col\">last epoch, %</th><th scope=\"col\">best epoch, %"
-                "</th>");
-    if (tested) html_put(h, "<th scope=\"col\">test, %</th><th scope=\"col\">test loss</th>");
+                "epochs</th>");
+    html_printf(h, "<th scope=\"col\">last epoch%s</th><th scope=\"col\">best epoch%s</th>", unit,
+                unit);
+    if (tested)
+        html_printf(h, "<th scope=\"col\">test%s</th><th scope=\"col\">test loss</th>", unit);
     html_put(h, "<th scope=\"col\">training loss</th><th scope=\"col\">evaluation loss</th>"
                 "<th scope=\"col\">time</th><th scope=\"col\">images/s</th></tr></thead><tbody>\n");
     for (int i = 0; i < r->run_count; i++) put_run(h, r, i, tested);
@@ -284,8 +310,9 @@ static void put_troubles(html *h, const report *r)
 
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
+    char note[LOSS_NOTE];
     (void)error;
-    /* of several data sets none is the best */
+    /* setups on different data sets are not compared */
     put_cards(h, r, report_key_differs(r, "data") ? -1 : best_group(r, 0, NULL));
     put_troubles(h, r);
     put_strip(h, r);
@@ -293,13 +320,14 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     put_runs(h, r);
     html_printf(h,
                 "<p class=\"note\">%s Best epochs are chosen by the same images, and are a "
-                "little too good where these are the test images.",
+                "little too high where these are the test images.",
                 epochs_of(r));
-    if (any(r, run_test_accuracy))
+    if (any(r, run_test_score))
         html_put(h, " The columns of the test were evaluated for this report, with the weights of "
                     "the last epoch.");
+    if (report_loss_note(r, note)) html_printf(h, " %s", note);
     html_put(h, " Time is that of training and evaluation; images/s are the median over epochs, "
-                "and compare only on a machine without other work.</p>\n");
+                "and are comparable only on an idle machine.</p>\n");
     return SSM2D_OK;
 }
 

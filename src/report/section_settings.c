@@ -5,7 +5,7 @@
 
 static int has(const report *r) { return r->key_count > 0; }
 
-/* Whether a run of the group before this one has the same value. */
+/* Whether an earlier run of the group has the same value. */
 static int said_before(const report *r, int run, const char *key)
 {
     const char *value = report_run_value(&r->runs[run], key);
@@ -57,14 +57,14 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     html_put(h, differ ? "; those that differ are marked" : "; the same in all runs");
     html_put(h, "</caption><thead><tr><th scope=\"col\">setting</th>");
     for (int g = 0; g < r->group_count; g++) {
-        if (!r->runs[r->groups[g].first].known) continue;
+        if (!group_run(r, g)->known) continue;
         html_put(h, "<th scope=\"col\" class=\"word\">");
         html_text(h, r->groups[g].label);
         html_put(h, "</th>");
     }
     html_put(h, "</tr></thead><tbody>\n<tr><th scope=\"row\">runs</th>");
     for (int g = 0; g < r->group_count; g++)
-        if (r->runs[r->groups[g].first].known) put_names(h, r, g);
+        if (group_run(r, g)->known) put_names(h, r, g);
     html_put(h, "</tr>\n");
     for (int k = 0; k < r->key_count; k++) {
         html_printf(h, "<tr class=\"%s\"><th scope=\"row\"><code>",
@@ -72,7 +72,7 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
         html_text(h, r->keys[k]);
         html_put(h, "</code></th>");
         for (int g = 0; g < r->group_count; g++)
-            if (r->runs[r->groups[g].first].known) put_cell(h, r, g, r->keys[k]);
+            if (group_run(r, g)->known) put_cell(h, r, g, r->keys[k]);
         html_put(h, "</tr>\n");
     }
     html_put(h, "</tbody></table></div>\n");

@@ -23,7 +23,7 @@ INLINE void axis_convolve_block(const int A, const int C, real *out, ptrdiff_t o
             for (int c = 0; c < C; c++) {
                 vec tap = load(tap_at - c * LANES);
 #pragma GCC unroll 8
-                for (int a = 0; a < A; a++) sum[a * C + c] += tap * one[a];
+                for (int a = 0; a < A; a++) sum[a * C + c] = mul_add(tap, one[a], sum[a * C + c]);
             }
         }
 #pragma GCC unroll 8
@@ -31,7 +31,7 @@ INLINE void axis_convolve_block(const int A, const int C, real *out, ptrdiff_t o
 #pragma GCC unroll 8
             for (int c = 0; c < C; c++) {
                 real *to = out + a * out_line + c * out_step;
-                store(to, scale ? sum[a * C + c] + load(scale) * load(to) : sum[a * C + c]);
+                store(to, scale ? mul_add(load(scale), load(to), sum[a * C + c]) : sum[a * C + c]);
             }
     }
 }
@@ -53,7 +53,7 @@ INLINE void axis_gradient_block(const int A, const int C, real *dtaps, const rea
             for (int c = 0; c < C; c++) {
                 vec other = load(x_at + c * x_line);
 #pragma GCC unroll 8
-                for (int a = 0; a < A; a++) sum[a * C + c] += other * one[a];
+                for (int a = 0; a < A; a++) sum[a * C + c] = mul_add(other, one[a], sum[a * C + c]);
             }
         }
         /* Pairs with the same offset a - c share a tap. */
@@ -112,7 +112,7 @@ AXIS(4, 1) AXIS(4, 2) AXIS(4, 3) AXIS(4, 4) AXIS(4, 5)
     for (; i + 4 <= n; i += 4)
 #pragma GCC unroll 4
         for (size_t k = 0; k < 4; k++)
-            sum[k] += load(x + (i + k) * LANES) * load(y + (i + k) * LANES);
-    for (; i < n; i++) sum[0] += load(x + i * LANES) * load(y + i * LANES);
+            sum[k] = mul_add(load(x + (i + k) * LANES), load(y + (i + k) * LANES), sum[k]);
+    for (; i < n; i++) sum[0] = mul_add(load(x + i * LANES), load(y + i * LANES), sum[0]);
     store(acc, load(acc) + ((sum[0] + sum[1]) + (sum[2] + sum[3])));
 }

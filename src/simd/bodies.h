@@ -12,6 +12,7 @@
 #include "simd/correlate.h"
 #include "simd/ema.h"
 #include "simd/fft.h"
+#include "simd/short_rows.h"
 #include "simd/tile.h"
 
 #define COMPLEX 0
@@ -26,6 +27,7 @@ extern const simd_table TABLE;
 const simd_table TABLE = {
     .lanes = LANES,
     .correlate = CORRELATE_TABLE,
+    .short_rows = SHORT_ROWS_TABLE,
     .gather = gather,
     .scatter = scatter,
     .state = {STATE_TABLE(real), STATE_TABLE(complex)},

@@ -24,7 +24,7 @@ INLINE void correlate_block(const int A, const int C, real *acc, ptrdiff_t acc_a
             for (int c = 0; c < C; c++) {
                 vec tap = load(xt - c * LANES);
 #pragma GCC unroll 8
-                for (int a = 0; a < A; a++) sum[a * C + c] += tap * one[a];
+                for (int a = 0; a < A; a++) sum[a * C + c] = mul_add(tap, one[a], sum[a * C + c]);
             }
         }
     }

@@ -17,8 +17,8 @@ INLINE void ema_scan_block(const int N, real *z, const real *u, ptrdiff_t step, 
         vec sum[4] = {load(z)};
 #pragma GCC unroll 16
         for (int n = 0; n < N; n++) {
-            h[n] = load(q + n * LANES) * h[n] + now;
-            sum[n % 4] += load(c + n * LANES) * h[n];
+            h[n] = mul_add(load(q + n * LANES), h[n], now);
+            sum[n % 4] = mul_add(load(c + n * LANES), h[n], sum[n % 4]);
         }
         store(z, (sum[0] + sum[1]) + (sum[2] + sum[3]));
     }
@@ -38,7 +38,7 @@ INLINE void ema_states(const int N, real *kept, size_t every, const real *from, 
         for (size_t k = 0; k < every && done < tokens; k++, done++, u += step) {
             const vec now = load(u);
 #pragma GCC unroll 16
-            for (int n = 0; n < N; n++) h[n] = load(q + n * LANES) * h[n] + now;
+            for (int n = 0; n < N; n++) h[n] = mul_add(load(q + n * LANES), h[n], now);
         }
     }
     /* and those after the last token, which only a walk that keeps all of them wants */
@@ -68,10 +68,10 @@ INLINE void ema_back_block(const int N, real *du, const real *dz, const real *u,
             vec out[2] = {load(du + at)};
 #pragma GCC unroll 16
             for (int n = 0; n < N; n++) {
-                mu[n] = load(q + n * LANES) * mu[n] + d;
-                out[n % 2] += load(c + n * LANES) * mu[n];
-                sum_c[n] += d * load(h + n * LANES);
-                sum_q[n] += mu[n] * load(before + n * LANES);
+                mu[n] = mul_add(load(q + n * LANES), mu[n], d);
+                out[n % 2] = mul_add(load(c + n * LANES), mu[n], out[n % 2]);
+                sum_c[n] = mul_add(d, load(h + n * LANES), sum_c[n]);
+                sum_q[n] = mul_add(mu[n], load(before + n * LANES), sum_q[n]);
             }
             store(du + at, out[0] + out[1]);
         }
@@ -79,7 +79,7 @@ INLINE void ema_back_block(const int N, real *du, const real *dz, const real *u,
 #pragma GCC unroll 16
     for (int n = 0; n < N; n++) {
         store(dc + n * LANES, load(dc + n * LANES) + sum_c[n]);
-        store(dq + n * LANES, load(dq + n * LANES) + load(c + n * LANES) * sum_q[n]);
+        store(dq + n * LANES, mul_add(load(c + n * LANES), sum_q[n], load(dq + n * LANES)));
     }
 }
 

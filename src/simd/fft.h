@@ -51,23 +51,24 @@ INLINE element plus_si(element a, element b, int s) { return s < 0 ? minus_i(a, 
 INLINE element scale(element a, real c) { return a.present ? (element){a.re * c, a.im * c, 1} : a; }
 INLINE element scale_plus(element a, real c, element b)
 {
-    return (element){a.re + c * b.re, a.im + c * b.im, 1};
+    return (element){mul_add(all(c), b.re, a.re), mul_add(all(c), b.im, a.im), 1};
 }
 
 /* a * (re + s*i*im); and for elements a*b, a*conj(b) */
 INLINE element twiddle(element a, real re, real im, int s)
 {
     if (!a.present) return a;
-    if (s < 0) return (element){a.re * re + a.im * im, a.im * re - a.re * im, 1};
-    return (element){a.re * re - a.im * im, a.im * re + a.re * im, 1};
+    const vec c = all(re), d = all(im);
+    if (s < 0) return (element){mul_add(a.re, c, a.im * d), mul_sub(a.im, c, a.re * d), 1};
+    return (element){mul_sub(a.re, c, a.im * d), mul_add(a.im, c, a.re * d), 1};
 }
 INLINE element times(element a, element b)
 {
-    return (element){a.re * b.re - a.im * b.im, a.im * b.re + a.re * b.im, 1};
+    return (element){mul_sub(a.re, b.re, a.im * b.im), mul_add(a.im, b.re, a.re * b.im), 1};
 }
 INLINE element times_conj(element a, element b)
 {
-    return (element){a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im, 1};
+    return (element){mul_add(a.re, b.re, a.im * b.im), mul_sub(a.im, b.re, a.re * b.im), 1};
 }
 
 INLINE void dft1(element *x, int s) { (void)x, (void)s; }
@@ -82,10 +83,10 @@ INLINE void dft2(element *x, int s)
 INLINE void dft3(element *x, int s)
 {
     const real half = (real)-0.5, sine = (real)0.86602540378443864676;
-    element t = plus(x[1], x[2]), d = scale(minus(x[1], x[2]), sine), a = scale_plus(x[0], half, t);
+    element t = plus(x[1], x[2]), d = minus(x[1], x[2]), a = scale_plus(x[0], half, t);
     x[0] = plus(x[0], t);
-    x[1] = plus_si(a, d, s);
-    x[2] = plus_si(a, d, -s);
+    x[1] = scale_plus(a, sine, plus_si(fft_zero(), d, s));
+    x[2] = scale_plus(a, sine, plus_si(fft_zero(), d, -s));
 }
 
 INLINE void dft4_of(element *x0, element *x1, element *x2, element *x3, int s)
@@ -107,12 +108,22 @@ INLINE void dft5(element *x, int s)
             d2 = minus(x[2], x[3]);
     element a1 = scale_plus(scale_plus(x[0], c1, t1), c2, t2),
             a2 = scale_plus(scale_plus(x[0], c2, t1), c1, t2);
-    element b1 = scale_plus(scale(d1, s1), s2, d2), b2 = scale_plus(scale(d1, s2), -s1, d2);
+    element b1 = scale_plus(scale(d2, s2), s1, d1), b2 = scale_plus(scale(d2, -s1), s2, d1);
     x[0] = plus(x[0], plus(t1, t2));
     x[1] = plus_si(a1, b1, s);
     x[2] = plus_si(a2, b2, s);
     x[3] = plus_si(a2, b2, -s);
     x[4] = plus_si(a1, b1, -s);
+}
+
+/* The sums of products of dft7: x0 + a*x1 + b*x2 + c*x3, and a*x1 + b*x2 + c*x3. */
+INLINE vec dft7_even(vec x0, real a, vec x1, real b, vec x2, real c, vec x3)
+{
+    return mul_add(all(c), x3, mul_add(all(b), x2, mul_add(all(a), x1, x0)));
+}
+INLINE vec dft7_odd(real a, vec x1, real b, vec x2, real c, vec x3)
+{
+    return mul_add(all(c), x3, mul_add(all(a), x1, all(b) * x2));
 }
 
 /* Real parts first, then imaginary ones: either needs only half of the sums and differences, which
@@ -129,18 +140,18 @@ INLINE void dft7(element *x, int s)
     const vec r1 = x[1].re - x[6].re, r2 = x[2].re - x[5].re, r3 = x[3].re - x[4].re;
     vec a, b;
     x[0].re = t0 + t1 + (t2 + t3);
-    a = t0 + c1 * t1 + c2 * t2 + c3 * t3, b = s * s1 * d1 + s * s2 * d2 + s * s3 * d3;
+    a = dft7_even(t0, c1, t1, c2, t2, c3, t3), b = dft7_odd(s * s1, d1, s * s2, d2, s * s3, d3);
     x[1].re = a - b, x[6].re = a + b;
-    a = t0 + c2 * t1 + c3 * t2 + c1 * t3, b = s * s2 * d1 - s * s3 * d2 - s * s1 * d3;
+    a = dft7_even(t0, c2, t1, c3, t2, c1, t3), b = dft7_odd(s * s2, d1, -s * s3, d2, -s * s1, d3);
     x[2].re = a - b, x[5].re = a + b;
-    a = t0 + c3 * t1 + c1 * t2 + c2 * t3, b = s * s3 * d1 - s * s1 * d2 + s * s2 * d3;
+    a = dft7_even(t0, c3, t1, c1, t2, c2, t3), b = dft7_odd(s * s3, d1, -s * s1, d2, s * s2, d3);
     x[3].re = a - b, x[4].re = a + b;
     x[0].im = i0 + i1 + (i2 + i3);
-    a = i0 + c1 * i1 + c2 * i2 + c3 * i3, b = s * s1 * r1 + s * s2 * r2 + s * s3 * r3;
+    a = dft7_even(i0, c1, i1, c2, i2, c3, i3), b = dft7_odd(s * s1, r1, s * s2, r2, s * s3, r3);
     x[1].im = a + b, x[6].im = a - b;
-    a = i0 + c2 * i1 + c3 * i2 + c1 * i3, b = s * s2 * r1 - s * s3 * r2 - s * s1 * r3;
+    a = dft7_even(i0, c2, i1, c3, i2, c1, i3), b = dft7_odd(s * s2, r1, -s * s3, r2, -s * s1, r3);
     x[2].im = a + b, x[5].im = a - b;
-    a = i0 + c3 * i1 + c1 * i2 + c2 * i3, b = s * s3 * r1 - s * s1 * r2 + s * s2 * r3;
+    a = dft7_even(i0, c3, i1, c1, i2, c2, i3), b = dft7_odd(s * s3, r1, -s * s1, r2, s * s2, r3);
     x[3].im = a + b, x[4].im = a - b;
 }
 
@@ -254,8 +265,8 @@ INLINE void fft_correlate(fft_dft *dft, const int r, real *p, real *g, const rea
         {
             element uj = fft_get(u + j * PAIR, u + j * PAIR + LANES),
                     gj = fft_get(g + j * PAIR, g + j * PAIR + LANES);
-            gj.re += uj.re * x[j].re + uj.im * x[j].im;
-            gj.im += uj.re * x[j].im - uj.im * x[j].re;
+            gj.re += mul_add(uj.re, x[j].re, uj.im * x[j].im);
+            gj.im += mul_sub(uj.re, x[j].im, uj.im * x[j].re);
             fft_put(g + j * PAIR, gj);
         }
         if (!k) continue;
@@ -273,9 +284,10 @@ static void fft_split(real *a, real *b, ptrdiff_t step, const real *z, const int
 {
     for (int c = 0; c < count; c++, a += step, b += step) {
         const real *p = z + (ptrdiff_t)at[c][0] * PAIR, *q = z + (ptrdiff_t)at[c][1] * PAIR;
-        element x = scale(fft_get(p, p + LANES), factor), y = scale(fft_get(q, q + LANES), factor);
-        fft_put(a, (element){x.re + y.re, x.im - y.im, 1});
-        fft_put(b, (element){x.im + y.im, y.re - x.re, 1});
+        const vec by = all(factor);
+        element x = fft_get(p, p + LANES), y = scale(fft_get(q, q + LANES), factor);
+        fft_put(a, (element){mul_add(x.re, by, y.re), mul_sub(x.im, by, y.im), 1});
+        fft_put(b, (element){mul_add(x.im, by, y.im), sub_mul(y.re, x.re, by), 1});
     }
 }
 

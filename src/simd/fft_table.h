@@ -17,7 +17,7 @@
 
 typedef struct fft_functions {
     /* [radix][present]: out[j*m + k] for from <= k < to. Real and imaginary parts come from arrays
-     * of their own, `step` numbers apart, which may be `out` itself. */
+     * of their own, `step` elements apart, which may be `out` itself. */
     void (*first[FFT_RADIX + 1][FFT_RADIX + 1])(real *out, const real *re, const real *im,
                                                 ptrdiff_t step, int m, int from, int to,
                                                 const real *twiddles);
@@ -36,7 +36,7 @@ typedef struct fft_functions {
     /* last, g += conj(u)*x, and then, unless k is NULL, x *= conj(k), last_back */
     void (*correlate[FFT_RADIX + 1])(real *x, real *g, const real *u, const real *k, int blocks);
     /* Two real signals a and b transformed as one, z = a + i*b: their spectra at frequencies 0 ..
-     * count-1, times scale, into a and b, `step` numbers apart. at[c]: the elements of z with
+     * count-1, times scale, into a and b, `step` elements apart. at[c]: the elements of z with
      * frequencies c and -c. And back. */
     void (*split)(real *a, real *b, ptrdiff_t step, const real *z, const int (*at)[2], int count,
                   real scale);

@@ -5,11 +5,13 @@ INLINE vec sigmoid_of(vec x) { return 1 / (1 + vec_exp(not_above(not_below(-x, -
 INLINE vec sigmoid_slope(vec y) { return y * (1 - y); }
 
 /* SiLU and its slope, from s = sigmoid_of(x). Beyond FAR the sigmoid stays what it is there, which
- * times a number of any size would not be small: x stays there as well. */
+ * times a large x would not be small: x stays there as well. */
 INLINE vec silu_from(vec x, vec s) { return not_below(x, -FAR) * s; }
+/* SiLU - y */
+INLINE vec silu_from_minus(vec x, vec s, vec y) { return mul_sub(not_below(x, -FAR), s, y); }
 INLINE vec silu_slope_from(vec x, vec s)
 {
-    return s * (1 + not_above(not_below(x, -FAR), FAR) * (1 - s));
+    return s * mul_add(not_above(not_below(x, -FAR), FAR), 1 - s, all(1));
 }
 
 INLINE vec silu_of(vec x) { return silu_from(x, sigmoid_of(x)); }

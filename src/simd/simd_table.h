@@ -1,7 +1,7 @@
-/* simd_table - the SIMD bodies of one instruction set, for one number type.
+/* simd_table - the SIMD bodies of one instruction set, for one element type.
  *
- * "lanes" is how many numbers a vector has. A tile is [cell][lanes]: one vector of channels for
- * each cell of a grid. */
+ * `lanes` is the number of elements of a vector. A tile is [cell][lanes]: one vector of channels
+ * for each cell of a grid. */
 #ifndef SSM2D_SIMD_SIMD_TABLE_H
 #define SSM2D_SIMD_SIMD_TABLE_H
 
@@ -12,11 +12,20 @@
 enum { CORRELATE_MAX_A = 4, CORRELATE_MAX_C = 8 };
 
 /* acc[a*acc_a + c] += sum over r < rows, t < n of x[r*x_row + t - c] * y[r*y_row + a*y_a + t]; a <
- * A, c < C. Distances are in numbers; acc steps by `lanes` per c, x and y per t. x is read from
+ * A, c < C. Distances are in elements; acc steps by `lanes` per c, x and y per t. x is read from
  * -(C-1) to n-1 in each row. With x a kernel and y the cells of A images it is a convolution; with
  * x cells and y output gradients, the kernel's. */
 typedef void correlate_fn(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_t x_row, const real *y,
                           ptrdiff_t y_row, ptrdiff_t y_a, int rows, int n);
+
+/* out[c*out_col] = start[c*start_col] + sum over r < rows, w < SHORT_TAPS of
+ * k[r*k_row + w*lanes] * in[r*in_row + (c+w)*in_col]; c < C. Inputs beyond an edge that the block
+ * touches (a sum of SHORT_LEFT and SHORT_RIGHT: the first, the last SHORT_REACH) are not read. */
+enum { SHORT_REACH = 3, SHORT_TAPS = 2 * SHORT_REACH + 1, SHORT_MIN_C = 4, SHORT_MAX_C = 8 };
+enum { SHORT_LEFT = 1, SHORT_RIGHT = 2, SHORT_EDGES = 4 };
+typedef void short_rows_fn(real *out, ptrdiff_t out_col, const real *start, ptrdiff_t start_col,
+                           const real *k, ptrdiff_t k_row, const real *in, ptrdiff_t in_row,
+                           ptrdiff_t in_col, int rows);
 
 /* Channels h < channels of each cell, at src[cell*cell_stride + h*lane_stride], into the tiles of
  * their vectors, tile v at tile + v*vector_step; lanes past the last channel become 0. */
@@ -50,7 +59,7 @@ typedef struct state_functions {
     void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now,
                             const real *before, const real *coef, int i, int cols, int width);
     /* One row of the recurrence. row: states as above, q and Q, made those of the next row. u, y:
-     * cols numbers at `stride` (negative to run from right to left); y is added to. sums:
+     * cols elements at `stride` (negative to run from right to left); y is added to. sums:
      * [cols][lanes] scratch. */
     void (*scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row,
                      const real *coef, const real *c, real centre, real border, int cols, int width,
@@ -65,11 +74,11 @@ typedef struct state_functions {
 } state_functions;
 
 /* Convolutions along one axis of a tile, with as many taps to either side as the axis is long. A
- * line is what is convolved, with n positions; lines and positions are so many numbers apart. Taps
+ * line is what is convolved, with n positions; lines and positions are so many elements apart. Taps
  * step by `lanes`. Blocks of A lines follow each other. */
 typedef struct axis_functions {
     /* out[a][c] = sum over t < n of taps[t - c] * in[a][t], a < A * blocks, c < C; with `scale`, a
-     * vector, scale * out[a][c] of before is added. */
+     * vector, accumulates scale * previous out[a][c]. */
     void (*convolve[CORRELATE_MAX_A + 1][CORRELATE_MAX_C + 1])(real *out, ptrdiff_t out_line,
                                                                ptrdiff_t out_step, const real *taps,
                                                                const real *in, ptrdiff_t in_line,
@@ -86,7 +95,7 @@ typedef struct axis_functions {
 } axis_functions;
 
 /* Moving averages: h[k] = q*h[k-1] + u[k] for each of some states, z[k] += sum over states of
- * c*h[k]. q, c and their gradients: [states][lanes]. Tokens are `step` numbers apart, negative to
+ * c*h[k]. q, c and their gradients: [states][lanes]. Tokens are `step` elements apart, negative to
  * run backwards. The i-th function takes 4 << i states; NULL where registers would not do. */
 enum { EMA_SCANS = 3, EMA_BACKS = 2, EMA_MIN_STATES = 4, EMA_MAX_STATES = 16 };
 
@@ -107,6 +116,8 @@ typedef struct simd_table {
     int lanes;
     /* [A][C]; NULL where registers would not do */
     correlate_fn *correlate[CORRELATE_MAX_A + 1][CORRELATE_MAX_C + 1];
+    /* [edges][C], from SHORT_MIN_C columns on; NULL: this instruction set has none */
+    short_rows_fn *short_rows[SHORT_EDGES][SHORT_MAX_C + 1];
     gather_fn *gather;
     scatter_fn *scatter;
     state_functions state[2]; /* real, complex */

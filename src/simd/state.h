@@ -21,28 +21,42 @@ INLINE NUM F(zero)(void) { return (NUM){(vec){0}, (vec){0}}; }
 INLINE NUM F(plus)(NUM a, NUM b) { return (NUM){a.re + b.re, a.im + b.im}; }
 INLINE NUM F(times)(NUM a, NUM b)
 {
-    return (NUM){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return (NUM){mul_sub(a.re, b.re, a.im * b.im), mul_add(a.re, b.im, a.im * b.re)};
 }
 INLINE NUM F(scaled)(NUM a, real s) { return (NUM){a.re * s, a.im * s}; }
 /* sum + a*b */
 INLINE NUM F(mac)(NUM sum, NUM a, NUM b)
 {
-    return (NUM){sum.re + a.re * b.re - a.im * b.im, sum.im + a.re * b.im + a.im * b.re};
+    return (NUM){sub_mul(mul_add(a.re, b.re, sum.re), a.im, b.im),
+                 mul_add(a.im, b.re, mul_add(a.re, b.im, sum.im))};
 }
 /* sum + conj(a)*b: the adjoint of multiplying by a */
 INLINE NUM F(mac_adjoint)(NUM sum, NUM a, NUM b)
 {
-    return (NUM){sum.re + a.re * b.re + a.im * b.im, sum.im + a.re * b.im - a.im * b.re};
+    return (NUM){mul_add(a.im, b.im, mul_add(a.re, b.re, sum.re)),
+                 sub_mul(mul_add(a.re, b.im, sum.im), a.im, b.re)};
 }
 /* sum + a*s for a real s, and its adjoint of a */
 INLINE NUM F(mac_scalar)(NUM sum, NUM a, real s)
 {
-    return (NUM){sum.re + a.re * s, sum.im + a.im * s};
+    return (NUM){mul_add(a.re, all(s), sum.re), mul_add(a.im, all(s), sum.im)};
+}
+/* a*b + c*d, and a*b + c*s for a real s */
+INLINE NUM F(times_plus)(NUM a, NUM b, NUM c, NUM d) { return F(mac)(F(times)(a, b), c, d); }
+INLINE NUM F(times_plus_scalar)(NUM a, NUM b, NUM c, real s)
+{
+    return F(mac_scalar)(F(times)(a, b), c, s);
 }
 INLINE NUM F(conj)(NUM a) { return (NUM){a.re, -a.im}; }
 /* sum + Re(a*b), sum + Re(conj(a)*b) */
-INLINE vec F(mac_re)(vec sum, NUM a, NUM b) { return sum + a.re * b.re - a.im * b.im; }
-INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b) { return sum + a.re * b.re + a.im * b.im; }
+INLINE vec F(mac_re)(vec sum, NUM a, NUM b)
+{
+    return sub_mul(mul_add(a.re, b.re, sum), a.im, b.im);
+}
+INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b)
+{
+    return mul_add(a.im, b.im, mul_add(a.re, b.re, sum));
+}
 #else
 #define F(name) name##_real
 #define NUM     num_real
@@ -53,12 +67,13 @@ INLINE NUM F(zero)(void) { return (NUM){0}; }
 INLINE NUM F(plus)(NUM a, NUM b) { return a + b; }
 INLINE NUM F(times)(NUM a, NUM b) { return a * b; }
 INLINE NUM F(scaled)(NUM a, real s) { return a * s; }
-INLINE NUM F(mac)(NUM sum, NUM a, NUM b) { return sum + a * b; }
-INLINE NUM F(mac_adjoint)(NUM sum, NUM a, NUM b) { return sum + a * b; }
-INLINE NUM F(mac_scalar)(NUM sum, NUM a, real s) { return sum + a * s; }
+INLINE NUM F(mac_adjoint)(NUM sum, NUM a, NUM b) { return mul_add(a, b, sum); }
+INLINE NUM F(mac_scalar)(NUM sum, NUM a, real s) { return mul_add(a, all(s), sum); }
+INLINE NUM F(times_plus)(NUM a, NUM b, NUM c, NUM d) { return mul_add(a, b, c * d); }
+INLINE NUM F(times_plus_scalar)(NUM a, NUM b, NUM c, real s) { return mul_add(a, b, c * s); }
 INLINE NUM F(conj)(NUM a) { return a; }
-INLINE vec F(mac_re)(vec sum, NUM a, NUM b) { return sum + a * b; }
-INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b) { return sum + a * b; }
+INLINE vec F(mac_re)(vec sum, NUM a, NUM b) { return mul_add(a, b, sum); }
+INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b) { return mul_add(a, b, sum); }
 #endif
 
 #define WIDE                ((size_t)width * (COMPLEX + 1)) /* W of simd_table.h */
@@ -92,9 +107,9 @@ static void F(kernel_row)(real *now, const real *before, const real *coef, int i
         down = i == 1 ? COEF(E_V) : F(times)(COEF(CHI), F(get)(V_OF(before, 0), LANES));
         F(put)(V_OF(now, 0), LANES, down);
         for (int j = 1; j < cols; j++) {
-            h = F(mac)(F(times)(tau, down), sigma, h);
-            down = F(mac)(F(times)(psi, F(get)(V_OF(before, j), LANES)), phi,
-                          F(get)(H_OF(before, j), LANES));
+            h = F(times_plus)(tau, down, sigma, h);
+            down = F(times_plus)(psi, F(get)(V_OF(before, j), LANES), phi,
+                                 F(get)(H_OF(before, j), LANES));
             F(put)(H_OF(now, j), LANES, h);
             F(put)(V_OF(now, j), LANES, down);
         }
@@ -196,14 +211,14 @@ static void F(scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_
             sum = F(mac_re)(sum, c1, F(mac_scalar)(P, r, border));
             sum = F(mac_re)(sum, c2, F(mac_scalar)(Q, q, border));
             store(sums + j * LANES, sum);
-            F(put)(V_OF(row, j), LANES, F(mac)(F(times)(psi, Q), phi, F(plus)(P, r)));
-            P = F(mac)(F(times)(sigma, P), tau, F(plus)(Q, q));
-            F(put)(H_OF(row, j), LANES, F(mac_scalar)(F(times)(chi, q), e_v, in));
-            r = F(mac_scalar)(F(times)(rho, r), e_h, in);
+            F(put)(V_OF(row, j), LANES, F(times_plus)(psi, Q, phi, F(plus)(P, r)));
+            P = F(times_plus)(sigma, P, tau, F(plus)(Q, q));
+            F(put)(H_OF(row, j), LANES, F(times_plus_scalar)(chi, q, e_v, in));
+            r = F(times_plus_scalar)(rho, r, e_h, in);
         }
     }
     for (int j = 0; j < cols; j++)
-        y[j * y_stride] += centre * u[j * u_stride] + sum_lanes(load(sums + j * LANES));
+        y[j * y_stride] += mul_add_1(centre, u[j * u_stride], sum_lanes(load(sums + j * LANES)));
 }
 
 static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre,
@@ -217,9 +232,9 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
         for (int j = 0; j < cols; j++) { /* the states that move right, once more */
             F(put)(H_OF(left, j), LANES, r);
             F(put)(V_OF(left, j), LANES, P);
-            P = F(mac)(F(times)(sigma, P), tau,
-                       F(plus)(F(get)(V_OF(row, j), LANES), F(get)(H_OF(row, j), LANES)));
-            r = F(mac_scalar)(F(times)(rho, r), e_h, u[j * u_stride]);
+            P = F(times_plus)(sigma, P, tau,
+                              F(plus)(F(get)(V_OF(row, j), LANES), F(get)(H_OF(row, j), LANES)));
+            r = F(times_plus_scalar)(rho, r, e_h, u[j * u_stride]);
         }
         NUM phi = COEF(PHI), psi = COEF(PSI), chi = COEF(CHI), e_v = COEF(E_V);
         NUM c1 = F(conj)(F(get)(c + v, width)), c2 = F(conj)(F(get)(c + WIDE + v, width));
@@ -248,11 +263,11 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
             NUM through_phi = F(mac_adjoint)(F(zero)(), phi, dQ),
                 through_tau = F(mac_adjoint)(F(zero)(), tau, dP);
             NUM from_c1 = F(scaled)(c1, out), from_c2 = F(scaled)(c2, out);
-            dr = F(mac_adjoint)(F(plus)(through_phi, F(scaled)(from_c1, border)), rho, dr);
+            dr = F(mac_adjoint)(F(mac_scalar)(through_phi, from_c1, border), rho, dr);
             dP = F(mac_adjoint)(F(plus)(through_phi, from_c1), sigma, dP);
             F(put)
             (H_OF(drow, j), LANES,
-             F(mac_adjoint)(F(plus)(through_tau, F(scaled)(from_c2, border)), chi, dq));
+             F(mac_adjoint)(F(mac_scalar)(through_tau, from_c2, border), chi, dq));
             F(put)(V_OF(drow, j), LANES, F(mac_adjoint)(F(plus)(through_tau, from_c2), psi, dQ));
         }
         ADD_TO(dcoef + RHO * WIDE, drho);
@@ -269,8 +284,8 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
     real d = 0;
     for (int j = 0; j < cols; j++) {
         real out = dy[j * dy_stride];
-        d += out * u[j * u_stride];
-        if (du) du[j * du_stride] += centre * out + sum_lanes(load(sums + j * LANES));
+        d = mul_add_1(out, u[j * u_stride], d);
+        if (du) du[j * du_stride] += mul_add_1(centre, out, sum_lanes(load(sums + j * LANES)));
     }
     *dcentre += d;
 }

@@ -42,7 +42,7 @@ typedef int shuffle_mask __attribute__((vector_size(LANE_BYTES)));
 #define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (shuffle_mask){__VA_ARGS__})
 #endif
 
-/* Interleaving row i with row i + LANES/2 moves one bit of the row number into the column number;
+/* Interleaving row i with row i + LANES/2 moves one bit of the row index into the column index;
  * after as many rounds as it has bits, rows are columns. */
 INLINE void transpose(vec row[LANES])
 {

@@ -4,29 +4,20 @@
  * library does without). exp of floats is written out here: it is the inner loop of attention, and
  * a call would have to save registers. */
 #include <math.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 typedef __typeof__((vec){0} < (vec){0}) mask;
 
 #if LANE_BYTES == 16 && !defined(REAL_IS_DOUBLE)
-#define X86(name)  _mm_##name##_ps
 #define MVEC(name) _ZGVbN4v_##name##f
 #elif LANE_BYTES == 16
-#define X86(name)  _mm_##name##_pd
 #define MVEC(name) _ZGVbN2v_##name
 #elif LANE_BYTES == 32 && !defined(REAL_IS_DOUBLE)
-#define X86(name)  _mm256_##name##_ps
 #define MVEC(name) _ZGVdN8v_##name##f
 #elif LANE_BYTES == 32
-#define X86(name)  _mm256_##name##_pd
 #define MVEC(name) _ZGVdN4v_##name
 #elif !defined(REAL_IS_DOUBLE)
-#define X86(name)  _mm512_##name##_ps
 #define MVEC(name) _ZGVeN16v_##name##f
 #else
-#define X86(name)  _mm512_##name##_pd
 #define MVEC(name) _ZGVeN8v_##name
 #endif
 
@@ -55,14 +46,14 @@ INLINE vec vec_erf(vec x)
 INLINE vec vec_exp(vec x)
 {
     const real rounder = 0x1.8p23f;
-    vec shifted = x * 0x1.715476p0f + rounder, n = shifted - rounder;
+    vec shifted = mul_add(x, all(0x1.715476p0f), all(rounder)), n = shifted - rounder;
     /* log(2) in two parts: n times the first is exact */
-    vec r = x - n * 0x1.62e4p-1f - n * 0x1.7f7d1cp-20f;
-    vec p = r * 0x1.6b6e1ap-10f + 0x1.122fc2p-7f;
-    p = p * r + 0x1.555688p-5f;
-    p = p * r + 0x1.5554a4p-3f;
-    p = p * r + (real)0.5;
-    p = p * (r * r) + r + 1;
+    vec r = sub_mul(sub_mul(x, n, all(0x1.62e4p-1f)), n, all(0x1.7f7d1cp-20f));
+    vec p = mul_add(r, all(0x1.6b6e1ap-10f), all(0x1.122fc2p-7f));
+    p = mul_add(p, r, all(0x1.555688p-5f));
+    p = mul_add(p, r, all(0x1.5554a4p-3f));
+    p = mul_add(p, r, all((real)0.5));
+    p = mul_add(p, r * r, r) + 1;
     return p * (vec)(((mask)shifted << 23) + 0x3f800000);
 }
 
@@ -93,7 +84,6 @@ INLINE real real_log(real x)
 
 INLINE vec choose(mask m, vec a, vec b) { return (vec)(((mask)a & m) | ((mask)b & ~m)); }
 INLINE vec keep(mask m, vec a) { return (vec)((mask)a & m); } /* 0 elsewhere */
-INLINE vec all(real x) { return x - (vec){0}; }
 
 /* The larger and the smaller of two; b when a is NaN, as maxps does. Written as intrinsics because
  * compilers do not turn `a > b ? a : b` into maxps under strict IEEE rules. */
@@ -112,7 +102,7 @@ INLINE mask first_lanes(size_t n)
     return m;
 }
 
-/* The first n numbers of a vector; the others are 0. */
+/* The first n elements of a vector; the others are 0. */
 INLINE vec load_part(const real *p, size_t n)
 {
     real full[LANES] = {0};
@@ -136,7 +126,7 @@ INLINE real largest_lane(vec v)
     return out[0];
 }
 
-/* exp(-FAR) is as good as 0 beside 1, yet no subnormal number, for which libmvec would take a slow
+/* exp(-FAR) is negligible beside 1, yet not subnormal, for which libmvec would take a slow
  * way. NaN stays NaN. */
 #define FAR ((real)(sizeof(real) == sizeof(float) ? 80 : 700))
 

@@ -3,7 +3,7 @@
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
-#include "train/adamw.h"
+#include "optim/flat.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +22,16 @@ struct batch_gradient {
     float *sums[DEPTH]; /* of subtrees that wait for the one to their right */
     int depth, waiting; /* there are, and are in use */
     float *state;       /* where it was before the step; NULL when the model has none to average */
-    reduction *reduction;
-    bucket *buckets; /* in the order in which they are sent */
+    reduction *reduction; /* NULL in one process */
+    bucket *buckets;      /* in the order in which they are sent */
     int bucket_count;
-    /* of the run */
-    const slice_hooks *hooks;
-    int sends; /* the slice is the last: its gradients complete the sums */
-    int begun; /* buckets that were sent */
+    /* of the step */
+    const run_control *control;
+    float *slice_gradients;   /* of the slice that is being run */
+    slice_sums values[DEPTH]; /* as sums */
+    int done;                 /* slices */
+    int sends;                /* the slice is the last: its gradients complete the sums */
+    int begun;                /* buckets that were sent */
     int abandoned;
 };
 
@@ -99,13 +102,14 @@ static void send_bucket(batch_gradient *b, const bucket *k)
     for (int i = b->waiting - 1; i >= 0 && !b->abandoned; i--)
         add_arrays(b->setup.context, b->setup.gradients + k->range.first,
                    b->sums[i] + k->range.first, k->range.count);
-    reduction_begin(b->reduction, b->begun++);
+    if (b->reduction) reduction_begin(b->reduction, b->begun);
+    b->begun++;
 }
 
 static int after_visit(void *user, int visit)
 {
     batch_gradient *b = user;
-    if (b->hooks->stop && b->hooks->stop(b->hooks->user)) {
+    if (run_stop_requested(b->control)) {
         b->abandoned = 1;
         return 1;
     }
@@ -115,85 +119,76 @@ static int after_visit(void *user, int visit)
     return 0;
 }
 
-/* Sends what is left: after the last visit nothing, except when the step is abandoned. */
-static ssm2d_status finish(batch_gradient *b, ssm2d_error *error)
-{
-    while (b->begun < b->bucket_count) send_bucket(b, &b->buckets[b->begun]);
-    return reduction_finish(b->reduction, error);
-}
-
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Runs a slice, whose gradients go to `gradients`. Returns its loss. */
-static double run_slice(batch_gradient *b, int slice, float *gradients)
+void batch_gradient_begin(batch_gradient *b, const run_control *control)
+{
+    b->control = control;
+    b->begun = b->waiting = b->done = b->abandoned = 0;
+    keep_state(b);
+}
+
+int batch_gradient_forward(batch_gradient *b, int slice, double *loss)
 {
     const gradient_setup *s = &b->setup;
     graph *g = s->graph;
-    gradient_clear(g->context, s->weights->total, gradients);
-    graph_bind(g, s->params, gradients);
-    b->hooks->begin(b->hooks->user, slice);
-    g->slice = (uint64_t)(s->cluster->rank * b->own + slice);
+    /* a sum that has to wait is made where it waits */
+    const int last = slice == b->own - 1;
+    b->slice_gradients = last || merges_after(slice, b->own) ? s->gradients : b->sums[b->waiting];
+    gradient_clear(g->context, s->weights->total, b->slice_gradients);
+    graph_bind(g, s->params, b->slice_gradients);
+    g->slice = row_major(s->cluster->rank, b->own, slice);
+    g->after_visit = s->cluster->size > 1 ? after_visit : NULL;
+    g->after_visit_user = b;
     restore_state(b);
     b->sends = 0;
     graph_forward(g);
-    if (b->abandoned) return 0;
-    const double loss = (double)s->loss->data[0];
-    if (b->hooks->forwarded) b->hooks->forwarded(b->hooks->user, slice);
-    add_state(b, gradients);
+    *loss = (double)s->loss->data[0];
+    return !b->abandoned;
+}
+
+/* Adds the sums that wait to the left of a slice that is complete. Those to the left of the last
+ * slice are added bucket by bucket, as they are sent. */
+static void merge(batch_gradient *b, int slice, slice_sums own)
+{
+    const int last = slice == b->own - 1, merges = last ? b->waiting : merges_after(slice, b->own);
+    const float *right = b->slice_gradients;
+    for (int m = merges; m > 0; m--) {
+        const int left = --b->waiting;
+        if (!last) add_arrays(b->setup.context, b->sums[left], right, b->setup.weights->total);
+        own.loss = b->values[left].loss + own.loss;
+        own.score = b->values[left].score + own.score;
+        right = b->sums[left];
+    }
+    b->values[b->waiting++] = own;
+}
+
+void batch_gradient_backward(batch_gradient *b, int slice, slice_sums own)
+{
+    const gradient_setup *s = &b->setup;
+    graph *g = s->graph;
+    add_state(b, b->slice_gradients);
     s->loss->grad[0] = 1 / (float)s->slices;
     b->sends = slice == b->own - 1;
     graph_backward(g);
-    return loss;
+    if (b->abandoned) return;
+    /* buckets are sent in backward when several processes share the batch, and else all at once */
+    while (b->sends && b->begun < b->bucket_count) send_bucket(b, &b->buckets[b->begun]);
+    merge(b, slice, own);
+    b->done++;
 }
 
-/* The losses are added as the gradients are. */
-static double run_slices(batch_gradient *b)
+ssm2d_status batch_gradient_finish(batch_gradient *b, slice_sums *sums, int *abandoned,
+                                   ssm2d_error *error)
 {
-    const size_t total = b->setup.weights->total;
-    double losses[DEPTH];
-    b->waiting = 0;
-    for (int i = 0; i < b->own; i++) {
-        int merges = merges_after(i, b->own);
-        const int last = i == b->own - 1;
-        /* a sum that has to wait is made where it waits */
-        float *gradients = merges || last ? b->setup.gradients : b->sums[b->waiting];
-        double loss = run_slice(b, i, gradients);
-        if (b->abandoned) return 0;
-        if (last) {
-            for (int k = b->waiting - 1; k >= 0; k--) loss = losses[k] + loss;
-            return loss;
-        }
-        for (int m = merges; m > 0; m--) {
-            const int left = --b->waiting;
-            add_arrays(b->setup.context, b->sums[left], m == merges ? gradients : b->sums[left + 1],
-                       total);
-            loss = losses[left] + loss;
-        }
-        losses[b->waiting++] = loss;
-    }
-    return 0;
-}
-
-ssm2d_status batch_gradient_run(batch_gradient *b, const slice_hooks *hooks, double *loss,
-                                int *abandoned, ssm2d_error *error)
-{
-    graph *g = b->setup.graph;
-    b->hooks = hooks;
-    b->begun = b->waiting = b->abandoned = 0;
-    *loss = 0;
-    keep_state(b);
-    if (hooks) {
-        const int watches = b->setup.cluster->size > 1;
-        g->after_visit = watches ? after_visit : NULL;
-        g->after_visit_user = b;
-        *loss = run_slices(b);
-        g->after_visit = NULL;
-    } else {
-        gradient_clear(g->context, b->setup.weights->total, b->setup.gradients);
-        b->abandoned = 1;
-    }
-    const ssm2d_status status = finish(b, error);
+    b->setup.graph->after_visit = NULL;
+    if (!b->done && !b->abandoned) /* there were no images */
+        gradient_clear(b->setup.context, b->setup.weights->total, b->setup.gradients);
+    b->abandoned |= b->done < b->own;
+    while (b->begun < b->bucket_count) send_bucket(b, &b->buckets[b->begun]);
+    const ssm2d_status status = b->reduction ? reduction_finish(b->reduction, error) : SSM2D_OK;
     *abandoned = b->abandoned;
+    *sums = b->abandoned ? (slice_sums){0} : b->values[0];
     restore_state(b);
     return status;
 }
@@ -219,7 +214,7 @@ int batch_gradient_bucket(const batch_gradient *b, int i, size_t *count, int *re
 
 reduction_times batch_gradient_spent(const batch_gradient *b)
 {
-    return reduction_spent(b->reduction);
+    return b->reduction ? reduction_spent(b->reduction) : (reduction_times){0};
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -251,8 +246,9 @@ static ssm2d_status make_buckets(batch_gradient *b, ssm2d_error *error)
     if (!status) {
         qsort(b->buckets, count, sizeof *b->buckets, earliest_first);
         for (size_t i = 0; i < count; i++) ranges[i] = b->buckets[i].range;
-        status = reduction_create(s->cluster, s->context, s->gradients, (int)count, ranges,
-                                  s->unordered, &b->reduction, error);
+        if (s->cluster->size > 1)
+            status = reduction_create(s->cluster, s->context, s->gradients, (int)count, ranges,
+                                      s->unordered, &b->reduction, error);
     }
     mem_free(s->context, ranges);
     return status;

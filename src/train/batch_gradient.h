@@ -17,13 +17,14 @@
 
 #include "cluster/reduction.h"
 #include "models/weights.h"
+#include "train/run_control.h"
 
 typedef struct batch_gradient batch_gradient;
 
 typedef struct gradient_setup {
     ssm2d_context *context;
     cluster *cluster;
-    graph *graph; /* for the images of one slice, bound by batch_gradient_run */
+    graph *graph; /* for the images of one slice, bound by batch_gradient_forward */
     tensor *loss; /* the mean over them */
     const weights *weights;
     float *params, *gradients; /* flat arrays, of the caller */
@@ -31,16 +32,10 @@ typedef struct gradient_setup {
     int unordered;
 } gradient_setup;
 
-/* Functions of the caller. */
-typedef struct slice_hooks {
-    void *user;
-    /* Sets the inputs of the graph to those of a slice of this process, counted from 0. */
-    void (*begin)(void *user, int slice);
-    /* After forward of that slice; may be NULL. */
-    void (*forwarded)(void *user, int slice);
-    /* Whether to abandon the step; asked between operators, may be NULL. */
-    int (*stop)(void *user);
-} slice_hooks;
+/* What is added over slices in the order of the tree. */
+typedef struct slice_sums {
+    double loss, score;
+} slice_sums;
 
 ssm2d_status batch_gradient_create(const gradient_setup *setup, batch_gradient **out,
                                    ssm2d_error *error);
@@ -48,14 +43,29 @@ void batch_gradient_destroy(batch_gradient *b);
 
 int batch_gradient_own(const batch_gradient *b); /* slices of this process */
 
-/* Computes the gradient of the mean loss over the batch, in all processes; in the places of state,
- * which has no gradient, stands what it becomes. *loss is the part of this process: the sum of its
- * slices' losses in the order of the tree, which slice_tree_sum goes on with. *abandoned: a hook
- * asked to stop, and the gradient means nothing, here and in the other processes, which do not know
- * it yet. hooks NULL: this process has nothing to compute and takes part for the others' sake.
+/* The gradient of the mean loss over the batch:
+ *
+ *     batch_gradient_begin(b, control);
+ *     for (int i = 0; i < batch_gradient_own(b); i++) {
+ *         .. set the inputs of the graph to those of slice i of this process ..
+ *         if (!batch_gradient_forward(b, i, &own.loss)) break;
+ *         .. the outputs of the graph may be read ..
+ *         batch_gradient_backward(b, i, own);
+ *     }
+ *     batch_gradient_finish(b, &sums, &abandoned, error);
+ *
+ * After it all processes have the gradient; in the places of state, which has no gradient, stands
+ * what it becomes. The sums are the part of this process, which slice_tree_sum goes on with.
+ * *abandoned: not all slices were run, because the control asked to stop between two operators or
+ * because the caller has no images: the gradient means nothing, here and in the other processes,
+ * which do not know it yet. All processes call begin and finish, so that no other waits forever.
  * Fails when another process is lost. */
-ssm2d_status batch_gradient_run(batch_gradient *b, const slice_hooks *hooks, double *loss,
-                                int *abandoned, ssm2d_error *error);
+void batch_gradient_begin(batch_gradient *b, const run_control *control);
+/* Returns 0 when the step is abandoned. */
+int batch_gradient_forward(batch_gradient *b, int slice, double *loss);
+void batch_gradient_backward(batch_gradient *b, int slice, slice_sums own);
+ssm2d_status batch_gradient_finish(batch_gradient *b, slice_sums *sums, int *abandoned,
+                                   ssm2d_error *error);
 /* Moves state to where the step has brought it, and leaves zeros in its place among the gradients:
  * to be called when it is known that no process has abandoned the step. */
 void batch_gradient_move_state(batch_gradient *b);

@@ -22,7 +22,7 @@ enum { COMPARE_SUMS = 0 };
 enum { COMPARE_SUMS = 1 };
 #endif
 
-enum { ARRAYS = 4, NUMBER_TEXT = 48 };
+enum { NUMBER_TEXT = 48 };
 
 struct checkpoint {
     const ssm2d_context *context;
@@ -41,7 +41,7 @@ static const scalar scalars[] = {
     {"step", offsetof(train_state, step), 0},
     {"epochs", offsetof(train_state, epochs), 0},
     {"images", offsetof(train_state, images), 0},
-    {"correct", offsetof(train_state, correct), 0},
+    {"correct", offsetof(train_state, score_sum), 1},
     {"loss_sum", offsetof(train_state, loss_sum), 1},
     {"log_steps", offsetof(train_state, log_steps), 0},
     {"log_sum", offsetof(train_state, log_sum), 1},
@@ -51,14 +51,14 @@ static const scalar scalars[] = {
 };
 enum { SCALARS = sizeof scalars / sizeof *scalars, NOTES = SCALARS + 7 };
 
-static const char *const array_names[ARRAYS] = {"weights", "moment1", "moment2", "average"};
-
-static void arrays_of(const train_state *s, float *arrays[ARRAYS])
+named_arrays train_arrays_list(const train_arrays *arrays)
 {
-    arrays[0] = s->weights;
-    arrays[1] = s->moment1;
-    arrays[2] = s->moment2;
-    arrays[3] = s->average;
+    named_arrays list = {{{"weights", arrays->weights}}};
+    int count = 1;
+    for (int i = 0; i < optimizer_arrays(arrays->optimizer); i++)
+        list.at[count++] = (named_array){arrays->optimizer->arrays[i], arrays->optimizer_arrays[i]};
+    if (arrays->average) list.at[count] = (named_array){"average", arrays->average};
+    return list;
 }
 
 /* The checksum of all metadata, as text. Checksums are there so that a disk that has lost some bits
@@ -74,34 +74,36 @@ static void sum_notes(const safetensors_note *notes, size_t count, char text[NUM
 /* The checksum of all arrays, as text. */
 static void sum_arrays(const train_state *s, char text[NUMBER_TEXT])
 {
-    float *arrays[ARRAYS];
+    const named_arrays list = train_arrays_list(&s->arrays);
     unsigned long sum = crc32_z(0, NULL, 0);
-    arrays_of(s, arrays);
-    for (int i = 0; i < ARRAYS; i++)
-        if (arrays[i])
-            sum = crc32_z(sum, (const unsigned char *)arrays[i], s->count * sizeof(float));
+    for (const named_array *a = list.at; a->name; a++)
+        sum = crc32_z(sum, (const unsigned char *)a->values, s->count * sizeof *a->values);
     snprintf(text, NUMBER_TEXT, "%08lx", sum);
+}
+
+/* Whole numbers as such, others in hexadecimal; both are exact. */
+static void write_double(double x, char text[NUMBER_TEXT])
+{
+    const double whole = 9007199254740992.; /* 2^53 */
+    snprintf(text, NUMBER_TEXT, x > 0 && x < whole && !(x > floor(x)) ? "%.0f" : "%a", x);
 }
 
 ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path,
                               const train_state *state, const train_identity *identity,
                               ssm2d_error *error)
 {
-    safetensors_item items[ARRAYS];
+    const named_arrays list = train_arrays_list(&state->arrays);
+    safetensors_item items[TRAIN_ARRAYS];
     safetensors_note notes[NOTES];
     char text[SCALARS + 3][NUMBER_TEXT];
-    float *arrays[ARRAYS];
     size_t count = 0, note = 0;
-    arrays_of(state, arrays);
-    for (int i = 0; i < ARRAYS; i++)
-        if (arrays[i])
-            items[count++] =
-                (safetensors_item){array_names[i], SAFETENSORS_F32, 1, {state->count}, arrays[i]};
+    for (const named_array *a = list.at; a->name; a++)
+        items[count++] = (safetensors_item){a->name, SAFETENSORS_F32, 1, {state->count}, a->values};
     notes[note++] = (safetensors_note){"format", format_name};
     for (int i = 0; i < SCALARS; i++) {
         const void *place = (const char *)state + scalars[i].offset;
-        if (scalars[i].is_double) /* hexadecimal, which is exact */
-            snprintf(text[i], NUMBER_TEXT, "%a", *(const double *)place);
+        if (scalars[i].is_double)
+            write_double(*(const double *)place, text[i]);
         else
             snprintf(text[i], NUMBER_TEXT, "%ld", *(const long *)place);
         notes[note++] = (safetensors_note){scalars[i].key, text[i]};
@@ -225,21 +227,19 @@ static ssm2d_status read_scalar(const checkpoint *c, const scalar *s, train_stat
 
 ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_error *error)
 {
-    float *arrays[ARRAYS];
+    const named_arrays list = train_arrays_list(&state->arrays);
     char sum[NUMBER_TEXT];
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < SCALARS && !status; i++) status = read_scalar(c, &scalars[i], state, error);
-    arrays_of(state, arrays);
-    for (int i = 0; i < ARRAYS && !status; i++) {
+    for (const named_array *a = list.at; a->name && !status; a++) {
         const safetensors_array *array;
-        if (!arrays[i]) continue;
-        status = safetensors_expect(c->file, array_names[i], 1, &state->count, &array, error);
-        if (!status) status = safetensors_read_float(c->file, array, arrays[i], error);
+        status = safetensors_expect(c->file, a->name, 1, &state->count, &array, error);
+        if (!status) status = safetensors_read_float(c->file, array, a->values, error);
         for (size_t k = 0; k < state->count && !status; k++)
-            if (!isfinite(arrays[i][k]))
+            if (!isfinite(a->values[k]))
                 status = fail(error, SSM2D_ERROR_ARGUMENT,
                               "%s: %s[%zu] is not finite: the file was changed", text_path(c->path),
-                              array_names[i], k);
+                              a->name, k);
     }
     if (status) return status;
     sum_arrays(state, sum);

@@ -1,30 +1,51 @@
 /* checkpoint - everything a run needs to continue as if it had never stopped, in one safetensors
  * file.
  *
- * The arrays `weights`, `moment1`, `moment2`, and with EMA `average`, have all parameters in one
- * dimension; counters, sums and the settings are metadata. Random numbers and the order of images
- * depend on the seed and the step alone, so these two are all that is saved of them. A file appears
- * complete or not at all. */
+ * The array `weights`, those of the optimiser under its own names, and with EMA `average`, have all
+ * parameters in one dimension; counters, sums and the settings are metadata. Random numbers and the
+ * order of images depend on the seed and the step alone, so these two are all that is saved of
+ * them. A file appears complete or not at all. */
 #ifndef SSM2D_TRAIN_CHECKPOINT_H
 #define SSM2D_TRAIN_CHECKPOINT_H
 
-#include "ssm2d.h"
+#include "optim/optimizer.h"
+
+/* The arrays of parameters, [count] each. */
+typedef struct train_arrays {
+    const optimizer *optimizer;
+    float *weights;
+    float *optimizer_arrays[OPTIMIZER_ARRAYS]; /* those that the optimiser has */
+    float *average;                            /* NULL without EMA */
+} train_arrays;
 
 typedef struct train_state {
     size_t count; /* of parameters */
-    float *weights, *moment1, *moment2;
-    float *average;  /* NULL without EMA */
-    long step;       /* updates done */
-    long epochs;     /* done and evaluated */
-    double loss_sum; /* sum of the losses of the current epoch's steps */
-    long images;     /* of the current epoch */
-    long correct;    /* correct predictions for them: of classes, or of attributes */
-    double log_sum;  /* sum of the losses since the last line of metrics */
-    long log_steps;  /* steps since then */
-    double best;     /* accuracy of the best epoch on what it is chosen by, from 0 to 1 */
-    long best_epoch; /* from 1; 0: none yet */
-    double seconds;  /* spent on training steps and evaluation */
+    train_arrays arrays;
+    long step;        /* updates done */
+    long epochs;      /* done and evaluated */
+    double loss_sum;  /* sum of the losses of the current epoch's steps */
+    long images;      /* of the current epoch */
+    double score_sum; /* over them, of what the task's first metric is a mean of */
+    double log_sum;   /* sum of the losses since the last line of metrics */
+    long log_steps;   /* steps since then */
+    double best;      /* first metric of the best epoch, on what it is chosen by */
+    long best_epoch;  /* from 1; 0: none yet */
+    double seconds;   /* spent on training steps and evaluation */
 } train_state;
+
+/* Every array of a state with its name in files, in their order; the last has no name. */
+typedef struct named_array {
+    const char *name;
+    float *values;
+} named_array;
+
+enum { TRAIN_ARRAYS = OPTIMIZER_ARRAYS + 2 };
+
+typedef struct named_arrays {
+    named_array at[TRAIN_ARRAYS + 1];
+} named_arrays;
+
+named_arrays train_arrays_list(const train_arrays *arrays);
 
 /* What identifies a run: the parts that stay the same from checkpoint to checkpoint. */
 typedef struct train_identity {

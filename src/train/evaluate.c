@@ -3,129 +3,75 @@
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
-#include "data/targets.h"
-#include "models/model.h"
 
 #include <math.h>
 #include <string.h>
 
-/* log(sum(exp(x))), without overflow. */
-static double log_sum(const float *x, int classes)
+/* What is kept of every image has its own place, so that sums over images are added in one order,
+ * however many processes there are. The block is [losses][values][totals]; a process leaves zeros
+ * in the places of the others, and the sum of all blocks is the same for each. */
+enum { TOTAL_IMAGES, TOTAL_STOPPED, TOTALS };
+
+typedef struct work {
+    evaluator *e;
+    loader *images;
+    const task *t;
+    loss_kind loss;
+    const evaluation_hooks *hooks;
+    int rank, size; /* of the processes */
+    task_shape shape;
+    size_t places, count; /* images at most; doubles in the block */
+    double *losses;       /* the block: [places] */
+    double *values;       /* [places][values] */
+    double *totals;       /* [TOTALS] */
+    size_t *counts;       /* of the task; NULL: nobody asks */
+    size_t count_size;
+} work;
+
+static void evaluate_image(work *w, const loader_batch *batch, size_t i, size_t place,
+                           const float *out)
 {
-    double top = (double)x[largest_index(x, classes)], sum = 0;
-    for (int c = 0; c < classes; c++) sum += exp((double)x[c] - top);
-    return top + log(sum);
+    const size_t elements = task_targets(w->t, &w->shape, 0).elements;
+    const float *target = batch->targets + i * elements;
+    double values[TASK_VALUES];
+    const double loss = loss_at(w->loss)->of_image(out, target, &w->shape);
+    w->losses[place] = loss;
+    w->t->judge(out, target, &w->shape, values);
+    memcpy(w->values + place * (size_t)w->t->values, values, (size_t)w->t->values * sizeof *values);
+    if (w->counts) w->t->count(out, target, &w->shape, w->counts);
+    if (!w->hooks->image) return;
+    const evaluated_image image = {.number = batch->samples[i].image,
+                                   .pixels = batch->images + i * w->e->image,
+                                   .out = out,
+                                   .target = target,
+                                   .loss = loss};
+    w->hooks->image(w->hooks->user, &image);
 }
 
-/* The loss of one image. target: zeros and ones; for cross-entropy a single one. */
-static double image_loss(train_loss loss, const float *logits, int classes, const float *target)
+/* Evaluates the batches of this process. */
+static ssm2d_status evaluate_batches(work *w, ssm2d_error *error)
 {
-    double sum = 0;
-    if (loss == TRAIN_LOSS_CROSS_ENTROPY)
-        return log_sum(logits, classes) - (double)logits[largest_index(target, classes)];
-    for (int c = 0; c < classes; c++) {
-        double x = (double)logits[c];
-        sum += (x > 0 ? x : 0) - (target[c] > 0 ? x : 0) + log1p(exp(-fabs(x)));
-    }
-    return sum / classes;
-}
-
-ssm2d_status evaluation_detail_create(const ssm2d_context *context, label_kind labels, int classes,
-                                      int confusion, evaluation_detail *d, ssm2d_error *error)
-{
-    const size_t n = (size_t)classes;
-    size_t bytes;
-    *d = (evaluation_detail){.labels = labels, .classes = classes};
-    d->images = mem_alloc(context, 3 * n * sizeof *d->images);
-    if (d->images) {
-        d->predicted = d->images + n;
-        d->hits = d->predicted + n;
-    }
-    if (confusion && !__builtin_mul_overflow(n, n * sizeof *d->confusion, &bytes))
-        d->confusion = mem_alloc(context, bytes);
-    if (d->images && (d->confusion || !confusion)) return SSM2D_OK;
-    evaluation_detail_destroy(context, d);
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for the counts of %d classes", classes);
-}
-
-void evaluation_detail_destroy(const ssm2d_context *context, evaluation_detail *d)
-{
-    mem_free(context, d->images);
-    mem_free(context, d->confusion);
-    *d = (evaluation_detail){0};
-}
-
-static void count_image(evaluation_detail *d, const float *logits, const float *target)
-{
-    if (d->labels == LABEL_BINARY) {
-        for (int c = 0; c < d->classes; c++) {
-            const int has = target[c] > .5f, said = logits[c] > 0;
-            d->images[c] += (size_t)has;
-            d->predicted[c] += (size_t)said;
-            d->hits[c] += (size_t)(has && said);
-        }
-        return;
-    }
-    const int class = largest_index(target, d->classes), said = largest_index(logits, d->classes);
-    d->images[class]++;
-    d->predicted[said]++;
-    d->hits[class] += class == said;
-    if (d->confusion) d->confusion[(size_t) class * (size_t)d->classes + (size_t)said]++;
-}
-
-/* Whether the class is among the k likeliest; of equal logits the first counts as larger. */
-static int in_top(const float *logits, int classes, const float *target, int k)
-{
-    const int class = largest_index(target, classes);
-    int before = 0;
-    for (int c = 0; c < classes; c++)
-        before += logits[c] > logits[class] || (c < class && !(logits[c] < logits[class]));
-    return before < k;
-}
-
-/* What a process has counted, as numbers that can be summed over processes. */
-typedef struct tally {
-    double correct, top, images, stopped;
-} tally;
-
-enum { TALLIES = sizeof(tally) / sizeof(double) };
-
-/* Evaluates the batches of this process. losses[batches * batch], of each image in its place. */
-static ssm2d_status count_batches(evaluator *e, loader *images, train_loss loss,
-                                  const evaluation_hooks *hooks, const cluster *c, double *losses,
-                                  tally *sum, ssm2d_error *error)
-{
-    const label_kind labels = loader_labels(images);
-    const int classes = e->classes;
-    const size_t batches = loader_batches(images);
-    ssm2d_status status = loader_seek(images, 0, 0, error);
-    for (size_t b = (size_t)c->rank; b < batches && !status; b += (size_t)c->size) {
+    const evaluation_hooks *hooks = w->hooks;
+    const size_t batches = loader_batches(w->images);
+    ssm2d_status status = loader_seek(w->images, 0, 0, error);
+    for (size_t b = (size_t)w->rank; b < batches && !status; b += (size_t)w->size) {
         loader_batch batch;
         if (hooks->stop && hooks->stop(hooks->user)) {
-            sum->stopped = 1;
+            w->totals[TOTAL_STOPPED] = 1;
             return SSM2D_OK;
         }
-        if ((status = loader_next(images, &batch, error))) break;
-        const float *logits = evaluator_run(e, batch.images, batch.count);
-        for (size_t i = 0; i < batch.count; i++, logits += classes) {
-            const float *target = batch.targets + i * (size_t)classes;
-            const double one = image_loss(loss, logits, classes, target);
-            losses[b * e->batch + i] = one;
-            sum->correct += (double)label_correct(labels, classes, logits, target);
-            if (labels == LABEL_CLASS) sum->top += (double)in_top(logits, classes, target, 5);
-            if (hooks->detail) count_image(hooks->detail, logits, target);
-            if (hooks->image)
-                hooks->image(hooks->user, &(evaluated_image){.number = (size_t)sum->images + i,
-                                                             .pixels = batch.images + i * e->image,
-                                                             .logits = logits,
-                                                             .target = target,
-                                                             .loss = one});
-        }
-        sum->images += (double)batch.count;
+        if ((status = loader_next(w->images, &batch, error))) break;
+        const float *out = evaluator_run(w->e, batch.images, batch.count);
+        const size_t size = w->e->out->count / w->e->batch;
+        for (size_t i = 0; i < batch.count; i++)
+            evaluate_image(w, &batch, i, b * w->e->batch + i, out + i * size);
+        w->totals[TOTAL_IMAGES] += (double)batch.count;
         if (hooks->progress) hooks->progress(hooks->user, b + 1, batches);
     }
     return status;
 }
+
+/* ---- several processes ----------------------------------------------------------------------- */
 
 /* Adds the counts of all processes; scratch: [2][size]. */
 static ssm2d_status join_counts(cluster *c, size_t *counts, size_t count, double *scratch,
@@ -141,56 +87,130 @@ static ssm2d_status join_counts(cluster *c, size_t *counts, size_t count, double
     return status;
 }
 
-static ssm2d_status join_detail(cluster *c, evaluation_detail *d, double *scratch, size_t size,
-                                ssm2d_error *error)
+static ssm2d_status join(work *w, cluster *c, ssm2d_status status, ssm2d_error *error)
 {
-    const size_t n = (size_t)d->classes;
-    ssm2d_status status = join_counts(c, d->images, 3 * n, scratch, size, error);
-    if (!status && d->confusion) status = join_counts(c, d->confusion, n * n, scratch, size, error);
+    const size_t size = w->count;
+    double *scratch = mem_alloc(w->e->context, 2 * size * sizeof *scratch);
+    if (!status && !scratch)
+        status =
+            fail(error, SSM2D_ERROR_MEMORY, "no memory for the results of %zu images", w->places);
+    status = cluster_agree(c, status, error);
+    if (!status) status = cluster_sum(c, w->losses, scratch, size, error);
+    if (!status && w->counts)
+        status = join_counts(c, w->counts, w->count_size, scratch, size, error);
+    mem_free(w->e->context, scratch);
     return status;
 }
 
-ssm2d_status evaluate(evaluator *e, loader *images, train_loss loss, const evaluation_hooks *hooks,
-                      evaluation *result, ssm2d_error *error)
+/* ---- results --------------------------------------------------------------------------------- */
+
+static ssm2d_status measure(const work *w, evaluation *r, ssm2d_error *error)
 {
-    static const evaluation_hooks none;
-    const label_kind labels = loader_labels(images);
-    cluster alone = cluster_alone(), *c = hooks && hooks->cluster ? hooks->cluster : &alone;
-    const size_t places = loader_batches(images) * e->batch, count = places + TALLIES;
-    tally sum = {0};
-    *result = (evaluation){0};
-    if (!hooks) hooks = &none;
-    if (labels == LABEL_BINARY && loss == TRAIN_LOSS_CROSS_ENTROPY)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "loss=cross-entropy: the data have binary labels: use bce");
-    /* A place of which another process has the image, or that has none, is 0: neither changes a
-     * sum. */
-    double *losses = mem_alloc(e->context, 2 * count * sizeof *losses);
-    ssm2d_status status =
-        losses ? count_batches(e, images, loss, hooks, c, losses, &sum, error)
-               : fail(error, SSM2D_ERROR_MEMORY, "no memory for the losses of %zu images", places);
-    status = cluster_agree(c, status, error);
-    if (!status) {
-        memcpy(losses + places, &sum, sizeof sum);
-        status = cluster_sum(c, losses, losses + count, count, error);
-        memcpy(&sum, losses + places, sizeof sum);
+    const double images = w->totals[TOTAL_IMAGES];
+    const int values = w->t->values;
+    double loss = 0, sums[TASK_VALUES] = {0};
+    r->stopped = w->totals[TOTAL_STOPPED] > 0;
+    if (r->stopped) return SSM2D_OK;
+    r->images = (size_t)images;
+    if (!r->images) return fail(error, SSM2D_ERROR_ARGUMENT, "evaluation: no image could be read");
+    for (size_t i = 0; i < w->places; i++) {
+        loss += w->losses[i];
+        for (int k = 0; k < values; k++) sums[k] += w->values[i * (size_t)values + (size_t)k];
     }
-    double total = 0;
-    for (size_t i = 0; i < places && !status; i++) total += losses[i];
-    if (!status && hooks->detail && c->size > 1)
-        status = join_detail(c, hooks->detail, losses, count, error);
-    mem_free(e->context, losses);
-    if (status) return status;
-    result->stopped = sum.stopped > 0;
-    if (result->stopped) return SSM2D_OK;
-    result->images = (size_t)sum.images;
-    if (!result->images)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "evaluation: no image could be read");
-    result->top5 = sum.top / sum.images;
-    result->loss = total / sum.images;
-    result->accuracy = sum.correct / (sum.images * label_decisions(labels, e->classes));
-    if (!isfinite(result->loss))
+    r->loss = loss / images;
+    r->metric_count = task_metric_count(w->t, w->shape.outputs);
+    for (int k = 0; k < TASK_METRICS && w->t->metrics[k].key; k++)
+        r->metrics[k] = task_score(w->t, &w->shape, sums[k], images);
+    const task_detail detail = {r->images, w->places, w->values, w->counts, w->shape};
+    if (w->t->measure) w->t->measure(&detail, r->metrics);
+    if (!isfinite(r->loss))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "evaluation: the model gives numbers that are not finite");
+    return SSM2D_OK;
+}
+
+static ssm2d_status reserve(work *w, ssm2d_error *error)
+{
+    const size_t values = (size_t)w->t->values;
+    const int counts = w->t->counts && (w->hooks->detail || w->t->measure);
+    w->places = loader_batches(w->images) * w->e->batch;
+    w->count = w->places * (1 + values) + TOTALS;
+    w->count_size = counts ? w->t->counts(&w->shape) : 0;
+    w->losses = mem_alloc(w->e->context, w->count * sizeof *w->losses);
+    w->counts = counts ? mem_alloc(w->e->context, w->count_size * sizeof *w->counts) : NULL;
+    if (!w->losses || (counts && !w->counts))
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the results of %zu images",
+                    w->places);
+    w->values = w->losses + w->places;
+    w->totals = w->values + w->places * values;
+    return SSM2D_OK;
+}
+
+/* Copies what a detail keeps of the block. */
+static ssm2d_status keep_detail(const work *w, const evaluation *r, task_detail *d,
+                                ssm2d_error *error)
+{
+    const size_t count = w->places * (size_t)w->t->values;
+    double *values = mem_alloc(w->e->context, (count + 1) * sizeof *values);
+    if (!values)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the results of %zu images",
+                    w->places);
+    memcpy(values, w->values, count * sizeof *values);
+    *d = (task_detail){r->images, w->places, values, w->counts, w->shape};
+    return SSM2D_OK;
+}
+
+ssm2d_status evaluate(evaluator *e, loader *images, const task *t, loss_kind loss,
+                      const evaluation_hooks *hooks, evaluation *result, ssm2d_error *error)
+{
+    static const evaluation_hooks none;
+    cluster *c = hooks && hooks->cluster && hooks->cluster->size > 1 ? hooks->cluster : NULL;
+    work w = {.e = e,
+              .images = images,
+              .t = t,
+              .loss = loss,
+              .hooks = hooks ? hooks : &none,
+              .rank = c ? c->rank : 0,
+              .size = c ? c->size : 1,
+              .shape = task_shape_of(&e->config)};
+    *result = (evaluation){0};
+    if (!task_allows_loss(t, loss))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "loss=%s: the data have %s: use %s",
+                    loss_at(loss)->name, t->labels, loss_at(t->losses[0])->name);
+    ssm2d_status status = reserve(&w, error);
+    if (!status) status = evaluate_batches(&w, error);
+    if (c) status = join(&w, c, status, error);
+    if (!status) status = measure(&w, result, error);
+    if (!status && !result->stopped && w.hooks->detail) {
+        status = keep_detail(&w, result, w.hooks->detail, error);
+        if (!status) w.counts = NULL; /* the caller has them now */
+    }
+    mem_free(e->context, w.losses);
+    mem_free(e->context, w.counts);
+    return status;
+}
+
+void evaluation_detail_free(const ssm2d_context *context, task_detail *d)
+{
+    mem_free(context, d->values);
+    mem_free(context, d->counts);
+    *d = (task_detail){0};
+}
+
+ssm2d_status evaluation_confusion(const ssm2d_context *context, const task *t, const task_detail *d,
+                                  confusion_cell **cells, size_t *count, ssm2d_error *error)
+{
+    confusion_cell *list = mem_alloc(context, (d->images + 1) * sizeof *list);
+    size_t n = 0;
+    *cells = list;
+    *count = 0;
+    if (!list)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the results of %zu images",
+                    d->images);
+    for (size_t i = 0; i < d->places; i++) {
+        confusion_cell cell = {.count = 1};
+        if (t->pair(d, i, &cell.truth, &cell.predicted)) list[n++] = cell;
+    }
+    *count = confusion_cells_merge(list, n);
     return SSM2D_OK;
 }

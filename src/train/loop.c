@@ -1,5 +1,5 @@
 /* The loop itself: steps, epochs, checkpoints, and what is written at the end of each. */
-#include "train/run_training.h"
+#include "train/loop.h"
 
 #include "core/clock.h"
 #include "core/context.h"
@@ -7,10 +7,11 @@
 #include "data/dataset.h"
 #include "io/file.h"
 #include "io/text.h"
+#include "train/check_images.h"
+#include "train/loss_note.h"
 #include "train/machines.h"
 #include "train/metrics.h"
 #include "train/mixer_log.h"
-#include "train/skipped_total.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,13 +22,11 @@ typedef struct training {
     trainer *t;
     metrics *metrics;
     mixer_log mixers;
-    const train_hooks *hooks;
+    const run_control *control;
     train_result *result;
     const char *folder;
     int lock; /* of the folder */
     char last[RUN_PATH], model[RUN_PATH], best[RUN_PATH], curves[RUN_PATH];
-    long saved_step;
-    double saved_at;                     /* seconds */
     double train_seconds, epoch_seconds; /* spent in steps: in this call, in this epoch */
     double test_seconds;                 /* of the last evaluation */
     long images, epoch_images;           /* trained on: in this call, in this epoch */
@@ -37,17 +36,11 @@ typedef struct training {
     ssm2d_error no_machine;              /* why machines.json was left as it is; "": it was not */
 } training;
 
-/* The mean accuracy of the current epoch so far. */
-static double train_accuracy(const training *s)
+/* The first metric over the images of the current epoch so far. */
+static double train_score(const trainer *t)
 {
-    const train_state *state = &s->t->state;
-    return (double)state->correct / ((double)state->images * trainer_decisions(s->t));
-}
-
-static int stop_requested(void *user)
-{
-    const training *s = user;
-    return s->hooks->stop && s->hooks->stop(s->hooks->user);
+    const task_shape shape = task_shape_of(&t->settings.model);
+    return task_score(t->task, &shape, t->state.score_sum, (double)t->state.images);
 }
 
 /* Of several processes one writes. */
@@ -69,40 +62,37 @@ static ssm2d_status write_checkpoint(training *s, ssm2d_error *error)
 {
     trainer *t = s->t;
     const train_state *state = &t->state;
-    const float *const arrays[] = {state->weights, state->moment1, state->moment2, state->average};
-    static const char *const names[] = {"weights", "first moments", "second moments",
-                                        "averaged weights"};
-    /* a checkpoint with such numbers could not be read again, and would replace a good one */
-    for (int i = 0; i < 4; i++)
-        if (arrays[i] && !isfinite(gradient_norm(t->context, state->count, arrays[i], t->partial)))
+    const named_arrays list = train_arrays_list(&state->arrays);
+    /* a checkpoint with such values could not be read again, and would replace a good one */
+    for (const named_array *a = list.at; a->name; a++)
+        if (!isfinite(gradient_norm(t->context, state->count, a->values, t->partial)))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "step %ld: the %s are not finite. Last good checkpoint: %s, step %ld. "
+                        "step %ld: the array %s is not finite. Last good checkpoint: %s, step %ld. "
                         "Start again with a lower lr, or with clip=1",
-                        state->step, names[i], text_path(s->last), s->saved_step);
+                        state->step, a->name, text_path(s->last), t->saved_step);
     ssm2d_status status = check_folder(s, error);
     if (!status) status = metrics_sync(s->metrics, error);
     if (!status) status = checkpoint_write(t->context, s->last, &t->state, &t->identity, error);
     return status;
 }
 
+/* Notes that the state is on the disk, and when it is to be saved next. The process that writes
+ * decides for all. */
+static void note_saved(training *s)
+{
+    const double minutes = s->t->settings.options.save_minutes;
+    s->t->saved_path = s->last;
+    s->t->saved_step = s->t->state.step;
+    s->t->save_at = is_writer(s) && minutes > 0 ? clock_seconds() + 60 * minutes : INFINITY;
+}
+
 /* Writes a checkpoint; all processes know whether that succeeded. */
 static ssm2d_status save(training *s, ssm2d_error *error)
 {
     const ssm2d_status status =
-        cluster_agree(s->t->cluster, is_writer(s) ? write_checkpoint(s, error) : SSM2D_OK, error);
-    if (status) return status;
-    s->saved_step = s->t->state.step;
-    s->saved_at = clock_seconds();
-    return SSM2D_OK;
-}
-
-/* Whether it is time for a checkpoint; the process that writes decides. */
-static int time_to_save(void *user)
-{
-    const training *s = user;
-    const train_options *o = &s->t->settings.options;
-    return is_writer(s) && o->save_minutes > 0
-           && clock_seconds() - s->saved_at > 60 * o->save_minutes;
+        trainer_agree(s->t, is_writer(s) ? write_checkpoint(s, error) : SSM2D_OK, error);
+    if (!status) note_saved(s);
+    return status;
 }
 
 static int step_to_save(const training *s)
@@ -117,7 +107,7 @@ static ssm2d_status write_step(training *s, const step_result *r, ssm2d_error *e
 {
     train_state *state = &s->t->state;
     const ssm2d_status status =
-        mixer_log_measure(&s->mixers, state->weights, s->t->gradients, error);
+        mixer_log_measure(&s->mixers, state->arrays.weights, s->t->gradients, error);
     if (status) return status;
     metric line = {.step = state->step,
                    .epoch = (double)state->step / (double)s->t->epoch_steps,
@@ -146,7 +136,7 @@ static ssm2d_status log_step(training *s, const step_result *r, ssm2d_error *err
     const ssm2d_status status = is_writer(s) ? write_step(s, r, error) : SSM2D_OK;
     state->log_sum = 0;
     state->log_steps = 0;
-    return cluster_agree(s->t->cluster, status, error);
+    return trainer_agree(s->t, status, error);
 }
 
 static void report_step(const training *s, const step_result *r)
@@ -156,19 +146,20 @@ static void report_step(const training *s, const step_result *r)
                epochs = train_epochs(&s->t->settings.options);
     const double images =
         (double)((epochs * s->t->epoch_steps - state->step) * s->t->settings.options.batch);
-    if (!s->hooks->step) return;
+    if (!s->control->step) return;
     train_progress p = {.epoch = state->epochs + 1,
                         .epochs = epochs,
                         .step = done,
                         .steps = s->t->epoch_steps,
+                        .task = s->t->task,
                         .loss = state->loss_sum / (double)done,
-                        .accuracy = train_accuracy(s),
+                        .score = train_score(s->t),
                         .lr = r->lr,
                         .images_per_s = s->speed,
                         .wait = s->wait,
                         .seconds_left =
                             images / s->speed + s->test_seconds * (double)(epochs - state->epochs)};
-    s->hooks->step(s->hooks->user, &p);
+    s->control->step(s->control->user, &p);
 }
 
 /* Makes steps until the end of the epoch, or until a stop is requested. */
@@ -179,10 +170,9 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
     const int alone = s->t->cluster->size == 1;
     ssm2d_status status = SSM2D_OK;
     while (state->step < end && !status && !s->result->stopped) {
-        const step_hooks hooks = {s, stop_requested, time_to_save, s->last, s->saved_step};
         step_result r;
         const double start = clock_seconds();
-        if ((status = trainer_step(s->t, &hooks, &r, error))) break;
+        if ((status = trainer_step(s->t, &r, error))) break;
         if (r.abandoned) {
             s->result->stopped = 1;
             break;
@@ -192,7 +182,7 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
         state->log_sum += r.loss;
         state->log_steps++;
         state->images += batch;
-        state->correct += r.correct;
+        state->score_sum += r.score;
         state->seconds += seconds;
         s->train_seconds += seconds;
         s->epoch_seconds += seconds;
@@ -207,7 +197,7 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
         status = log_step(s, &r, error);
         report_step(s, &r);
         if (!status && state->step < end && (r.save || step_to_save(s))) status = save(s, error);
-        if (!status && (alone ? stop_requested(s) : r.stop)) s->result->stopped = 1;
+        if (!status && (alone ? run_stop_requested(s->control) : r.stop)) s->result->stopped = 1;
     }
     return status;
 }
@@ -217,12 +207,12 @@ static ssm2d_status run_steps(training *s, ssm2d_error *error)
 static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
-    evaluation_hooks hooks = {s->hooks->user, s->hooks->stop, s->hooks->testing,
-                              .cluster = t->cluster};
+    const evaluation_hooks hooks = {s->control->user, s->control->stop, s->control->testing,
+                                    .cluster = t->cluster};
     const double start = clock_seconds();
     evaluator_weights(t->evaluator, trainer_weights(t));
-    ssm2d_status status = evaluate(t->evaluator, t->choose_loader,
-                                   (train_loss)t->settings.options.loss, &hooks, e, error);
+    const ssm2d_status status = evaluate(t->evaluator, t->choose_loader, t->task,
+                                         (loss_kind)t->settings.options.loss, &hooks, e, error);
     s->test_seconds = clock_seconds() - start;
     t->state.seconds += s->test_seconds;
     if (status) return status;
@@ -235,13 +225,15 @@ static ssm2d_status write_epoch(training *s, const metric *line, ssm2d_error *er
 {
     trainer *t = s->t;
     const train_options *o = &t->settings.options;
-    char data[128], title[256];
+    char data[128], title[256], parts[LOSS_PARTS], note[LOSS_NOTE];
     ssm2d_status status = metrics_add(s->metrics, line, error);
     dataset_title(o->data, data, sizeof data);
     snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
              t->settings.model.mixer.kind->name, data);
     if (!status) status = check_folder(s, error);
-    if (!status) status = metrics_draw(s->metrics, s->curves, title, train_epochs(o), error);
+    loss_parts(&t->settings, t->task, parts);
+    const char *below = loss_note(parts, line->validation ? "validation" : "test", note);
+    if (!status) status = metrics_draw(s->metrics, s->curves, title, below, train_epochs(o), error);
     if (!status) status = check_folder(s, error);
     if (!status) status = weights_save(t->weights, s->model, trainer_weights(t), error);
     return status;
@@ -261,8 +253,8 @@ static ssm2d_status compare_weights(trainer *t, ssm2d_error *error)
 {
     if (t->cluster->size == 1) return SSM2D_OK;
     if (t->settings.options.reduce == TRAIN_REDUCE_UNORDERED) return trainer_share_state(t, error);
-    return cluster_same(t->cluster, "weights", t->state.weights,
-                        t->state.count * sizeof *t->state.weights, error);
+    return cluster_same(t->cluster, "weights", t->state.arrays.weights,
+                        t->state.count * sizeof *t->state.arrays.weights, error);
 }
 
 /* Ends an epoch after its evaluation: metrics, curves, weights, and then the checkpoint that counts
@@ -273,23 +265,25 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
     trainer *t = s->t;
     train_state *state = &t->state;
     const train_options *o = &t->settings.options;
-    const double loss = state->loss_sum / (double)t->epoch_steps, accuracy = train_accuracy(s);
+    const double loss = state->loss_sum / (double)t->epoch_steps, score = train_score(t),
+                 test_score = e->metrics[0];
     const double speed = per_second((double)s->epoch_images, s->epoch_seconds);
     state->epochs++;
-    const int best = !state->best_epoch || e->accuracy > state->best;
+    const int best = !state->best_epoch || task_is_better(t->task, test_score, state->best);
     if (best) {
-        state->best = e->accuracy;
+        state->best = test_score;
         state->best_epoch = state->epochs;
     }
     state->loss_sum = 0;
-    state->images = state->correct = 0;
+    state->score_sum = 0;
+    state->images = 0;
     metric line = {.is_epoch = 1,
                    .step = state->step,
                    .epoch = (double)state->epochs,
                    .loss = loss,
-                   .accuracy = accuracy,
+                   .score = score,
                    .test_loss = e->loss,
-                   .test_accuracy = e->accuracy,
+                   .test_score = test_score,
                    .validation = t->choice != CHOICE_TEST,
                    .lr = schedule_at(&t->schedule, state->step - 1),
                    .images_per_s = speed,
@@ -297,20 +291,20 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                    .seconds = state->seconds};
     ssm2d_status status = compare_weights(t, error);
     if (!status)
-        status = cluster_agree(t->cluster, is_writer(s) ? write_epoch(s, &line, error) : SSM2D_OK,
-                               error);
+        status = trainer_agree(t, is_writer(s) ? write_epoch(s, &line, error) : SSM2D_OK, error);
     if (!status) status = save(s, error);
     if (!status && best)
-        status = cluster_agree(t->cluster, is_writer(s) ? write_best(s, error) : SSM2D_OK, error);
+        status = trainer_agree(t, is_writer(s) ? write_best(s, error) : SSM2D_OK, error);
     if (status) return status;
     s->result->test_loss = e->loss;
-    s->result->test_accuracy = e->accuracy;
+    s->result->test_score = test_score;
     train_epoch report = {.epoch = state->epochs,
                           .epochs = train_epochs(o),
+                          .task = t->task,
                           .loss = loss,
-                          .accuracy = accuracy,
+                          .score = score,
                           .test_loss = e->loss,
-                          .test_accuracy = e->accuracy,
+                          .test_score = test_score,
                           .images_per_s = speed,
                           .wait = line.wait,
                           .seconds = s->epoch_seconds + s->test_seconds,
@@ -318,7 +312,7 @@ static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *err
                           .choice = t->choice};
     s->epoch_seconds = s->epoch_waited = 0;
     s->epoch_images = 0;
-    if (s->hooks->epoch) s->hooks->epoch(s->hooks->user, &report);
+    if (s->control->epoch) s->control->epoch(s->control->user, &report);
     return SSM2D_OK;
 }
 
@@ -332,6 +326,7 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
         if (!status && !s->result->stopped) status = evaluate_test(s, &e, error);
         if (!status && s->result->stopped) return save(s, error);
         if (!status) status = end_epoch(s, &e, error);
+        if (!status) status = trainer_agree(s->t, check_images_met(s->t, error), error);
     }
     return status;
 }
@@ -341,7 +336,7 @@ static ssm2d_status run_epochs(training *s, ssm2d_error *error)
 static void report_start(const training *s, const start_info *how)
 {
     const trainer *t = s->t;
-    if (!s->hooks->start) return;
+    if (!s->control->start) return;
     const dataset_info *train = dataset_about(t->train_data),
                        *choose = dataset_about(t->choose_data);
     /* what is held out is of the same folder, whose files are counted once */
@@ -349,6 +344,7 @@ static void report_start(const training *s, const start_info *how)
     int splits = 0;
     if (dataset_splits(t->settings.options.data, &splits, NULL)) splits = 0;
     train_start start = {.settings = &t->settings,
+                         .task = t->task,
                          .parameters = t->weights->learned,
                          .train_images = train->count,
                          .choose_images = choose->count,
@@ -365,8 +361,10 @@ static void report_start(const training *s, const start_info *how)
                          .no_machine = *s->no_machine.line ? s->no_machine.line : NULL,
                          .ignored = ignored,
                          .first_ignored =
-                             train->ignored ? train->first_ignored : choose->first_ignored};
-    s->hooks->start(s->hooks->user, &start);
+                             train->ignored ? train->first_ignored : choose->first_ignored,
+                         .chosen = t->chosen,
+                         .checked = how->checked};
+    s->control->start(s->control->user, &start);
 }
 
 /* Images that could not be read, of both loaders. */
@@ -414,8 +412,8 @@ static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *
         return status;
     if (how->is_new && (status = file_write_text(t->context, train, t->settings_text, error)))
         return status;
-    if ((status =
-             metrics_open(t->context, path, t->state.step, t->state.epochs, &s->metrics, error)))
+    if ((status = metrics_open(t->context, path, t->task, t->state.step, t->state.epochs,
+                               &s->metrics, error)))
         return status;
     if (how->is_new || access(config, F_OK))
         status = file_write_text(t->context, config, t->model_text, error);
@@ -434,27 +432,26 @@ static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *
     return status;
 }
 
-ssm2d_status run_training(trainer *t, const char *folder, int lock, const start_info *how,
-                          const train_hooks *hooks, train_result *result, ssm2d_error *error)
+ssm2d_status train_loop(trainer *t, const char *folder, int lock, const start_info *how,
+                        train_result *result, ssm2d_error *error)
 {
-    static const train_hooks none;
+    static const run_control none;
     training s = {.t = t,
                   .mixers = {.context = t->context},
-                  .hooks = hooks ? hooks : &none,
+                  .control = t->control ? t->control : &none,
                   .result = result,
                   .folder = folder,
-                  .lock = lock,
-                  .saved_step = t->state.step};
-    *result = (train_result){0};
+                  .lock = lock};
+    *result = (train_result){.begun = 1, .task = t->task};
     ssm2d_status status = run_path(folder, RUN_LAST, s.last, error);
     if (!status && is_writer(&s)) status = open_files(&s, how, error);
-    s.saved_at = clock_seconds();
+    note_saved(&s);
     if (!status) status = trainer_seek(t, error);
-    status = cluster_agree(t->cluster, status, error);
+    status = trainer_agree(t, status, error);
     if (!status) report_start(&s, how);
     if (!status) status = run_epochs(&s, error);
     result->step = t->state.step;
-    result->best_accuracy = t->state.best;
+    result->best_score = t->state.best;
     result->best_epoch = t->state.best_epoch;
     result->seconds = t->state.seconds;
     result->images_per_s = per_second((double)s.images, s.train_seconds);

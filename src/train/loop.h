@@ -1,108 +1,23 @@
-/* loop - trains a model: steps, evaluation and checkpoints, until the last epoch or until the
- * caller asks to stop.
- *
- * Nothing is printed here; hooks report the progress to the caller. The same settings give the same
- * weights to the bit, however often the run is interrupted and on any number of threads; and on any
- * number of processes, see batch_gradient.h. */
+/* loop - steps, epochs and checkpoints of a run that was begun or resumed. For src/train alone. */
 #ifndef SSM2D_TRAIN_LOOP_H
 #define SSM2D_TRAIN_LOOP_H
 
-#include "cluster/cluster.h"
-#include "data/split.h"
-#include "train/run_folder.h"
+#include "train/training.h"
+#include "train/trainer.h"
 
-typedef struct train_start { /* reported once, before the first step */
-    const train_settings *settings;
-    size_t parameters, train_images, choose_images;
-    split_choice choice;           /* what the best epoch is chosen by: the choose_images */
-    int has_test;                  /* there are test images, which ssm2d eval measures on */
-    long step, steps, epoch_steps; /* steps done already, of the whole run, of one epoch */
-    size_t bytes;                  /* memory of a step */
-    const weights_report *read;    /* of the file with initial weights, or NULL */
-    int loss_changed;              /* to bce, because the labels are binary */
-    long old_epochs;           /* those of the run until it was resumed with others; 0: the same */
-    int restored;              /* train.json differed from the checkpoint and is written again */
-    const char *no_machine;    /* why this start is not recorded in machines.json, or NULL */
-    size_t ignored;            /* files in the data folder that are no images; see dataset_info */
-    const char *first_ignored; /* one of them, or NULL */
-} train_start;
+/* How a call starts. */
+typedef struct start_info {
+    int is_new;                 /* a new run, not one that is resumed */
+    int changed;                /* resumed with other settings, to be saved first */
+    long old_epochs;            /* of a run that is resumed with others; 0: the same */
+    int restored;               /* train.json differs from the checkpoint, to be written again */
+    const weights_report *read; /* of the file with initial weights, or NULL */
+    const file_check *checked;  /* of the image files of a new run, or NULL */
+} start_info;
 
-typedef struct train_progress { /* reported after each step */
-    long epoch, epochs;         /* the current epoch, from 1; epochs of the run */
-    long step, steps;           /* steps of this epoch that are done; of a whole epoch */
-    double loss, accuracy;      /* means of the epoch so far */
-    double lr;
-    double images_per_s;
-    double wait;         /* part of the time that steps waited for images, from 0 to 1 */
-    double seconds_left; /* of the whole run */
-} train_progress;
-
-typedef struct train_epoch { /* reported after each epoch, when its checkpoint is on the disk */
-    long epoch, epochs;
-    double loss, accuracy;
-    double test_loss, test_accuracy; /* on what the best epoch is chosen by */
-    double images_per_s, seconds;    /* of the epoch, evaluation included in seconds */
-    double wait;                     /* part of the steps' time that they waited for images */
-    int best;                        /* the highest test_accuracy so far */
-    split_choice choice;
-} train_epoch;
-
-/* Functions of the caller; each may be NULL. */
-typedef struct train_hooks {
-    void *user; /* passed to all of them */
-    /* called after each step and before each batch of an evaluation; a result other than 0 ends
-     * the run with a checkpoint */
-    int (*stop)(void *user);
-    void (*start)(void *user, const train_start *start);
-    void (*step)(void *user, const train_progress *progress);
-    void (*testing)(void *user, size_t batch, size_t batches);
-    void (*epoch)(void *user, const train_epoch *epoch);
-    /* The processes that train together, each of which calls the same function with the same
-     * settings. The first has the run's folder, in which the others neither read nor write. NULL:
-     * this process trains by itself. */
-    cluster *cluster;
-} train_hooks;
-
-typedef struct train_result {
-    int stopped; /* the hook asked to stop; the run can be resumed */
-    long step;
-    double test_loss, test_accuracy; /* of the last epoch, on what the best is chosen by */
-    split_choice choice;
-    double best_accuracy;
-    long best_epoch;
-    double seconds;            /* of training and evaluation, since the run began */
-    double images_per_s;       /* of the training steps of this call; 0 when there were none */
-    size_t skipped;            /* images that could not be read; with bad_images=skip */
-    ssm2d_error first_skipped; /* why the first of them could not */
-} train_result;
-
-/* Starts a run in folder and trains until the end; refuses a folder that has a run already.
- * settings may leave open what follows from the data. */
-ssm2d_status train_begin(ssm2d_context *context, const char *folder, const train_settings *settings,
-                         const train_hooks *hooks, train_result *result, ssm2d_error *error);
-/* The same, replacing a run that may be in the folder. It is removed only once the settings, the
- * data and the initial weights of the new run have been found good. */
-ssm2d_status train_replace(ssm2d_context *context, const char *folder,
-                           const train_settings *settings, const train_hooks *hooks,
-                           train_result *result, ssm2d_error *error);
-/* Continues the run in folder from its last checkpoint. */
-ssm2d_status train_resume(ssm2d_context *context, const char *folder, const train_hooks *hooks,
-                          train_result *result, ssm2d_error *error);
-
-/* The settings that may change when a run is resumed. */
-typedef struct train_changes {
-    const char *data; /* where the same images are now; NULL: unchanged */
-    /* epochs of the whole run; 0: unchanged. The learning rate continues as if this number had been
-     * given from the beginning. */
-    long epochs;
-    int workers;            /* of the loader; 0: unchanged */
-    const char *memory;     /* normal or low; NULL: unchanged */
-    const char *bad_images; /* stop or skip; NULL: unchanged */
-} train_changes;
-
-/* Continues the run in folder from its last checkpoint, with these changes. */
-ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,
-                                  const train_changes *changes, const train_hooks *hooks,
-                                  train_result *result, ssm2d_error *error);
+/* Trains from the trainer's state to the end of the run. A new run writes its files first, and of
+ * these train.json first: see run_exists. */
+ssm2d_status train_loop(trainer *t, const char *folder, int lock, const start_info *how,
+                        train_result *result, ssm2d_error *error);
 
 #endif

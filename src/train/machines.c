@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/processors.h"
 #include "core/status.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
 
@@ -24,16 +25,17 @@ enum { TEXTS = sizeof texts / sizeof *texts, NUMBERS = sizeof numbers / sizeof *
 static void processor_name(const struct utsname *system, char text[TEXT])
 {
     char line[TEXT];
-    FILE *f = fopen("/proc/cpuinfo", "r");
+    FILE *f;
     snprintf(text, TEXT, "%s", system->machine);
-    while (f && fgets(line, sizeof line, f)) {
+    if (file_open_regular("/proc/cpuinfo", &f, NULL)) return;
+    while (fgets(line, sizeof line, f)) {
         char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) || !colon) continue;
         line[strcspn(line, "\n")] = 0;
         snprintf(text, TEXT, "%s", colon + 1 + strspn(colon + 1, " "));
         break;
     }
-    if (f) fclose(f);
+    fclose(f);
 }
 
 cJSON *machine_here(const ssm2d_context *context, int processes)

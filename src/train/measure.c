@@ -24,7 +24,7 @@ static ssm2d_status time_steps(trainer *t, int steps, double *seconds, ssm2d_err
     for (int i = -1; i < steps && !status; i++) {
         step_result r;
         const double start = clock_seconds();
-        status = trainer_step(t, &(step_hooks){.good = "none"}, &r, error);
+        status = trainer_step(t, &r, error);
         if (i >= 0) times[i] = clock_seconds() - start;
     }
     if (!status) *seconds = median(times, steps);
@@ -52,7 +52,7 @@ ssm2d_status train_measure(ssm2d_context *context, const train_settings *setting
     weights_report report;
     cluster alone = cluster_alone();
     assert(steps >= 0 && steps <= MEASURE_MAX_STEPS);
-    ssm2d_status status = trainer_create(context, &alone, settings, &t, error);
+    ssm2d_status status = trainer_create(context, &alone, settings, NULL, &t, error);
     if (!status) {
         cost->epochs = train_epochs(&t.settings.options);
         cost->epoch_steps = t.epoch_steps;

@@ -18,6 +18,7 @@ enum { MAX_FILE = 1 << 30 };
 
 struct metrics {
     const ssm2d_context *context;
+    const task_metric *what; /* the task's first */
     char *path;
     FILE *stream;
     metric *lines;
@@ -81,8 +82,15 @@ static ssm2d_status parse_blocks(const metrics *m, const cJSON *root, metric *li
     return SSM2D_OK;
 }
 
+/* A key of an epoch's line: "test_loss", or with validation images "val_loss". */
+static const char *split_key(int validation, const char *key, char text[64])
+{
+    snprintf(text, 64, "%s_%s", validation ? "val" : "test", key);
+    return text;
+}
+
 /* Parses one line. *known is 0 when it is not a line of metrics: a run that was killed may have
- * left half of one. Fails for want of memory alone. */
+ * left half of one. Fails only when out of memory. */
 static ssm2d_status parse(const metrics *m, const char *text, size_t size, int with_blocks,
                           metric *line, int *known, ssm2d_error *error)
 {
@@ -94,6 +102,7 @@ static ssm2d_status parse(const metrics *m, const char *text, size_t size, int w
     long step = 0;
     *known = cJSON_IsString(kind) && get_step(root, &step);
     const int validation = cJSON_HasObjectItem(root, "val_loss");
+    char test_loss[64], test_score[64];
     if (*known)
         *line =
             (metric){.is_epoch = !strcmp(kind->valuestring, "epoch"),
@@ -104,9 +113,9 @@ static ssm2d_status parse(const metrics *m, const char *text, size_t size, int w
                      .images_per_s = number(root, "images_per_s"),
                      .wait = number(root, "wait"),
                      .norm = number(root, "norm"),
-                     .accuracy = number(root, "accuracy"),
-                     .test_loss = number(root, validation ? "val_loss" : "test_loss"),
-                     .test_accuracy = number(root, validation ? "val_accuracy" : "test_accuracy"),
+                     .score = number(root, m->what->key),
+                     .test_loss = number(root, split_key(validation, "loss", test_loss)),
+                     .test_score = number(root, split_key(validation, m->what->key, test_score)),
                      .validation = validation,
                      .seconds = number(root, "seconds")};
     if (*known && with_blocks) status = parse_blocks(m, root, line, error);
@@ -145,26 +154,27 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
     return status;
 }
 
-static ssm2d_status create(const ssm2d_context *context, const char *path, metrics **out,
-                           ssm2d_error *error)
+static ssm2d_status create(const ssm2d_context *context, const char *path, const task *t,
+                           metrics **out, ssm2d_error *error)
 {
     metrics *m = *out = mem_alloc(context, sizeof *m + strlen(path) + 1);
     if (!m) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for metrics", text_path(path));
     m->context = context;
+    m->what = &t->metrics[0];
     m->path = (char *)(m + 1);
     memcpy(m->path, path, strlen(path));
     return SSM2D_OK;
 }
 
-ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metrics **out,
-                          ssm2d_error *error)
+ssm2d_status metrics_read(const ssm2d_context *context, const char *path, const task *t,
+                          metrics **out, ssm2d_error *error)
 {
     char *text = NULL;
     size_t size = 0;
     metrics *m;
-    ssm2d_status status = create(context, path, &m, error);
+    ssm2d_status status = create(context, path, t, &m, error);
     *out = NULL;
-    if (!status) status = file_read(context, path, MAX_FILE, &text, &size, error);
+    if (!status) status = file_read_regular(context, path, MAX_FILE, &text, &size, error);
     for (size_t at = 0, length; !status && at < size; at += length + 1) {
         metric line;
         int known;
@@ -181,12 +191,12 @@ ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metric
     return status;
 }
 
-ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs,
-                          metrics **out, ssm2d_error *error)
+ssm2d_status metrics_open(const ssm2d_context *context, const char *path, const task *t, long step,
+                          long epochs, metrics **out, ssm2d_error *error)
 {
     metrics *m;
     *out = NULL;
-    ssm2d_status status = create(context, path, &m, error);
+    ssm2d_status status = create(context, path, t, &m, error);
     if (status) return status;
     if (step) status = restore(m, step, epochs, error);
     if (!status) status = file_append(path, !step, &m->stream, error);
@@ -249,6 +259,7 @@ static void write_list(FILE *to, const char *name, int count, const double *numb
 ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
 {
     metric kept = *l;
+    char test_loss[64], test_score[64];
     kept.blocks = 0;
     kept.mixer_norms = kept.kernel_gains = NULL;
     ssm2d_status status = keep(m, &kept, error);
@@ -257,10 +268,11 @@ ssm2d_status metrics_add(metrics *m, const metric *l, ssm2d_error *error)
     if (l->is_epoch)
         fprintf(m->stream,
                 "{\"kind\": \"epoch\", \"step\": %ld, \"epoch\": %.0f, \"loss\": %.6g, "
-                "\"accuracy\": %.6g, \"%s_loss\": %.6g, \"%s_accuracy\": %.6g, "
+                "\"%s\": %.6g, \"%s\": %.6g, \"%s\": %.6g, "
                 "\"lr\": %.6g, \"images_per_s\": %.1f, \"wait\": %.4f, \"seconds\": %.2f}\n",
-                l->step, l->epoch, l->loss, l->accuracy, l->validation ? "val" : "test",
-                l->test_loss, l->validation ? "val" : "test", l->test_accuracy, l->lr,
+                l->step, l->epoch, l->loss, m->what->key, l->score,
+                split_key(l->validation, "loss", test_loss), l->test_loss,
+                split_key(l->validation, m->what->key, test_score), l->test_score, l->lr,
                 l->images_per_s, l->wait, l->seconds);
     else {
         fprintf(m->stream,
@@ -293,15 +305,16 @@ void metrics_close(metrics *m)
 
 /* ---- picture --------------------------------------------------------------------------------- */
 
-enum { X_STEP, LOSS_STEP, X_EPOCH, LOSS_EPOCH, ACCURACY, TEST_LOSS, TEST_ACCURACY, COLUMNS };
+enum { X_STEP, LOSS_STEP, X_EPOCH, LOSS_EPOCH, SCORE, TEST_LOSS, TEST_SCORE, COLUMNS };
 
-ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, long epochs,
-                          ssm2d_error *error)
+ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, const char *note,
+                          long epochs, ssm2d_error *error)
 {
     static const colour blue = {0.12, 0.42, 0.74}, orange = {0.85, 0.37, 0.05};
     size_t rows = m->count ? m->count : 1;
     double *column[COLUMNS], *table = mem_alloc(m->context, COLUMNS * rows * sizeof *table);
     int steps = 0, ends = 0, validation = 0;
+    char label[TASK_TITLE];
     if (!table) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
     for (size_t i = 0; i < COLUMNS; i++) column[i] = table + i * rows;
     for (size_t i = 0; i < m->count; i++) {
@@ -310,9 +323,9 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
             validation = l->validation;
             column[X_EPOCH][ends] = l->epoch;
             column[LOSS_EPOCH][ends] = l->loss;
-            column[ACCURACY][ends] = 100 * l->accuracy;
+            column[SCORE][ends] = m->what->scale * l->score;
             column[TEST_LOSS][ends] = l->test_loss;
-            column[TEST_ACCURACY][ends++] = 100 * l->test_accuracy;
+            column[TEST_SCORE][ends++] = m->what->scale * l->test_score;
         } else {
             column[X_STEP][steps] = l->epoch;
             column[LOSS_STEP][steps++] = l->loss;
@@ -325,12 +338,22 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
         by_step ? (curve){"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0, 0}
                 : (curve){"training", column[X_EPOCH], column[LOSS_EPOCH], ends, blue, 1, 0},
         {other, column[X_EPOCH], column[TEST_LOSS], ends, orange, 1, 0}};
-    const curve accuracies[] = {
-        {"training", column[X_EPOCH], column[ACCURACY], ends, blue, 1, 0},
-        {other, column[X_EPOCH], column[TEST_ACCURACY], ends, orange, 1, 0}};
-    const curve_panel panels[] = {{"loss", losses, 2, 0, 0}, {"accuracy, %", accuracies, 2, 0, 1}};
-    const curve_figure figure = {
-        .title = title, .x_label = "epoch", .panels = panels, .count = 2, .x_high = (double)epochs};
+    const curve scores[] = {{"training", column[X_EPOCH], column[SCORE], ends, blue, 1, 0},
+                            {other, column[X_EPOCH], column[TEST_SCORE], ends, orange, 1, 0}};
+    const curve_panel panels[] = {
+        {.y_label = "loss", .curves = losses, .count = 2},
+        {.y_label = metric_axis(m->what, label),
+         .curves = scores,
+         .count = 2,
+         .is_percent = !strcmp(m->what->unit, "%"),
+         .legend_below = 1},
+    };
+    const curve_figure figure = {.title = title,
+                                 .note = note,
+                                 .x_label = "epoch",
+                                 .panels = panels,
+                                 .count = 2,
+                                 .x_high = (double)epochs};
     ssm2d_status status = curves_draw(m->context, path, &figure, error);
     mem_free(m->context, table);
     return status;

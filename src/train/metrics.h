@@ -6,12 +6,12 @@
  *     {"kind": "epoch", "step": 468, "epoch": 1, "loss": 0.91, "accuracy": 0.78, ..}
  *
  * There is a line after every `log_every` steps, with the mean loss since the line before, and a
- * line after every epoch. Accuracies are from 0 to 1. mixer_norms and kernel_gains have a number
- * for each block with a mixer: see mixer_log.h. */
+ * line after every epoch, in which the key "accuracy" is that of the task's first metric.
+ * mixer_norms and kernel_gains have an element for each block with a mixer: see mixer_log.h. */
 #ifndef SSM2D_TRAIN_METRICS_H
 #define SSM2D_TRAIN_METRICS_H
 
-#include "ssm2d.h"
+#include "tasks/task.h"
 
 typedef struct metric {
     int is_epoch;
@@ -24,19 +24,20 @@ typedef struct metric {
      * lines of metrics_read; steps only */
     int blocks;
     const double *mixer_norms, *kernel_gains;
-    double accuracy, test_loss, test_accuracy, seconds; /* epochs only */
-    int validation; /* the two are of validation images: val_loss and val_accuracy in the file */
+    /* epochs only; score: the task's first metric */
+    double score, test_loss, test_score, seconds;
+    int validation; /* test_loss and test_score are of validation images: val_ in the file */
 } metric;
 
 typedef struct metrics metrics;
 
 /* Opens the file at path for adding lines; the caller closes it. Lines up to the given step and
  * epoch are kept, later ones are removed; at step 0 the file starts empty. */
-ssm2d_status metrics_open(const ssm2d_context *context, const char *path, long step, long epochs,
-                          metrics **out, ssm2d_error *error);
+ssm2d_status metrics_open(const ssm2d_context *context, const char *path, const task *t, long step,
+                          long epochs, metrics **out, ssm2d_error *error);
 /* Reads the file at path for drawing alone; the caller closes it. */
-ssm2d_status metrics_read(const ssm2d_context *context, const char *path, metrics **out,
-                          ssm2d_error *error);
+ssm2d_status metrics_read(const ssm2d_context *context, const char *path, const task *t,
+                          metrics **out, ssm2d_error *error);
 /* Returns the i-th line, NULL past the last. Numbers per block are in what metrics_read has
  * read. */
 const metric *metrics_line(const metrics *m, size_t i);
@@ -47,10 +48,10 @@ ssm2d_status metrics_add(metrics *m, const metric *line, ssm2d_error *error);
 ssm2d_status metrics_sync(metrics *m, ssm2d_error *error);
 void metrics_close(metrics *m);
 
-/* Draws loss and accuracy over epochs to path, .svg, .png or .pdf; the x axis ends at
- * `epochs`. title may be NULL. The training loss is that of the lines of steps, or, when there are
- * fewer of them than epochs, of the epochs. */
-ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, long epochs,
-                          ssm2d_error *error);
+/* Draws loss and score over epochs to path, .svg, .png or .pdf; the x axis ends at
+ * `epochs`. title, and note, the text below the panels, may be NULL. The training loss is that of
+ * the lines of steps, or, when there are fewer of them than epochs, of the epochs. */
+ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title, const char *note,
+                          long epochs, ssm2d_error *error);
 
 #endif

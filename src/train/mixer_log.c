@@ -13,12 +13,12 @@ static const mixer_config *mixer_of(const mixer_log *log) { return &log->weights
 
 static int kernels_of(const mixer_log *log, const param_block *b)
 {
-    return min_int(MAX_KERNELS, mixer_of(log)->kind->kernels(mixer_of(log)->own, b->channels));
+    return min_int(MAX_KERNELS, mixer_kernels(mixer_of(log), b->channels));
 }
 
 static size_t kernel_size(const param_block *b)
 {
-    return (2 * (size_t)b->grid.rows - 1) * (2 * (size_t)b->grid.cols - 1);
+    return (2 * (size_t)grid_rows(b->grid.shape) - 1) * (2 * (size_t)grid_cols(b->grid.shape) - 1);
 }
 
 ssm2d_status mixer_log_create(ssm2d_context *context, const weights *w, mixer_log *log,
@@ -26,7 +26,7 @@ ssm2d_status mixer_log_create(ssm2d_context *context, const weights *w, mixer_lo
 {
     size_t largest = 0;
     *log = (mixer_log){.context = context, .weights = w};
-    if (!w->config.mixer.kind->kernel || !w->blocks) return SSM2D_OK;
+    if (!mixer_has_kernels(&w->config.mixer) || !w->blocks) return SSM2D_OK;
     for (int i = 0; i < w->blocks; i++) {
         const param_block *b = &w->block[i];
         const size_t size = (size_t)kernels_of(log, b) * kernel_size(b);
@@ -58,9 +58,9 @@ ssm2d_status mixer_log_measure(mixer_log *log, const float *params, const float 
         const param_block *b = &log->weights->block[i];
         const int count = kernels_of(log, b);
         double squares = 0, magnitudes = 0;
-        const ssm2d_status status = mixer_of(log)->kind->kernel(
-            log->context, mixer_of(log)->own, b->channels, b->grid.rows, b->grid.cols,
-            params + b->offset, count, log->kernels, error);
+        const ssm2d_status status =
+            mixer_kernel(log->context, mixer_of(log), b->channels, grid_rows(b->grid.shape),
+                         grid_cols(b->grid.shape), params + b->offset, count, log->kernels, error);
         if (status) return status;
         for (size_t k = 0; k < b->count; k++)
             squares += (double)gradients[b->offset + k] * (double)gradients[b->offset + k];

@@ -1,10 +1,14 @@
 #include "train/onednn.h"
 
 #include "core/context.h"
+#include "core/status.h"
+#include "train/onednn_guard.h"
 
 #include <dlfcn.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
+#include <sys/mman.h>
+
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* Threads are the pool's. Where oneDNN is built for OpenMP, a call must not start more: each thread
  * says so, for its own calls, and leaves what it had been told before. */
@@ -21,24 +25,93 @@ int onednn_sgemm(const sgemm_args *p)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_openmp);
+    const onednn_product product = {.transa = p->a_transposed ? 'T' : 'N',
+                                    .transb = p->b_transposed ? 'T' : 'N',
+                                    .m = (dnnl_dim_t)p->m,
+                                    .n = (dnnl_dim_t)p->n,
+                                    .k = (dnnl_dim_t)p->k,
+                                    .a = p->a,
+                                    .lda = (dnnl_dim_t)p->a_row,
+                                    .b = p->b,
+                                    .ldb = (dnnl_dim_t)p->b_row,
+                                    .beta = p->adds ? 1 : 0,
+                                    .c = p->c,
+                                    .ldc = (dnnl_dim_t)p->c_row};
     const int before = set_threads && get_threads ? get_threads() : 1;
     if (before != 1) set_threads(1);
-    const dnnl_status_t status =
-        dnnl_sgemm(p->a_transposed ? 'T' : 'N', p->b_transposed ? 'T' : 'N', (dnnl_dim_t)p->m,
-                   (dnnl_dim_t)p->n, (dnnl_dim_t)p->k, 1, p->a, (dnnl_dim_t)p->a_row, p->b,
-                   (dnnl_dim_t)p->b_row, p->adds ? 1 : 0, p->c, (dnnl_dim_t)p->c_row);
+    const int done = onednn_guarded_sgemm(&product);
     if (before != 1) set_threads(before);
-    return status == dnnl_success;
+    return done;
 }
 
-void onednn_match_cpu(const ssm2d_context *context)
+/* ---- compiling them -------------------------------------------------------------------------- */
+
+/* All kinds of products took 18 MB with oneDNN 2.6 and AVX-512, and 10 MB with AVX2. */
+enum { CODE_BYTES = 32 << 20 };
+
+/* Whether as much memory is there now. Not by malloc: freeing a block of this size would let later
+ * ones come from the heap. */
+static int has_memory(size_t bytes)
 {
-    if (context->cpu == CPU_BASELINE) dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
-    if (context->cpu == CPU_AVX2) dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
+    void *trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (trial == MAP_FAILED) return 0;
+    munmap(trial, bytes);
+    return 1;
 }
 
-void onednn_use(graph *g)
+/* Computes products of zeros of every kind that oneDNN has code of its own for: matrices that it
+ * copies and small ones that it does not, few columns, single rows and columns. */
+static int compile(const ssm2d_context *context)
 {
-    onednn_match_cpu(g->context);
-    g->sgemm = onednn_sgemm;
+    static const size_t sides[][3] = {{8, 8, 8},   {64, 64, 64},  {1, 64, 64},    {64, 1, 64},
+                                      {64, 4, 64}, {4, 300, 300}, {192, 384, 384}};
+    enum { SHAPES = sizeof sides / sizeof *sides, MAX = 384 * 384 };
+    float *zeros = mem_alloc(context, MAX * sizeof *zeros);
+    int done = zeros != NULL;
+    for (int i = 0; i < SHAPES * 8 && done; i++) {
+        const size_t *side = sides[i / 8];
+        sgemm_args p = {.a_transposed = i & 1,
+                        .b_transposed = i >> 1 & 1,
+                        .m = side[0],
+                        .n = side[1],
+                        .k = side[2],
+                        .a = zeros,
+                        .b = zeros,
+                        .c = zeros,
+                        .c_row = side[1],
+                        .adds = i >> 2 & 1};
+        p.a_row = p.a_transposed ? p.m : p.k;
+        p.b_row = p.b_transposed ? p.k : p.n;
+        done = onednn_sgemm(&p);
+    }
+    mem_free(context, zeros);
+    return done;
+}
+
+typedef enum start_state { START_NOT_YET, START_DONE, START_FAILED } start_state;
+
+ssm2d_status onednn_start(const ssm2d_context *context, ssm2d_error *error)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static start_state state;
+    pthread_mutex_lock(&lock);
+    /* oneDNN remembers that it could not compile, and crashes later: it is not asked again. */
+    if (state == START_NOT_YET && has_memory(CODE_BYTES)) {
+        if (context->cpu == CPU_BASELINE) dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
+        if (context->cpu == CPU_AVX2) dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
+        state = compile(context) ? START_DONE : START_FAILED;
+    }
+    const int done = state == START_DONE;
+    pthread_mutex_unlock(&lock);
+    return done ? SSM2D_OK
+                : fail(error, SSM2D_ERROR_MEMORY,
+                       "out of memory: oneDNN needs %d MB to compile its matrix products",
+                       CODE_BYTES >> 20);
+}
+
+ssm2d_status onednn_use(graph *g, ssm2d_error *error)
+{
+    ssm2d_status status = onednn_start(g->context, error);
+    if (!status) g->sgemm = onednn_sgemm;
+    return status;
 }

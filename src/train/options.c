@@ -1,6 +1,7 @@
 #include "train/options.h"
 
 #include "core/status.h"
+#include "optim/optimizer.h"
 #include "train/schedule.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@ static const char *const train_schedule_start_names[] = {"warmup", "run", NULL};
 static const char *const train_lr_scaled_names[] = {"peak", "all", NULL};
 static const char *const train_lr_every_names[] = {"step", "epoch", NULL};
 static const char *const train_repeat_names[] = {"passes", "images", NULL};
-static const char *const train_bad_images_names[] = {"stop", "skip", NULL};
+static const char *const train_bad_images_names[] = {"stop", "skip", "few", NULL};
+static const char *const train_switch_names[] = {"false", "true", NULL};
 static const char *const train_memory_names[] = {"normal", "low", NULL};
 static const char *const train_decay_names[] = {"all", "matrices", NULL};
 static const char *const train_reduce_names[] = {"ordered", "unordered", NULL};
@@ -45,6 +47,15 @@ train_rates train_learning_rates(const train_options *o)
 }
 
 long train_epochs(const train_options *o) { return (long)o->epochs + o->cooldown_epochs; }
+
+double train_smoothing(const train_options *o, const task *t)
+{
+    double smoothing;
+    if (!t->smoothing) return 0;
+    memcpy(&smoothing, (const char *)o + field_find(train_fields, t->smoothing)->offset,
+           sizeof smoothing);
+    return smoothing;
+}
 
 void train_options_complete(train_options *o)
 {

@@ -4,7 +4,7 @@
 
 #include "core/field.h"
 #include "data/split.h"
-#include "inference/probabilities.h"
+#include "tasks/task.h"
 
 typedef struct train_options {
 #define TEXT(field)                                                char field[SSM2D_TEXT];
@@ -20,7 +20,7 @@ typedef struct train_options {
 #undef CHOICE
 } train_options;
 
-typedef enum train_bad_images { TRAIN_BAD_STOP, TRAIN_BAD_SKIP } train_bad_images;
+typedef enum train_bad_images { TRAIN_BAD_STOP, TRAIN_BAD_SKIP, TRAIN_BAD_FEW } train_bad_images;
 typedef enum train_memory { TRAIN_MEMORY_NORMAL, TRAIN_MEMORY_LOW } train_memory;
 typedef enum train_decay { TRAIN_DECAY_ALL, TRAIN_DECAY_MATRICES } train_decay;
 enum { TRAIN_SCHEDULE_FROM_WARMUP, TRAIN_SCHEDULE_FROM_RUN };
@@ -45,6 +45,8 @@ typedef struct train_rates {
 train_rates train_learning_rates(const train_options *options);
 /* Returns all epochs, those of cooling down included. */
 long train_epochs(const train_options *options);
+/* Returns the label smoothing of a task; 0 when it has none. */
+double train_smoothing(const train_options *options, const task *t);
 /* Gives options that a run's file does not have the meaning that they had when it was written: a
  * batch was one slice. */
 void train_options_complete(train_options *options);

@@ -124,7 +124,9 @@ static const recipe table[] = {
     {"deit", "ImageNet, as DeiT, Swin and Mega: 300 epochs", deit},
     {"celeba", "CelebA's attributes: as deit, 20 epochs", celeba},
     {"lra", "grey images of the Long Range Arena, as Mega: 180,000 steps on CIFAR-10", lra},
-    {"quick", "minutes: 4 epochs without augmentation, as without a recipe", quick},
+    {"quick",
+     "minutes: 4 epochs without augmentation, as data sets with a name have without a recipe",
+     quick},
 };
 enum { RECIPES = sizeof table / sizeof *table };
 
@@ -164,7 +166,7 @@ int recipe_line_applies(const recipe_line *line, const train_settings *run)
 {
     if (!train_settings_have(run, line->key)) return 0;
     switch (line->when) {
-    case RECIPE_SSM2D: return run->model.mixer.kind == &mixer_ssm2d;
+    case RECIPE_SSM2D: return run->model.mixer.kind == &layer_ssm2d;
     case RECIPE_TINY_IMAGENET: return is_tiny_imagenet(run->options.data);
     case RECIPE_SWIN: return is_of_family(run, "swin");
     case RECIPE_MEGA: return is_of_family(run, "mega");
@@ -182,5 +184,6 @@ ssm2d_status recipe_apply(const recipe *r, const train_settings *run, train_sett
     for (const recipe_line *line = r->lines; line->key && !status; line++)
         if (recipe_line_applies(line, run))
             status = train_settings_set(s, where, line->key, line->value, error);
+    train_settings_close_training(s); /* what a recipe does not set is meant to be the default */
     return status;
 }

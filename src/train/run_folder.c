@@ -3,6 +3,7 @@
 #include "core/hash.h"
 #include "core/status.h"
 #include "io/file.h"
+#include "io/file_open.h"
 #include "io/json.h"
 #include "io/text.h"
 
@@ -16,9 +17,6 @@
 #include <unistd.h>
 
 enum { LOCK_TRIES = 15 };
-
-static const char *const label_words[] = {
-    [LABEL_CLASS] = "one class per image", [LABEL_BINARY] = "binary labels"};
 
 ssm2d_status run_names_data(const char *folder, const char *data, ssm2d_error *error)
 {
@@ -46,7 +44,7 @@ int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT])
  * nothing depends on it. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
 {
-    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *lock = folder_fd(AT_FDCWD, folder, 1);
     if (*lock < 0)
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder),
                     strerror(errno));
@@ -127,7 +125,8 @@ static int is_run(const ssm2d_context *context, const char *folder)
     train_identity identity;
     checkpoint *c = NULL;
     cJSON *root = NULL;
-    int good = !run_path(folder, RUN_TRAIN, path, NULL) && !json_read(context, path, &root, NULL)
+    int good = !run_path(folder, RUN_TRAIN, path, NULL)
+               && !json_read_regular(context, path, &root, NULL)
                && cJSON_GetObjectItemCaseSensitive(root, "model")
                && cJSON_GetObjectItemCaseSensitive(root, "data")
                && !train_settings_default(&settings, NULL)
@@ -193,7 +192,7 @@ char *run_settings_text(const train_settings *s)
     return text;
 }
 
-/* Whether a name is "0", "1" .., as classes without names are called. */
+/* Whether a name is "0", "1" .., as outputs without names are called. */
 static int is_number(const char *name)
 {
     return *name && strspn(name, "0123456789") == strlen(name);
@@ -201,26 +200,27 @@ static int is_number(const char *name)
 
 ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, ssm2d_error *error)
 {
+    const task *t = data->task;
     char one[48], two[48];
-    if (data->labels != other->labels)
+    if (!t->accepts(other))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "the data have %s and the model was trained on %s: give data of the same kind",
-                    label_words[other->labels], label_words[data->labels]);
-    if (data->classes != other->classes)
+                    task_chosen(0, other)->labels, t->labels);
+    const task_outputs o = t->outputs(other);
+    if (data->outputs != o.count)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "the data have %d classes and the model %d: give data of the same classes",
-                    other->classes, data->classes);
-    for (int i = 0; i < data->classes; i++) {
-        const char *a = data->names[i], *b = other->class_names[i];
+                    "the data have %d %s and the model %d: give data of the same %s", o.count,
+                    t->many, data->outputs, t->many);
+    for (int i = 0; o.names && data->names && i < o.count; i++) {
+        const char *a = data->names[i], *b = o.names[i];
         /* runs of earlier versions, and folders of images, have identifiers for names */
         const char *a_id = data->ids ? data->ids[i] : a;
-        const char *b_id = other->class_ids ? other->class_ids[i] : b;
+        const char *b_id = o.ids ? o.ids[i] : b;
         if (strcmp(a, b) && strcmp(a_id, b_id) && !is_number(a) && !is_number(b))
-            return fail(
-                error, SSM2D_ERROR_ARGUMENT,
-                "class %d of the data is %s, that of the model %s: give data of the same classes",
-                i, text_show(b, strlen(b), one, sizeof one),
-                text_show(a, strlen(a), two, sizeof two));
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s %d of the data is %s, that of the model %s: give data of the same %s",
+                        t->one, i, text_show(b, strlen(b), one, sizeof one),
+                        text_show(a, strlen(a), two, sizeof two), t->many);
     }
     return SSM2D_OK;
 }
@@ -260,6 +260,7 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     m->resized = m->model->resized;
     status = run_path(folder, RUN_TRAIN, path, error);
     if (!status) status = train_settings_read(context, path, &m->settings, error);
+    m->settings.model.head = m->model->config.head;
     if (!status) status = model_config_finish(&m->settings.model, error);
     if (!status && image && image[0])
         status = model_config_resize(&m->settings.model, image, error);
@@ -274,10 +275,10 @@ void run_model_close(run_model *m)
     *m = (run_model){0};
 }
 
-ssm2d_status run_model_plan(ssm2d_context *context, const run_model *m, size_t batch,
-                            ssm2d_model_plan **out, ssm2d_error *error)
+ssm2d_status run_model_session(ssm2d_context *context, const run_model *m, size_t batch,
+                               ssm2d_session **out, ssm2d_error *error)
 {
-    ssm2d_model_plan_options with = ssm2d_model_plan_options_default();
+    ssm2d_session_options with = ssm2d_session_options_default();
     with.batch = batch;
-    return model_plan_create(context, m->model, &with, out, error);
+    return session_create(context, m->model, &with, out, error);
 }

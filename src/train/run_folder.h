@@ -18,7 +18,7 @@ ssm2d_status run_names_data(const char *folder, const char *data, ssm2d_error *e
 
 /* Returns the text of train.json, which the caller frees with cJSON_free; NULL without memory. */
 char *run_settings_text(const train_settings *s);
-/* Refuses data with another kind of labels, another number of classes, or other names of classes.
+/* Refuses data that the run's task does not accept, another number of outputs, or other names.
  * Numbers do not count as names. */
 ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, ssm2d_error *error);
 
@@ -58,8 +58,8 @@ typedef struct run_model {
 ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which,
                             const int image[2], run_model *m, ssm2d_error *error);
 void run_model_close(run_model *m);
-/* Plans it for batches of images of its size; the caller destroys *plan. */
-ssm2d_status run_model_plan(ssm2d_context *context, const run_model *m, size_t batch,
-                            ssm2d_model_plan **out, ssm2d_error *error);
+/* A session for batches of images of its size, which the caller destroys. */
+ssm2d_status run_model_session(ssm2d_context *context, const run_model *m, size_t batch,
+                               ssm2d_session **out, ssm2d_error *error);
 
 #endif

@@ -36,10 +36,12 @@ ssm2d_status run_images_open(ssm2d_context *context, const char *folder, const r
     lo.rows = (size_t)m->settings.model.image[0];
     lo.cols = (size_t)m->settings.model.image[1];
     lo.channels = m->settings.model.channels;
+    const task_shape shape = task_shape_of(&m->settings.model);
+    lo.targets = task_targets(m->data.task, &shape, 0);
     lo.norm = m->data.norm;
     lo.augment = m->settings.augment;
     lo.workers = o->workers;
-    lo.skip_bad = o->bad_images == TRAIN_BAD_SKIP;
+    lo.skip_bad = o->bad_images != TRAIN_BAD_STOP;
     return loader_create(context, images->data, &lo, &images->loader, error);
 }
 

@@ -5,14 +5,17 @@
 #include "data/augment.h"
 #include "data/picture.h"
 #include "io/text.h"
-#include "models/receptive_field.h"
 #include "train/run_images.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static const double shares[3] = {0.5, 0.9, 0.99};
+enum { SHARES = 3 };
+
+static const double shares[SHARES] = {0.5, 0.9, 0.99};
 
 typedef struct job {
     ssm2d_context *context;
@@ -20,8 +23,44 @@ typedef struct job {
     augment *augment;
     receptive_field *r;
     float *image;
-    size_t images; /* that were taken */
+    double *radii;             /* [SHARES][max_images]: of each image */
+    size_t images, max_images; /* that were taken, and that may be */
 } job;
+
+/* ---- quartiles ------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, size_t count, double share)
+{
+    const double place = share * (double)(count - 1);
+    const size_t below = (size_t)floor(place);
+    const double rest = place - (double)below;
+    return rest > 0 ? (1 - rest) * sorted[below] + rest * sorted[below + 1] : sorted[below];
+}
+
+quartiles quartiles_of(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+    return (quartiles){quantile(values, count, 0.25), quantile(values, count, 0.5),
+                       quantile(values, count, 0.75)};
+}
+
+const char *quartiles_text(quartiles radius, size_t images, char text[QUARTILES_TEXT])
+{
+    if (images > 1)
+        snprintf(text, QUARTILES_TEXT, "%.3g (quartiles %.3g and %.3g)", radius.median, radius.low,
+                 radius.high);
+    else
+        snprintf(text, QUARTILES_TEXT, "%.3g", radius.median);
+    return text;
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
 
 static int is_file(const char *path)
 {
@@ -37,11 +76,13 @@ static size_t max_pixels(const job *j)
 static ssm2d_status add_image(job *j, const char *name, ssm2d_error *error)
 {
     augment_end(j->augment, j->image);
+    if (!receptive_field_add(j->r, j->image))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its derivatives on %s are not finite",
+                    text_path(j->request->folder), text_path(name));
+    for (size_t i = 0; i < SHARES; i++)
+        j->radii[i * j->max_images + j->images] = receptive_field_radius(j->r, shares[i]);
     j->images++;
-    return receptive_field_add(j->r, j->image)
-               ? SSM2D_OK
-               : fail(error, SSM2D_ERROR_ARGUMENT, "%s: its derivatives on %s are not finite",
-                      text_path(j->request->folder), text_path(name));
+    return SSM2D_OK;
 }
 
 static ssm2d_status add_file(job *j, ssm2d_error *error)
@@ -59,7 +100,7 @@ static ssm2d_status add_dataset(job *j, ssm2d_error *error)
 {
     const run_receptive_field_request *q = j->request;
     const char *where = strcmp(q->images, "test") ? q->images : NULL; /* NULL: the run's own */
-    const int skips = q->m->settings.options.bad_images == TRAIN_BAD_SKIP;
+    const int skips = q->m->settings.options.bad_images != TRAIN_BAD_STOP;
     dataset *data;
     dataset_split split;
     ssm2d_status status = run_images_data(j->context, q->folder, q->m, where, &data, &split, error);
@@ -94,7 +135,7 @@ ssm2d_status run_receptive_field_compute(ssm2d_context *context,
                                  .rows = rows,
                                  .cols = cols,
                                  .channels = c->channels};
-    job j = {.context = context, .request = q};
+    job j = {.context = context, .request = q, .max_images = q->count ? q->count : 1};
     *field = (run_receptive_field){.rows = c->image[0], .cols = c->image[1]};
     ssm2d_status status =
         receptive_field_create(context, c, q->m->weights, q->m->params, q->block, &j.r, error);
@@ -102,7 +143,8 @@ ssm2d_status run_receptive_field_compute(ssm2d_context *context,
     if (status) goto done;
     j.image = mem_alloc(context, rows * cols * (size_t)c->channels * sizeof *j.image);
     field->values = mem_alloc(context, rows * cols * sizeof *field->values);
-    if (!j.image || !field->values) {
+    j.radii = mem_alloc(context, SHARES * j.max_images * sizeof *j.radii);
+    if (!j.image || !field->values || !j.radii) {
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
         goto done;
     }
@@ -111,9 +153,12 @@ ssm2d_status run_receptive_field_compute(ssm2d_context *context,
     if (status) goto done;
     receptive_field_get(j.r, field->values);
     field->images = j.images;
-    for (int i = 0; i < 3; i++) field->radius[i] = receptive_field_radius(j.r, shares[i]);
+    field->centre = receptive_field_centre(j.r);
+    for (size_t i = 0; i < SHARES; i++)
+        field->radius[i] = quartiles_of(j.radii + i * j.max_images, j.images);
 done:
     mem_free(context, j.image);
+    mem_free(context, j.radii);
     augment_destroy(j.augment);
     receptive_field_destroy(j.r);
     return status;

@@ -3,6 +3,7 @@
 #ifndef SSM2D_TRAIN_RUN_RECEPTIVE_FIELD_H
 #define SSM2D_TRAIN_RUN_RECEPTIVE_FIELD_H
 
+#include "models/receptive_field.h"
 #include "train/run_folder.h"
 
 typedef struct run_receptive_field_request {
@@ -16,12 +17,18 @@ typedef struct run_receptive_field_request {
     void (*progress)(void *user, size_t done, size_t of); /* NULL: nobody asks */
 } run_receptive_field_request;
 
+/* The median over images, and the quartiles below and above it. */
+typedef struct quartiles {
+    double low, median, high;
+} quartiles;
+
 typedef struct run_receptive_field {
     double *values; /* [rows][cols], the largest being 1 */
     int rows, cols;
-    size_t images; /* that were taken */
-    /* pixels from the centre token within which are half, 90 % and 99 % of the squares */
-    int radius[3];
+    pixel_box centre; /* of the centre token */
+    size_t images;    /* that were taken */
+    /* pixels from the centre token within which are half, 90 % and 99 % of an image's squares */
+    quartiles radius[3];
 } run_receptive_field;
 
 /* Fills in *field, which the caller destroys, after a failure as well. */
@@ -29,5 +36,12 @@ ssm2d_status run_receptive_field_compute(ssm2d_context *context,
                                          const run_receptive_field_request *request,
                                          run_receptive_field *field, ssm2d_error *error);
 void run_receptive_field_destroy(const ssm2d_context *context, run_receptive_field *field);
+
+/* A radius as text: "3", or of several images "3 (quartiles 2 and 5.5)". */
+enum { QUARTILES_TEXT = 80 };
+const char *quartiles_text(quartiles radius, size_t images, char text[QUARTILES_TEXT]);
+/* Quartiles of values[count], which are sorted in place; count is at least 1. Between two values
+ * they are interpolated, as NumPy's quantile does it. */
+quartiles quartiles_of(double *values, size_t count);
 
 #endif

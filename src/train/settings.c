@@ -10,15 +10,34 @@
 
 enum { MAX_KEYS = 256, SHOWN = 48 };
 
-static const char default_model[] = "vit-mini", crop_key[] = "eval_crop";
+static const char default_model[] = "vit-mini";
 
-/* Resets image, channels and classes, which are to be taken from the data; those that come with a
+/* What the data may choose, by its bit in `open`. */
+enum {
+    OPEN_EVAL_CROP,
+    OPEN_VAL_FRACTION,
+    OPEN_BAD_IMAGES,
+    OPEN_BATCH,
+    OPEN_EPOCHS,
+    OPEN_FLIP,
+    OPEN_RESIZED_CROP,
+    OPEN_COUNT
+};
+static const char *const open_keys[OPEN_COUNT] = {[OPEN_EVAL_CROP] = "eval_crop",
+                                                  [OPEN_VAL_FRACTION] = "val_fraction",
+                                                  [OPEN_BAD_IMAGES] = "bad_images",
+                                                  [OPEN_BATCH] = "batch",
+                                                  [OPEN_EPOCHS] = "epochs",
+                                                  [OPEN_FLIP] = "flip",
+                                                  [OPEN_RESIZED_CROP] = "resized_crop"};
+
+/* Resets image, channels and outputs, which are to be taken from the data; those that come with a
  * model's name are for lists of models (but for channels that are the model's own). */
-static void leave_open(model_config *m, int image, int channels, int classes)
+static void leave_open(model_config *m, int image, int channels, int outputs)
 {
     if (image) m->image[0] = m->image[1] = 0;
     if (channels && !m->model->keeps_channels) m->channels = 0;
-    if (classes) m->classes = 0;
+    if (outputs) m->outputs = 0;
 }
 
 /* Sets the model by its name, with the mixer that is the default of a run. */
@@ -43,8 +62,32 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error)
 ssm2d_status train_settings_begin(train_settings *s, ssm2d_error *error)
 {
     ssm2d_status status = train_settings_default(s, error);
-    s->crop_is_open = 1;
+    s->open = 1u << OPEN_EVAL_CROP;
     return status;
+}
+
+void train_settings_leave_open(train_settings *s) { s->open = (1u << OPEN_COUNT) - 1; }
+
+void train_settings_close_training(train_settings *s)
+{
+    s->open &= 1u << OPEN_EVAL_CROP | 1u << OPEN_VAL_FRACTION | 1u << OPEN_BAD_IMAGES;
+}
+
+void train_settings_close_data(train_settings *s) { s->open &= 1u << OPEN_EVAL_CROP; }
+
+int train_settings_is_open(const train_settings *s, const char *key)
+{
+    for (int i = 0; i < OPEN_COUNT; i++)
+        if (!strcmp(open_keys[i], key)) return (s->open >> i & 1) != 0;
+    return 0;
+}
+
+/* The key was given. Images that are shifted (crop_padding) are not cropped otherwise as well. */
+static void close_key(train_settings *s, const char *key)
+{
+    for (int i = 0; i < OPEN_COUNT; i++)
+        if (!strcmp(open_keys[i], key)) s->open &= ~(1u << i);
+    if (!strcmp(key, "crop_padding")) s->open &= ~(1u << OPEN_RESIZED_CROP);
 }
 
 /* As timm evaluates: models of large images on 7/8 of the shorter side, small ones on all of it. */
@@ -52,9 +95,10 @@ static ssm2d_status choose_crop(train_settings *s, ssm2d_error *error)
 {
     enum { LARGE = 128 };
     const int large = s->model.image[0] >= LARGE && s->model.image[1] >= LARGE;
-    if (!s->crop_is_open) return SSM2D_OK;
-    s->crop_is_open = 0;
-    return augment_options_set(&s->augment, crop_key, large ? "0.875" : "1", error);
+    if (!train_settings_is_open(s, open_keys[OPEN_EVAL_CROP])) return SSM2D_OK;
+    close_key(s, open_keys[OPEN_EVAL_CROP]);
+    return augment_options_set(&s->augment, open_keys[OPEN_EVAL_CROP], large ? "0.875" : "1",
+                               error);
 }
 
 /* All settings but the model's, as they stand in train_settings. */
@@ -113,8 +157,8 @@ ssm2d_status train_settings_from_json(train_settings *s, const char *file, const
         void *config = &result;
         const ssm2d_field *f = field_find_in(g.list, item->string, &config);
         if (f) status = field_from_json(from, f, item, config, error);
+        if (f) close_key(&result, f->name);
     }
-    if (!status && has(object, crop_key)) result.crop_is_open = 0;
     if (!status) *s = result;
     return status;
 }
@@ -123,7 +167,7 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
                                  ssm2d_error *error)
 {
     cJSON *root = NULL;
-    ssm2d_status status = json_read(context, path, &root, error);
+    ssm2d_status status = json_read_regular(context, path, &root, error);
     if (!status) status = train_settings_from_json(s, path, root, error);
     cJSON_Delete(root);
     return status;
@@ -167,7 +211,7 @@ ssm2d_status train_settings_set(train_settings *s, const char *where, const char
     const field_source from = {.where = where};
     void *config = s;
     const ssm2d_field *f = field_find_in(g.list, key, &config);
-    if (f && !strcmp(f->name, crop_key)) s->crop_is_open = 0;
+    if (f) close_key(s, f->name);
     if (f) return field_parse(from, f, text, config, error);
     if (!strcmp(key, "model")) return begin_model(s, from, text, error);
     if (!model_config_has(&s->model, key)) return refuse_key(s, where, key, error);
@@ -207,7 +251,17 @@ ssm2d_status train_settings_same(const train_settings *a, const train_settings *
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error)
 {
     model_config *m = &s->model;
-    if (data->labels == LABEL_BINARY) s->options.loss = TRAIN_LOSS_BCE;
+    const task *t = task_chosen(s->options.task, data);
+    const int outputs = t->outputs(data).count;
+    if (!t->accepts(data))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "task=%s: needs data with %s", t->name, t->labels);
+    s->options.task = task_setting(t);
+    if (!task_allows_loss(t, (loss_kind)s->options.loss)) s->options.loss = (int)t->losses[0];
+    if (t->head && !m->model->family->tokens)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "task=%s: models of the family %s do not give the tokens that it needs",
+                    t->name, m->model->family->name);
+    m->head = t->head;
     ssm2d_status status = train_options_check(&s->options, error);
     if (!status) status = augment_options_check(&s->augment, error);
     if (status) return status;
@@ -219,11 +273,11 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
         m->image[1] = fits ? cols : m->model->image;
     }
     if (!m->channels) m->channels = data->channels;
-    if (!m->classes) m->classes = data->classes;
-    if (m->classes != data->classes)
+    if (!m->outputs) m->outputs = outputs;
+    if (m->outputs != outputs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "the model has %d classes and the data have %d: leave \"classes\" out",
-                    m->classes, data->classes);
+                    "the model has %d %s and the data have %d: leave \"classes\" out", m->outputs,
+                    t->many, outputs);
     if (m->channels != 1 && m->channels != 3)
         return fail(error, SSM2D_ERROR_ARGUMENT, "\"channels\" is %d: images have 1 or 3",
                     m->channels);

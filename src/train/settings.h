@@ -14,9 +14,9 @@
 typedef struct train_settings {
     train_options options;
     augment_options augment;
-    /* image, channels and classes are zero until they are given, or taken from the data */
+    /* image, channels and outputs are zero until they are given, or taken from the data */
     model_config model;
-    int crop_is_open; /* eval_crop was not given: train_settings_fit chooses it */
+    unsigned open; /* settings that nobody gave and that the data choose: train_settings_is_open */
 } train_settings;
 
 /* What settings mean that a file of a run does not have. */
@@ -24,6 +24,15 @@ ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error);
 /* The settings of a new run, which differ in one: evaluation keeps the aspect ratio of images
  * (eval_crop), where runs of earlier versions squash them. */
 ssm2d_status train_settings_begin(train_settings *s, ssm2d_error *error);
+/* Leaves open as well what data_defaults.h chooses to fit the data: val_fraction, bad_images,
+ * batch, epochs, flip and resized_crop. Setting one of them afterwards closes it. */
+void train_settings_leave_open(train_settings *s);
+/* Closes those of them that a recipe decides on: batch, epochs and augmentation. */
+void train_settings_close_training(train_settings *s);
+/* Closes all of them, so that eval_crop alone is open, as after train_settings_begin. */
+void train_settings_close_data(train_settings *s);
+/* Whether a setting is to be chosen by the data. */
+int train_settings_is_open(const train_settings *s, const char *key);
 /* Sets one key from text; `where` is for messages: "--set". The key `model` resets all keys of the
  * model to that model's own values. */
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
@@ -40,11 +49,11 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
                                  ssm2d_error *error);
 /* Returns an object that the caller frees with cJSON_Delete; NULL without memory. */
 cJSON *train_settings_to_json(const train_settings *s);
-/* Whether all settings are equal, in *same. Fails for want of memory alone. */
+/* Whether all settings are equal, in *same. Fails only when out of memory. */
 ssm2d_status train_settings_same(const train_settings *a, const train_settings *b, int *same,
                                  ssm2d_error *error);
-/* Completes the settings of the model from the data, and checks all settings. With binary labels
- * the loss becomes bce, the only one that fits them. */
+/* Completes the task and the settings of the model from the data, and checks all settings. A loss
+ * that the task does not allow becomes the task's default. */
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error);
 
 /* Whether a setting can change the result of a run: how often is saved, on how many threads images

@@ -4,11 +4,10 @@
 #include "core/rng.h"
 #include "core/status.h"
 #include "data/file_check.h"
-#include "data/targets.h"
 #include "io/text.h"
-#include "ops/ops.h"
 #include "train/onednn.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +32,7 @@ static ssm2d_status check_files(const dataset *d, const train_options *o, ssm2d_
     size_t looked, bad;
     ssm2d_error why;
     file_check_some(d, LOOKS, (size_t)o->max_pixels, &looked, &bad, &why);
-    if (!bad || (o->bad_images == TRAIN_BAD_SKIP && bad < looked)) return SSM2D_OK;
+    if (!bad || (o->bad_images != TRAIN_BAD_STOP && bad < looked)) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s (of %zu images looked at %zu cannot be read%s)",
                 why.line, looked, bad,
                 o->bad_images == TRAIN_BAD_STOP ? "; bad_images=skip leaves them out" : "");
@@ -42,17 +41,22 @@ static ssm2d_status check_files(const dataset *d, const train_options *o, ssm2d_
 static ssm2d_status open_data(trainer *t, ssm2d_error *error)
 {
     const train_options *o = &t->settings.options;
+    ssm2d_status status = data_defaults_open(&t->settings, &t->chosen, error);
+    if (status) return status;
     const split_options split = train_options_split(o);
-    ssm2d_status status = split_open_training(t->context, o->data, &split, &t->train_data,
-                                              &t->choose_data, &t->choice, error);
+    status = split_open_training(t->context, o->data, &split, &t->train_data, &t->choose_data,
+                                 &t->choice, error);
     if (status) return status;
     dataset_limit_pixels(t->train_data, (size_t)o->max_pixels);
     dataset_limit_pixels(t->choose_data, (size_t)o->max_pixels);
     if ((status = check_files(t->train_data, o, error))) return status;
     if ((status = check_files(t->choose_data, o, error))) return status;
+    const dataset_info *train = dataset_about(t->train_data);
+    if ((status = data_defaults_fit(&t->settings, train, &t->chosen, error))) return status;
     const int loss = t->settings.options.loss;
-    status = train_settings_fit(&t->settings, dataset_about(t->train_data), error);
+    status = train_settings_fit(&t->settings, train, error);
     t->loss_changed = t->settings.options.loss != loss;
+    t->task = task_chosen(t->settings.options.task, train);
     return status;
 }
 
@@ -71,6 +75,11 @@ static normalisation norm_of(const trainer *t)
 static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
 {
     const model_config *m = &t->settings.model;
+    const double std = t->settings.options.norm_std;
+    if (std > 0 && std < (double)FLT_MIN)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "norm_std=%g: use 0, or %g or more", std,
+                    (double)FLT_MIN);
+    const task_shape shape = task_shape_of(m);
     loader_options o = loader_options_default(t->train_data);
     o.batch = (size_t)t->settings.options.batch;
     o.rows = (size_t)m->image[0];
@@ -81,11 +90,9 @@ static ssm2d_status make_loaders(trainer *t, ssm2d_error *error)
     o.repeats = t->settings.options.repeats;
     o.repeat_kind = (repeat_kind)t->settings.options.repeat_kind;
     o.augment = t->settings.augment;
-    o.smoothing = dataset_about(t->train_data)->labels == LABEL_BINARY
-                      ? t->settings.options.binary_smoothing
-                      : t->settings.options.smoothing;
+    o.targets = task_targets(t->task, &shape, train_smoothing(&t->settings.options, t->task));
     o.seed = seed_for(t->settings.options.seed, SEED_DATA);
-    o.skip_bad = t->settings.options.bad_images == TRAIN_BAD_SKIP;
+    o.skip_bad = t->settings.options.bad_images != TRAIN_BAD_STOP;
     o.share = (size_t)t->cluster->rank;
     o.shares = (size_t)t->cluster->size;
     o.train = 1;
@@ -99,17 +106,17 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
 {
     const model_config *m = &t->settings.model;
     const size_t batch = (size_t)t->settings.options.batch, slice = batch / (size_t)t->slices;
-    const size_t shape[] = {slice, (size_t)m->classes};
+    const task_shape of_task = task_shape_of(m);
+    const size_t shape[] = {slice, task_targets(t->task, &of_task, 0).elements};
     ssm2d_status status = graph_create(t->context, 1, &t->graph, error);
     if (status) return status;
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
-    onednn_use(g);
+    if ((status = onednn_use(g, error))) return status;
     g->saves_memory = t->settings.options.memory == TRAIN_MEMORY_LOW;
-    t->logits = model_build(g, m, slice);
+    t->out = model_build(g, m, slice);
     t->targets = graph_input(g, "targets", 2, shape);
-    t->loss = t->settings.options.loss == TRAIN_LOSS_BCE ? bce(g, t->logits, t->targets)
-                                                         : cross_entropy(g, t->logits, t->targets);
+    t->loss = loss_at((loss_kind)t->settings.options.loss)->build(g, t->out, t->targets);
     if ((status = graph_finish(g, t->loss, error))) return status;
     t->images = graph_find(g, "images");
     return evaluator_create(t->context, m, batch, &t->evaluator, error);
@@ -145,20 +152,23 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
     ssm2d_status status = weights_create(t->context, &t->settings.model, &t->weights, error);
     if (status) return status;
     const size_t count = t->weights->total, bytes = count * sizeof(float);
-    train_state *s = &t->state;
-    s->count = count;
+    train_arrays *s = &t->state.arrays;
+    t->state.count = count;
+    s->optimizer = optimizer_at(o->optimizer);
     s->weights = mem_alloc(t->context, bytes);
-    s->moment1 = mem_alloc(t->context, bytes);
-    s->moment2 = mem_alloc(t->context, bytes);
+    int good = s->weights != NULL;
+    for (int i = 0; i < optimizer_arrays(s->optimizer); i++)
+        good &= (s->optimizer_arrays[i] = mem_alloc(t->context, bytes)) != NULL;
     s->average = o->ema > 0 ? mem_alloc(t->context, bytes) : NULL;
     t->gradients = mem_alloc(t->context, bytes);
-    t->partial = mem_alloc(t->context, norm_pieces(count) * sizeof *t->partial);
+    t->partial = mem_alloc(t->context, flat_pieces(count) * sizeof *t->partial);
     t->spans = mem_alloc(t->context, (size_t)t->weights->count * sizeof *t->spans);
     t->reports = mem_alloc(t->context, (size_t)t->cluster->size * sizeof *t->reports);
-    t->losses = mem_alloc(t->context, (size_t)t->cluster->size * sizeof *t->losses);
-    if (!s->weights || !s->moment1 || !s->moment2 || (o->ema > 0 && !s->average) || !t->gradients
-        || !t->partial || !t->spans || !t->reports || !t->losses)
+    t->losses = mem_alloc(t->context, 2 * (size_t)t->cluster->size * sizeof *t->losses);
+    if (!good || (o->ema > 0 && !s->average) || !t->gradients || !t->partial || !t->spans
+        || !t->reports || !t->losses)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory to train %zu parameters", count);
+    t->scores = t->losses + t->cluster->size;
     make_spans(t);
     const gradient_setup setup = {.context = t->context,
                                   .cluster = t->cluster,
@@ -183,7 +193,7 @@ static ssm2d_status make_texts(trainer *t, ssm2d_error *error)
     cJSON *keys = model_config_to_json(&t->settings.model);
     t->settings_text = run_settings_text(&t->settings);
     t->model_text = keys ? cJSON_Print(keys) : NULL;
-    t->data_text = run_data_text(dataset_about(t->train_data), &norm);
+    t->data_text = run_data_text(t->task, dataset_about(t->train_data), &norm);
     cJSON_Delete(keys);
     if (!t->settings_text || !t->model_text || !t->data_text)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
@@ -230,8 +240,9 @@ static ssm2d_status create(trainer *t, ssm2d_error *error)
     ssm2d_status status;
     if ((status = open_data(t, error))) return status;
     if ((status = choose_slices(t, error))) return status;
-    if ((status = make_loaders(t, error))) return status;
+    /* before the loaders, whose threads take memory at any time */
     if ((status = make_graph(t, error))) return status;
+    if ((status = make_loaders(t, error))) return status;
     if ((status = make_state(t, error))) return status;
     if ((status = make_texts(t, error))) return status;
     t->epoch_steps = (long)loader_batches(t->train_loader);
@@ -247,7 +258,12 @@ static ssm2d_status create(trainer *t, ssm2d_error *error)
                              .steps = steps,
                              .from_start = o->schedule_start == TRAIN_SCHEDULE_FROM_RUN,
                              .unit = o->lr_every == TRAIN_LR_EVERY_EPOCH ? t->epoch_steps : 1};
-    t->adamw = (adamw){o->beta1, o->beta2, o->eps, o->decay};
+    t->optimizer = (optimizer_settings){.decay = o->decay,
+                                        .beta1 = o->beta1,
+                                        .beta2 = o->beta2,
+                                        .eps = o->eps,
+                                        .momentum = o->momentum,
+                                        .nesterov = o->nesterov};
     return SSM2D_OK;
 }
 
@@ -270,10 +286,15 @@ static ssm2d_status check_others(trainer *t, ssm2d_error *error)
 }
 
 ssm2d_status trainer_create(ssm2d_context *context, cluster *c, const train_settings *settings,
-                            trainer *t, ssm2d_error *error)
+                            const run_control *control, trainer *t, ssm2d_error *error)
 {
-    *t = (trainer){.context = context, .cluster = c, .settings = *settings};
-    ssm2d_status status = cluster_agree(c, create(t, error), error);
+    *t = (trainer){.context = context,
+                   .cluster = c,
+                   .settings = *settings,
+                   .control = control,
+                   .saved_path = "none",
+                   .save_at = INFINITY};
+    const ssm2d_status status = trainer_agree(t, create(t, error), error);
     return status || c->size == 1 ? status : check_others(t, error);
 }
 
@@ -287,9 +308,10 @@ void trainer_destroy(trainer *t)
     batch_gradient_destroy(t->batch_gradient);
     graph_destroy(t->graph);
     weights_destroy(t->weights);
-    void *const memory[] = {t->state.weights, t->state.moment1, t->state.moment2,
-                            t->state.average, t->gradients,     t->partial,
-                            t->spans,         t->reports,       t->losses};
+    train_arrays *a = &t->state.arrays;
+    for (int i = 0; i < OPTIMIZER_ARRAYS; i++) mem_free(t->context, a->optimizer_arrays[i]);
+    void *const memory[] = {a->weights, a->average, t->gradients, t->partial,
+                            t->spans,   t->reports, t->losses};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(t->context, memory[i]);
     cJSON_free(t->settings_text);
     cJSON_free(t->model_text);
@@ -301,28 +323,24 @@ ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *erro
 {
     const train_options *o = &t->settings.options;
     const weights_options how = {.seed = seed_for(o->seed, SEED_WEIGHTS), .new_head = 1};
-    train_state *s = &t->state;
+    train_arrays *s = &t->state.arrays;
     *report = (weights_report){0};
     if (!strcmp(o->start, "random")) return SSM2D_OK;
     ssm2d_status status = weights_load(t->weights, o->start, &how, s->weights, report, error);
-    if (!status && s->average) memcpy(s->average, s->weights, s->count * sizeof *s->average);
+    if (!status && s->average) memcpy(s->average, s->weights, t->state.count * sizeof *s->average);
     return status;
 }
 
 ssm2d_status trainer_share_state(trainer *t, ssm2d_error *error)
 {
     train_state *s = &t->state;
-    float *const arrays[] = {s->weights, s->moment1, s->moment2, s->average};
-    train_state first = *s;
-    ssm2d_status status = cluster_broadcast(t->cluster, &first, sizeof first, error);
-    first.weights = s->weights;
-    first.moment1 = s->moment1;
-    first.moment2 = s->moment2;
-    first.average = s->average;
-    *s = first;
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && !status; i++)
-        if (arrays[i])
-            status = cluster_broadcast(t->cluster, arrays[i], s->count * sizeof *arrays[i], error);
+    if (t->cluster->size == 1) return SSM2D_OK;
+    const train_arrays own = s->arrays; /* whose addresses are this process's */
+    ssm2d_status status = cluster_broadcast(t->cluster, s, sizeof *s, error);
+    s->arrays = own;
+    const named_arrays list = train_arrays_list(&s->arrays);
+    for (const named_array *a = list.at; a->name && !status; a++)
+        status = cluster_broadcast(t->cluster, a->values, s->count * sizeof *a->values, error);
     return status;
 }
 
@@ -334,5 +352,6 @@ ssm2d_status trainer_seek(trainer *t, ssm2d_error *error)
 
 float *trainer_weights(trainer *t)
 {
-    return t->state.average ? t->state.average : t->state.weights;
+    const train_arrays *a = &t->state.arrays;
+    return a->average ? a->average : a->weights;
 }

@@ -5,17 +5,19 @@
 #include "cluster/cluster.h"
 #include "data/loader.h"
 #include "models/model.h"
-#include "train/adamw.h"
+#include "optim/flat.h"
+#include "optim/optimizer.h"
 #include "train/batch_gradient.h"
 #include "train/checkpoint.h"
+#include "train/data_defaults.h"
 #include "train/evaluate.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
 
 /* What a process tells the others of its part of a step. */
 typedef struct step_report {
-    double loss, waited;
-    int64_t correct;
+    slice_sums sums;
+    double waited;
     int failed, stop, save, abandoned;
 } step_report;
 
@@ -23,17 +25,19 @@ typedef struct trainer {
     ssm2d_context *context;
     cluster *cluster; /* the processes that train together */
     train_settings settings;
-    int slices;                        /* of a batch, of all processes */
-    int loss_changed;                  /* to bce, because the labels are binary */
+    int slices; /* of a batch, of all processes */
+    const task *task;
+    int loss_changed;                  /* because the task does not allow the one of the settings */
+    data_defaults chosen;              /* settings that were chosen by the data */
     dataset *train_data, *choose_data; /* to train on, and to choose the best epoch by */
     split_choice choice;               /* what the latter are */
     loader *train_loader, *choose_loader;
     weights *weights;
     graph *graph;
-    tensor *images, *targets, *logits, *loss; /* of the graph, for one slice of a batch */
+    tensor *images, *targets, *out, *loss; /* of the graph, for one slice of a batch */
     batch_gradient *batch_gradient;
-    step_report *reports; /* [processes] */
-    double *losses;       /* [processes] */
+    step_report *reports;    /* [processes] */
+    double *losses, *scores; /* [processes] */
     evaluator *evaluator;
     train_state state;
     float *gradients; /* [parameters] */
@@ -41,16 +45,21 @@ typedef struct trainer {
     param_span *spans;
     size_t span_count;
     schedule schedule;
-    adamw adamw;
+    optimizer_settings optimizer;
     long epoch_steps;
     char *settings_text, *model_text, *data_text; /* of cJSON */
     train_identity identity;
+    /* of the run, for its steps */
+    const run_control *control; /* NULL: nobody follows it */
+    const char *saved_path;     /* the last checkpoint, for messages */
+    long saved_step;
+    double save_at; /* the time of the next checkpoint within an epoch, as clock_seconds */
 } trainer;
 
 /* Opens the data, completes the settings from them, builds the graph and sets the state to step 0
  * with random weights. trainer_destroy must be called after a failure as well. */
 ssm2d_status trainer_create(ssm2d_context *context, cluster *c, const train_settings *settings,
-                            trainer *t, ssm2d_error *error);
+                            const run_control *control, trainer *t, ssm2d_error *error);
 /* Sends the first process's state to the others. */
 ssm2d_status trainer_share_state(trainer *t, ssm2d_error *error);
 void trainer_destroy(trainer *t);
@@ -59,34 +68,24 @@ ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *erro
 /* Sets the loader of training images to the state's step. */
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
-/* ---- a step (step.c) ------------------------------------------------------------------------- */
+/* The failure of any process, in all of them; in one process its own. */
+static inline ssm2d_status trainer_agree(const trainer *t, ssm2d_status status, ssm2d_error *error)
+{
+    return t->cluster->size > 1 ? cluster_agree(t->cluster, status, error) : status;
+}
 
-/* Asked in each step; each function may be NULL. Of several processes one that wants it
- * suffices. */
-typedef struct step_hooks {
-    void *user;
-    /* Whether to stop. Several processes abandon the step that they are in, as their launcher does
-     * not wait for long; one by itself is not asked here. */
-    int (*stop)(void *user);
-    int (*save)(void *user); /* whether to save after the step */
-    const char *good;        /* the last checkpoint, for a message, and its step */
-    long good_step;
-} step_hooks;
+/* ---- a step (step.c) ------------------------------------------------------------------------- */
 
 typedef struct step_result {
     double loss, lr, norm;
-    long correct;  /* correct predictions, of batch * trainer_decisions */
-    double waited; /* seconds that the step waited for its images */
-    int stop, save;
-    int abandoned; /* the step was not made: only stop is set beside this */
+    double score;   /* the sum over the batch of what task_score takes */
+    double waited;  /* seconds that the step waited for its images */
+    int stop, save; /* a process wants to stop, where there are several; it is time to save */
+    int abandoned;  /* the step was not made: only stop is set beside this */
 } step_result;
 
-/* Returns the number of predictions for an image: one, or one per attribute. */
-int trainer_decisions(const trainer *t);
-
 /* Makes one step: batch, forward, backward, update. */
-ssm2d_status trainer_step(trainer *t, const step_hooks *hooks, step_result *result,
-                          ssm2d_error *error);
+ssm2d_status trainer_step(trainer *t, step_result *result, ssm2d_error *error);
 /* Returns the weights that are evaluated and exported: with EMA the average. */
 float *trainer_weights(trainer *t);
 

@@ -1,6 +1,6 @@
 /* failing_io - a library for LD_PRELOAD with which one call that writes fails: the disk is full, or
  * broken. fail_at.h says which of these calls: opening a file for writing, write, fsync, ftruncate,
- * rename, linkat; streams of fdopen, and standard output, are counted by their writes.
+ * rename, renameat, linkat; streams of fdopen, and standard output, are counted by their writes.
  *
  *     FAIL_WITH=N      errno of the failure; a full disk when not given
  *     FAIL_SHORT=1     a write that is to fail writes half of its bytes first */
@@ -72,6 +72,11 @@ int ftruncate(int fd, off_t size) { return fails() ? -1 : (int)syscall(SYS_ftrun
 int rename(const char *from, const char *to)
 {
     return fails() ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int renameat(int at, const char *from, int other, const char *to)
+{
+    return fails() ? -1 : (int)syscall(SYS_renameat2, at, from, other, to, 0);
 }
 
 int linkat(int at, const char *from, int other, const char *to, int flags)

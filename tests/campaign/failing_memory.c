@@ -5,6 +5,7 @@
 #include "fail_at.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <stdio.h>
 
 static atomic_long live;
@@ -19,7 +20,10 @@ void __wrap_free(void *memory);
 void *__wrap_malloc(size_t size)
 {
     void *memory = fail_now() ? NULL : __real_malloc(size);
-    if (memory) atomic_fetch_add(&live, 1);
+    if (memory)
+        atomic_fetch_add(&live, 1);
+    else
+        errno = ENOMEM; /* as malloc does */
     return memory;
 }
 

@@ -324,7 +324,7 @@ static void process_states(void **state)
     assert_int_equal(process_state_of(1L << 40), PROCESS_ENDED);
 }
 
-/* A board is found by its file, and only with its size; one of several has the word. */
+/* A board is found by its file, and only with its size; one of several reports an abort. */
 static void boards(void **state)
 {
     int fd;
@@ -339,17 +339,17 @@ static void boards(void **state)
     assert_non_null(again);
     place_enter(&b->places[2], 1);
     assert_int_equal(again->places[2].partner, 1);
-    assert_true(word_claim(&b->word));
-    assert_false(word_claim(&again->word));
-    assert_false(word_wait(&again->word, 0.01)); /* claimed, and never said */
-    word_said(&b->word);
-    assert_false(word_wait(&again->word, 1000)); /* said: returns at once */
+    assert_true(abort_claim(&b->abort_flag));
+    assert_false(abort_claim(&again->abort_flag));
+    assert_false(abort_wait(&again->abort_flag, 0.01)); /* claimed, and never said */
+    abort_reported(&b->abort_flag);
+    assert_false(abort_wait(&again->abort_flag, 1000)); /* said: returns at once */
     board_close(again, 3);
     board_close(b, 3);
     close(fd);
     board_ticket *t = board_ticket_create();
     assert_non_null(t);
-    assert_true(word_wait(&t->word, 0.01)); /* nobody else says it */
+    assert_true(abort_wait(&t->abort_flag, 0.01)); /* nobody else says it */
 }
 
 /* A process shows whom it waits for while it does, and only then. */

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import types
 
+import numpy
 import numpy as np
 import onnx
 import onnx_numpy
@@ -58,13 +59,54 @@ def write_bmp(path: str, pixels: np.ndarray) -> None:
         file.write(b"BM" + struct.pack("<IHHI", 54 + len(body), 0, 0, 54) + head + body)
 
 
+def check_prepare(piece: str, tool: str) -> None:
+    """Photos of several shapes, prepared by the piece: the tool predicts the same of them, at
+    several crops and with both filters."""
+    try:
+        import PIL  # noqa: F401
+    except ImportError:
+        print("SKIPPED: export_numbers: preparing images, as python3-pil is not installed")
+        return
+    names = {"numpy": numpy}
+    exec(compile(piece, "prepare", "exec"), names)
+    settings = json.load(open("runs/demo/train.json"))
+    random = np.random.default_rng(2)
+    for crop, kind in ((0, "bilinear"), (1, "bicubic"), (0.875, "bilinear"), (0.7, "bicubic")):
+        with open("runs/demo/train.json", "w") as file:
+            json.dump({**settings, "eval_crop": crop, "interpolation": kind}, file)
+        subprocess.run([tool, "export", "runs/demo", "-o", "crop.onnx", "--force"], check=True,
+                       stdout=subprocess.DEVNULL)
+        model = InferenceSession("crop.onnx")
+        notes = model.get_modelmeta().custom_metadata_map
+        words = notes["preparation"]
+        assert ("cut" in words) == (crop > 0) and "8 bits" in words, words
+        mean, std = (np.array(json.loads(notes[key]), "float32") for key in ("mean", "std"))
+        for shape in ((8, 8), (9, 8), (8, 11), (31, 12), (13, 40), (5, 6)):
+            write_bmp("photo.bmp", random.integers(0, 256, shape, "uint8"))
+            pixels = names["prepare"]("photo.bmp", notes) / np.float32(255)
+            logits, = model.run(["logits"], {"images": ((pixels - mean) / std).transpose(
+                2, 0, 1)[None].astype("float32")})
+            said = json.loads(subprocess.run(
+                [tool, "predict", "runs/demo", "photo.bmp", "--weights", "last", "--json"],
+                check=True, stdout=subprocess.PIPE).stdout)["classes"]
+            said = {one["name"]: one["probability"] for one in said}
+            likely = np.exp(logits[0] - logits[0].max())
+            likely /= likely.sum()
+            named = dict(zip(json.loads(notes["classes"]), likely))
+            for name, one in said.items():
+                assert abs(named[name] - one) < 1e-4, (crop, kind, shape, said, named)
+    with open("runs/demo/train.json", "w") as file:
+        json.dump(settings, file)
+
+
 def run(page: str, tool: str, library) -> None:
     """The working folder has runs/demo, whose images are 8 x 8 and grey."""
     pixels = np.random.default_rng(1).integers(0, 256, (8, 8), "uint8")
     np.save("pixels.npy", pixels[:, :, None])
     write_bmp("pixels.bmp", pixels)
-    best = json.loads(subprocess.run([tool, "predict", "runs/demo", "pixels.bmp", "--json"],
-                                     check=True, stdout=subprocess.PIPE).stdout)["classes"][0]
+    best = json.loads(subprocess.run(
+        [tool, "predict", "runs/demo", "pixels.bmp", "--weights", "last", "--json"],
+        check=True, stdout=subprocess.PIPE).stdout)["classes"][0]
     for name in ("demo.onnx", "large.onnx", "features.onnx"):
         if os.path.exists(name):
             os.remove(name)
@@ -72,6 +114,10 @@ def run(page: str, tool: str, library) -> None:
     sys.modules["onnxruntime"] = types.SimpleNamespace(InferenceSession=InferenceSession)
     commands = programs = 0
     for piece in pieces(page):
+        if piece.startswith("from PIL "):
+            check_prepare(piece, tool)
+            programs += 1
+            continue
         if not piece.startswith("ssm2d "):
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
@@ -82,7 +128,7 @@ def run(page: str, tool: str, library) -> None:
         for line in piece.splitlines():
             subprocess.run([tool, *shlex.split(line)[1:]], check=True, stdout=subprocess.DEVNULL)
             commands += 1
-    assert (commands, programs) == (3, 1), (commands, programs)
+    assert (commands, programs) == (3, 2), (commands, programs)
     large, features = onnx.load("large.onnx"), onnx.load("features.onnx")
     sizes = [d.dim_value for d in large.graph.input[0].type.tensor_type.shape.dim]
     assert sizes == [1, 1, 48, 64], sizes

@@ -60,7 +60,7 @@ static void put_array(fuzz_input changes, unsigned number, const char *name, int
 static void put_arrays(fuzz_input *in, const char *text, size_t size)
 {
     layer_case c = {.folder = ""};
-    layer_array a;
+    ssm2d_param a;
     ssm2d_strides strides;
     size_t shape[4];
     cJSON *root;
@@ -68,10 +68,10 @@ static void put_arrays(fuzz_input *in, const char *text, size_t size)
     const int good = !layer_case_parse("", root, &c, NULL);
     cJSON_Delete(root);
     if (!good) return;
-    const int rank = c.kind->grid(&c, shape, &strides);
+    const int rank = layer_case_grid(&c, shape, &strides);
     put_array(*in, 0, "u", rank, shape);
     put_array(*in, 1, "dy", rank, shape);
-    for (int i = 0; c.kind->array(&c, i, &a); i++)
+    for (int i = 0; layer_case_param(&c, i, &a); i++)
         put_array(*in, (unsigned)i + 2, a.name, a.rank, a.shape);
 }
 
@@ -96,12 +96,12 @@ static void fuzz_one(const uint8_t *data, size_t size)
     if (status)
         fuzz_check_refusal(status, &error, fuzz_folder());
     else {
-        layer_array a;
+        ssm2d_param a;
         size_t shape[4], count = 1, total = 0;
         ssm2d_strides strides;
-        const int rank = c.kind->grid(&c, shape, &strides);
+        const int rank = layer_case_grid(&c, shape, &strides);
         for (int i = 0; i < rank; i++) count *= shape[i];
-        for (int i = 0; c.kind->array(&c, i, &a); i++) total += a.size;
+        for (int i = 0; layer_case_param(&c, i, &a); i++) total += a.count;
         REQUIRE(c.params_count == total && c.params && c.u && c.dy && c.grid_count == count);
         double sum = 0;
         for (size_t i = 0; i < c.params_count; i++) sum += c.params[i];

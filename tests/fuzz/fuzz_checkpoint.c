@@ -16,10 +16,10 @@ typedef struct arrays {
 static train_state state_in(arrays *a, int average)
 {
     return (train_state){.count = COUNT,
-                         .weights = a->weights,
-                         .moment1 = a->moment1,
-                         .moment2 = a->moment2,
-                         .average = average ? a->average : NULL};
+                         .arrays = {.optimizer = optimizer_at(0),
+                                    .weights = a->weights,
+                                    .optimizer_arrays = {a->moment1, a->moment2},
+                                    .average = average ? a->average : NULL}};
 }
 
 static ssm2d_status load(const char *path, train_state *s, int check, ssm2d_error *error)
@@ -43,13 +43,14 @@ static ssm2d_status load(const char *path, train_state *s, int check, ssm2d_erro
 
 static void check_state(const train_state *s)
 {
-    const long whole[] = {s->step, s->epochs, s->images, s->correct, s->log_steps, s->best_epoch};
+    const long whole[] = {s->step, s->epochs, s->images, s->score_sum, s->log_steps, s->best_epoch};
     const double real[] = {s->loss_sum, s->log_sum, s->best, s->seconds};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) REQUIRE(whole[i] >= 0);
     for (size_t i = 0; i < sizeof real / sizeof *real; i++)
         REQUIRE(isfinite(real[i]) && real[i] >= 0);
     for (int i = 0; i < COUNT; i++)
-        REQUIRE(isfinite(s->weights[i]) && isfinite(s->moment1[i]) && isfinite(s->moment2[i]));
+        REQUIRE(isfinite(s->arrays.weights[i]) && isfinite(s->arrays.optimizer_arrays[0][i])
+                && isfinite(s->arrays.optimizer_arrays[1][i]));
 }
 
 static void fuzz_one(const uint8_t *data, size_t size)
@@ -67,10 +68,7 @@ static void fuzz_one(const uint8_t *data, size_t size)
         check_state(&s);
         REQUIRE(!load(fuzz_path("again"), &again, 0, &error));
         REQUIRE(!memcmp(&one, &two, sizeof one));
-        again.weights = s.weights;
-        again.moment1 = s.moment1;
-        again.moment2 = s.moment2;
-        again.average = s.average;
+        again.arrays = s.arrays;
         REQUIRE(!memcmp(&s, &again, sizeof s));
     }
 }

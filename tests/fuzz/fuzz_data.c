@@ -9,9 +9,8 @@
 
 static void check_data(const run_data *data)
 {
-    REQUIRE(data->classes >= 1 && data->names && data->images >= 0);
+    REQUIRE(data->outputs >= 1 && data->task && data->images >= 0);
     REQUIRE(data->channels == 1 || data->channels == 3);
-    REQUIRE(data->labels == LABEL_CLASS || data->labels == LABEL_BINARY);
     for (int i = 0; i < 3; i++) {
         REQUIRE(isfinite(data->norm.mean[i]) && isfinite(data->norm.std[i]));
         REQUIRE(data->norm.std[i] > 0);
@@ -25,19 +24,23 @@ static void fuzz_one(const uint8_t *data, size_t size)
     const char *path = fuzz_put("data.json", data, size);
     ssm2d_status status = run_data_read(fuzz_context(), fuzz_folder(), &one, &error);
     if (status) {
-        REQUIRE(!one.names && !one.classes);
+        REQUIRE(!one.names && !one.outputs);
         fuzz_check_refusal(status, &error, path);
         return;
     }
     check_data(&one);
     fuzz_no_failure();
+    if (!one.names) { /* both tasks that there are write names */
+        run_data_free(fuzz_context(), &one);
+        return;
+    }
     const dataset_info info = {.count = (size_t)one.images,
-                               .labels = one.labels,
-                               .classes = one.classes,
+                               .labels = one.task == &task_attributes ? LABEL_BINARY : LABEL_CLASS,
+                               .classes = one.outputs,
                                .class_names = one.names,
                                .class_ids = one.ids,
                                .channels = one.channels};
-    char *text = run_data_text(&info, &one.norm);
+    char *text = run_data_text(one.task, &info, &one.norm);
     REQUIRE(text);
     fuzz_put("data.json", text, strlen(text));
     REQUIRE(!run_data_read(fuzz_context(), fuzz_folder(), &two, &error));

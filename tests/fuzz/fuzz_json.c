@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "io/json.h"
-#include "io/layer_config.h"
+#include "mixers/layer_json.h"
 
 static void fuzz_one(const uint8_t *data, size_t size)
 {
@@ -15,14 +15,14 @@ static void fuzz_one(const uint8_t *data, size_t size)
         fuzz_check_refusal(status, &error, "a.json: ");
         return;
     }
-    ssm2d_config config = ssm2d_config_default();
-    config.channels = 1;
-    ssm2d_config before = config;
-    if ((status = layer_config_from_json("a.json", root, others, &config, &error))) {
+    ssm2d_layer layer = layer_file_default(&layer_ssm2d);
+    layer_set_channels(&layer, 1);
+    const ssm2d_layer before = layer;
+    if ((status = layer_from_json("a.json", root, others, &layer, &error))) {
         fuzz_check_refusal(status, &error, "a.json: ");
-        REQUIRE(!memcmp(&config, &before, sizeof config));
+        REQUIRE(!memcmp(&layer, &before, sizeof layer));
     } else
-        REQUIRE(!ssm2d_config_check(&config, &error)); /* what is accepted is within the bounds */
+        REQUIRE(!layer_check(&layer, &error)); /* what is accepted is within the bounds */
     const char *text = NULL;
     int number = 0;
     status = json_get_int("a.json", root, "batch", JSON_REQUIRED, 1, 1000, &number, &error);

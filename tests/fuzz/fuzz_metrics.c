@@ -21,7 +21,8 @@ static void fuzz_one(const uint8_t *data, size_t size)
     metrics *m;
     size_t one_size, two_size;
     ssm2d_error error = {{0}};
-    ssm2d_status status = metrics_open(fuzz_context(), path, step, epoch, &m, &error);
+    ssm2d_status status =
+        metrics_open(fuzz_context(), path, &task_classification, step, epoch, &m, &error);
     if (status) {
         REQUIRE(!m);
         fuzz_check_refusal(status, &error, path);
@@ -31,11 +32,12 @@ static void fuzz_one(const uint8_t *data, size_t size)
     REQUIRE(one_size <= in.left && (!one_size || one[one_size - 1] == '\n'));
     fuzz_no_failure();
     REQUIRE(!metrics_add(m, &line, &error));
-    if (flags & 16) REQUIRE(!metrics_draw(m, fuzz_path("curves.svg"), "a", 2, &error));
+    if (flags & 16) REQUIRE(!metrics_draw(m, fuzz_path("curves.svg"), "a", NULL, 2, &error));
     metrics_close(m);
 
     fuzz_put("metrics.jsonl", one, one_size);
-    REQUIRE(!metrics_open(fuzz_context(), fuzz_path("metrics.jsonl"), step, epoch, &m, &error));
+    REQUIRE(!metrics_open(fuzz_context(), fuzz_path("metrics.jsonl"), &task_classification, step,
+                          epoch, &m, &error));
     metrics_close(m);
     char *two = fuzz_get("metrics.jsonl", &two_size);
     REQUIRE(one_size == two_size && !memcmp(one, two, one_size));

@@ -6,6 +6,7 @@
  * the rest: the image size, 0 for its own), three parts, train.json, config.json and data.json, and
  * the weights. */
 #define FUZZ_MAY_ASK_FOR_MORE
+#include "../inference/session_helpers.h"
 #include "fuzz.h"
 
 #include "fuzz_files.h"
@@ -31,10 +32,10 @@ static ssm2d_status open_files(const char *config, const char *path, ssm2d_model
 static void check_info(const ssm2d_model *m)
 {
     const ssm2d_model_info info = ssm2d_model_info_of(m);
-    REQUIRE(info.classes >= 1 && info.rows >= 1 && info.cols >= 1 && info.channels >= 1);
+    REQUIRE(info.outputs >= 1 && info.rows >= 1 && info.cols >= 1 && info.channels >= 1);
     REQUIRE(info.parameters >= 1 && info.blocks >= 1 && info.model && info.mixer);
-    for (int i = 0; m->is_run && i < info.classes; i++) REQUIRE(ssm2d_model_class_name(m, i));
-    REQUIRE(!ssm2d_model_class_name(m, info.classes));
+    for (int i = 0; m->is_run && i < info.outputs; i++) REQUIRE(ssm2d_model_output_name(m, i));
+    REQUIRE(!ssm2d_model_output_name(m, info.outputs));
 }
 
 static int is_small(const ssm2d_model *m)
@@ -47,26 +48,26 @@ static int is_small(const ssm2d_model *m)
 static void run_plan(const ssm2d_model *m, unsigned flags)
 {
     static const uint8_t pixels[6 * 5 * 3];
-    const ssm2d_model_image image = {pixels, 6, 5, 3, 0};
-    ssm2d_model_plan_options o = ssm2d_model_plan_options_default();
-    ssm2d_model_plan *p;
+    const test_image image = {pixels, 6, 5, 3, 0};
+    ssm2d_session_options o = ssm2d_session_options_default();
+    ssm2d_session *p;
     ssm2d_error error = {{0}};
     o.features = flags >> 2 & 1;
     o.rows = o.cols = (int)(flags >> 3);
-    ssm2d_status status = model_plan_create(fuzz_context(), m, &o, &p, &error);
+    ssm2d_status status = session_create(fuzz_context(), m, &o, &p, &error);
     if (status) {
         REQUIRE(!p);
         fuzz_check_refusal(status, &error, "");
         return;
     }
-    float *out = malloc(ssm2d_model_output_of(p).numbers * sizeof *out);
-    status = ssm2d_model_prepare(p, 0, 1, &image, &error);
+    float *out = malloc(ssm2d_session_output_of(p).numbers * sizeof *out);
+    status = prepare_images(p, 0, 1, &image, &error);
     if (status)
         fuzz_check_refusal(status, &error, "");
     else
-        ssm2d_model_run(p, NULL, 1, out);
+        REQUIRE(!ssm2d_session_run(p, NULL, 1, out, &error));
     free(out);
-    ssm2d_model_plan_destroy(p);
+    ssm2d_session_destroy(p);
 }
 
 static void fuzz_one(const uint8_t *data, size_t size)

@@ -21,7 +21,7 @@ static void check_round_trip(const train_settings *s)
     char *text = cJSON_Print(root);
     REQUIRE(text && !json_parse("b.json", text, strlen(text), &parsed, &error));
     REQUIRE(!train_settings_default(&again, &error));
-    const int open = !s->model.image[0] || !s->model.channels || !s->model.classes;
+    const int open = !s->model.image[0] || !s->model.channels || !s->model.outputs;
     ssm2d_status status = train_settings_from_json(&again, "b.json", parsed, &error);
     /* what is still open is written as 0, which nobody may give */
     int same = 0;
@@ -66,7 +66,7 @@ static void check_settings(const train_settings *given)
     for (int i = 0; i < 2; i++) {
         train_settings s = *given;
         dataset_info info = data[i];
-        if (s.model.classes) info.classes = s.model.classes;
+        if (s.model.outputs) info.classes = s.model.outputs;
         ssm2d_status status = train_settings_fit(&s, &info, &error);
         if (status) {
             fuzz_check_refusal(status, &error, "");

@@ -71,6 +71,19 @@ static void seed_json(void)
     for (int i = 0; i < 3; i++) seed_text("json", i, texts[i]);
 }
 
+/* The first byte is the kind, past the last: wisdom. */
+static void seed_layer(void)
+{
+    static const char measured[] =
+        "4# measured\nema channels=4 d_state=2 | batch=2 grid=3x4 in=48,16,4,1 out=48,16,4,1 "
+        "type=float inference=0 max_bytes=0 cpu=avx2 threads=4 | scan\n";
+    static const char *const texts[] = {
+        "0channels=12 d_state=3 directions=2 pair=columns values=polar average=true",
+        "1channels=8 init=identity rate=0.5 n_ssm=2 form=dplr", "2channels=3 shift=false trunc=5",
+        "3channels=8 kernel=3 bias=false", measured};
+    for (int i = 0; i < 5; i++) seed_text("layer", i, texts[i]);
+}
+
 static void seed_safetensors(void)
 {
     static const double data[6] = {1, 2, 3};
@@ -157,6 +170,7 @@ int main(int count, char **arguments)
     check(ssm2d_context_create(NULL, &context, &error) != SSM2D_OK);
     seed_npy();
     seed_json();
+    seed_layer();
     seed_safetensors();
     seed_field();
     seed_case();

@@ -12,6 +12,12 @@
 #ifdef SSM2D_TIFF
 #include <tiffio.h>
 #endif
+#ifdef SSM2D_GIF
+#include <gif_lib.h>
+#endif
+#ifdef SSM2D_HEIF
+#include <libheif/heif.h>
+#endif
 
 /* An orientation of 6. */
 static const unsigned char exif[] = {'E',  'x', 'i', 'f', 0, 0, 'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0,
@@ -113,6 +119,52 @@ static void seed_tiff(int number, int bits, int samples, int packed)
 }
 #endif
 
+#ifdef SSM2D_GIF
+/* A transparent picture that does not cover the screen. */
+static void seed_gif(int number, int interlaced)
+{
+    GifColorType colours[4] = {{1, 2, 3}, {250, 150, 50}, {0, 255, 0}, {9, 9, 9}};
+    ColorMapObject *map = GifMakeMapObject(4, colours);
+    const GifByteType control[] = {1, 0, 0, 2};
+    GifByteType row[9];
+    int code;
+    GifFileType *gif = EGifOpenFileName(seed_path("image", number), false, &code);
+    check(!map || !gif || EGifPutScreenDesc(gif, 9, 7, 8, 0, map) != GIF_OK
+          || EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, sizeof control, control) != GIF_OK
+          || EGifPutImageDesc(gif, 1, 2, 8, 5, interlaced, NULL) != GIF_OK);
+    for (int r = 0; r < 5; r++) {
+        for (int c = 0; c < 8; c++) row[c] = (GifByteType)((r + c) % 4);
+        check(EGifPutLine(gif, row, 8) != GIF_OK);
+    }
+    check(EGifCloseFile(gif, &code) != GIF_OK);
+    GifFreeMapObject(map);
+}
+#endif
+
+#ifdef SSM2D_HEIF
+/* Without an encoder there is no seed. */
+static void seed_heif(int *number, enum heif_compression_format format)
+{
+    struct heif_context *heif = heif_context_alloc();
+    struct heif_encoder *encoder = NULL;
+    struct heif_image *image = NULL;
+    int stride;
+    if (!heif_context_get_encoder_for_format(heif, format, &encoder).code) {
+        check(
+            heif_image_create(64, 64, heif_colorspace_RGB, heif_chroma_interleaved_RGB, &image).code
+            || heif_image_add_plane(image, heif_channel_interleaved, 64, 64, 8).code);
+        uint8_t *pixels = heif_image_get_plane(image, heif_channel_interleaved, &stride);
+        for (int r = 0; r < 64; r++)
+            for (int i = 0; i < 3 * 64; i++) pixels[r * stride + i] = (uint8_t)(r * i);
+        check(heif_context_encode_image(heif, image, encoder, NULL, NULL).code
+              || heif_context_write_to_file(heif, seed_path("image", (*number)++)).code);
+        heif_image_release(image);
+        heif_encoder_release(encoder);
+    }
+    heif_context_free(heif);
+}
+#endif
+
 void seed_images(void)
 {
     static const int kinds[][3] = {{0, 1, 1}, {0, 8, 1}, {0, 16, 1}, {2, 8, 3}, {2, 16, 3},
@@ -134,5 +186,12 @@ void seed_images(void)
     static const int tiffs[][3] = {{8, 1, 0}, {8, 3, 1}, {16, 1, 1}, {16, 3, 0}, {8, 4, 1}};
     for (size_t i = 0; i < sizeof tiffs / sizeof *tiffs; i++)
         seed_tiff(number++, tiffs[i][0], tiffs[i][1], tiffs[i][2]);
+#endif
+#ifdef SSM2D_GIF
+    for (int interlaced = 0; interlaced < 2; interlaced++) seed_gif(number++, interlaced);
+#endif
+#ifdef SSM2D_HEIF
+    seed_heif(&number, heif_compression_HEVC);
+    seed_heif(&number, heif_compression_AV1);
 #endif
 }

@@ -31,7 +31,7 @@ static void seed_settings(void)
     check(train_settings_default(&s, &error) != SSM2D_OK);
     s.model.image[0] = s.model.image[1] = 32;
     s.model.channels = 1;
-    s.model.classes = 10;
+    s.model.outputs = 10;
     cJSON *root = train_settings_to_json(&s);
     char *text = root ? cJSON_Print(root) : NULL;
     check(!text);
@@ -57,10 +57,10 @@ static void seed_checkpoint(void)
     static const train_identity who = {"{\"lr\": 0.1}", "{}", "{}", 0x123456789abcdefu};
     for (int average = 0; average < 2; average++) {
         const train_state s = {.count = 3,
-                               .weights = numbers[0],
-                               .moment1 = numbers[1],
-                               .moment2 = numbers[2],
-                               .average = average ? numbers[3] : NULL,
+                               .arrays = {.optimizer = optimizer_at(0),
+                                          .weights = numbers[0],
+                                          .optimizer_arrays = {numbers[1], numbers[2]},
+                                          .average = average ? numbers[3] : NULL},
                                .step = 5,
                                .epochs = 1,
                                .loss_sum = 2.5,

@@ -1,4 +1,4 @@
-/* Parameters of the bare layer in files, with both shared libraries in one program: what is saved
+/* Parameters of layers in files, with both shared libraries in one program: what is saved
  * is loaded again to the bit, in either number type and under any prefix; what does not fit is
  * refused. python/tests/test_interchange.py has the same files from and to PyTorch. */
 #include <setjmp.h>
@@ -45,46 +45,68 @@ static void assert_line(ssm2d_status status, const char *part)
     if (!strstr(error.line, part)) fail_msg("\"%s\" does not say \"%s\"", error.line, part);
 }
 
-static ssm2d_config config_of(ssm2d_values values, int channels)
+static ssm2d_context *context;
+
+static ssm2d_layer *layer_of(const char *kind, const char *settings)
 {
-    ssm2d_config c = ssm2d_config_default();
-    c.channels = channels;
-    c.values = values;
-    c.layer_norm = values != SSM2D_REAL;
-    c.c_per_channel = values == SSM2D_CARTESIAN;
-    return c;
+    ssm2d_layer *layer;
+    if (ssm2d_layer_create(context, kind, settings, &layer, &error)) fail_msg("%s", error.line);
+    return layer;
 }
 
-static void *params_of(const ssm2d_config *c, ssm2d_type type, size_t *bytes)
+static void *params_of(const ssm2d_layer *layer, ssm2d_type type, size_t *bytes)
 {
-    *bytes = ssm2d_param_total(c) * (type == SSM2D_FLOAT ? sizeof(float) : sizeof(double));
+    *bytes =
+        ssm2d_layer_param_count(layer) * (type == SSM2D_FLOAT ? sizeof(float) : sizeof(double));
     void *params = malloc(*bytes);
     assert_non_null(params);
-    assert_int_equal(ssm2d_params_init(c, SSM2D_INIT_AUTHORS, 3, type, params, &error), SSM2D_OK);
+    assert_int_equal(type == SSM2D_FLOAT ? ssm2d_params_init(layer, 3, params, &error)
+                                         : ssm2d_params_init_double(layer, 3, params, &error),
+                     SSM2D_OK);
     return params;
+}
+
+static ssm2d_status save(const char *prefix, const ssm2d_layer *layer, ssm2d_type type,
+                         const void *params)
+{
+    return type == SSM2D_FLOAT ? ssm2d_params_save(path, prefix, layer, params, &error)
+                               : ssm2d_params_save_double(path, prefix, layer, params, &error);
+}
+
+static ssm2d_status load(const char *prefix, const ssm2d_layer *layer, ssm2d_type type,
+                         void *params)
+{
+    return type == SSM2D_FLOAT ? ssm2d_params_load(path, prefix, layer, params, &error)
+                               : ssm2d_params_load_double(path, prefix, layer, params, &error);
 }
 
 static void test_round_trip(void **state)
 {
     (void)state;
     static const char *const prefixes[] = {NULL, "", "blocks.0.mixer"};
-    for (int values = SSM2D_REAL; values <= SSM2D_CARTESIAN; values++)
+    static const char *const layers[][2] = {
+        {"ssm2d", "channels=24 init=authors"},
+        {"ssm2d", "channels=24 init=authors values=polar layer_norm=true"},
+        {"ssm2d", "channels=24 init=authors values=cartesian layer_norm=true c_per_channel=true"},
+        {"s4nd", "channels=24 rate=0.5"},
+        {"ema", "channels=24 bidirectional=false"}};
+    for (size_t k = 0; k < sizeof layers / sizeof *layers; k++)
         for (int type = SSM2D_FLOAT; type <= SSM2D_DOUBLE; type++)
             for (int i = 0; i < 3; i++) {
-                const ssm2d_config c = config_of((ssm2d_values)values, 24);
+                ssm2d_layer *layer = layer_of(layers[k][0], layers[k][1]);
                 size_t bytes, others;
-                void *params = params_of(&c, (ssm2d_type)type, &bytes), *again = malloc(bytes);
-                if (ssm2d_params_save(path, prefixes[i], &c, (ssm2d_type)type, params, &error)
-                    || ssm2d_params_load(path, prefixes[i], &c, (ssm2d_type)type, again, &error))
+                void *params = params_of(layer, (ssm2d_type)type, &bytes), *again = malloc(bytes);
+                if (save(prefixes[i], layer, (ssm2d_type)type, params)
+                    || load(prefixes[i], layer, (ssm2d_type)type, again))
                     fail_msg("%s", error.line);
                 assert_memory_equal(params, again, bytes);
                 /* as the other type: the same numbers, rounded */
                 const ssm2d_type other = type == SSM2D_FLOAT ? SSM2D_DOUBLE : SSM2D_FLOAT;
-                void *expected = params_of(&c, other, &others), *converted = malloc(others);
-                assert_int_equal(ssm2d_params_load(path, prefixes[i], &c, other, converted, &error),
-                                 SSM2D_OK);
+                void *expected = params_of(layer, other, &others), *converted = malloc(others);
+                assert_int_equal(load(prefixes[i], layer, other, converted), SSM2D_OK);
                 if (type == SSM2D_DOUBLE) assert_memory_equal(converted, expected, others);
                 free(params), free(again), free(expected), free(converted);
+                ssm2d_layer_destroy(layer);
             }
 }
 
@@ -93,15 +115,15 @@ static void test_rounding(void **state)
 {
     (void)state;
     static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-    const ssm2d_config c = config_of(SSM2D_REAL, 6);
+    ssm2d_layer *layer = layer_of("ssm2d", "channels=6 init=authors");
     size_t bytes, half;
-    void *params = params_of(&c, SSM2D_DOUBLE, &bytes), *first = params_of(&c, SSM2D_FLOAT, &half),
-         *again = params_of(&c, SSM2D_FLOAT, &half);
-    assert_int_equal(ssm2d_params_save(path, NULL, &c, SSM2D_DOUBLE, params, &error), SSM2D_OK);
+    void *params = params_of(layer, SSM2D_DOUBLE, &bytes),
+         *first = params_of(layer, SSM2D_FLOAT, &half),
+         *again = params_of(layer, SSM2D_FLOAT, &half);
+    assert_int_equal(save(NULL, layer, SSM2D_DOUBLE, params), SSM2D_OK);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(fesetround(modes[i]), 0);
-        const ssm2d_status status =
-            ssm2d_params_load(path, NULL, &c, SSM2D_FLOAT, i ? again : first, &error);
+        const ssm2d_status status = load(NULL, layer, SSM2D_FLOAT, i ? again : first);
         const int kept = fegetround() == modes[i];
         fesetround(FE_TONEAREST);
         assert_int_equal(status, SSM2D_OK);
@@ -109,45 +131,51 @@ static void test_rounding(void **state)
         if (i) assert_memory_equal(first, again, half);
     }
     free(params), free(first), free(again);
+    ssm2d_layer_destroy(layer);
 }
 
 static void test_refused(void **state)
 {
     (void)state;
-    const ssm2d_config c = config_of(SSM2D_REAL, 24);
-    ssm2d_config other = c;
+    ssm2d_layer *layer = layer_of("ssm2d", "channels=24");
     size_t bytes;
-    float *params = params_of(&c, SSM2D_FLOAT, &bytes), *again = malloc(4 * bytes);
-    assert_line(ssm2d_params_load(path, NULL, &c, SSM2D_FLOAT, again, &error), "a.safetensors");
+    float *params = params_of(layer, SSM2D_FLOAT, &bytes), *again = malloc(4 * bytes);
+    assert_line(load(NULL, layer, SSM2D_FLOAT, again), "a.safetensors");
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_line(ssm2d_params_load(path, NULL, &c, SSM2D_FLOAT, again, &error), "a.safetensors");
-    assert_line(ssm2d_params_save(path, NULL, &c, SSM2D_FLOAT, params, &error), "a.safetensors");
+    assert_line(load(NULL, layer, SSM2D_FLOAT, again), "a.safetensors");
+    assert_line(save(NULL, layer, SSM2D_FLOAT, params), "a.safetensors");
     assert_int_equal(remove(path), 0);
-    assert_int_equal(ssm2d_params_save(path, "x", &c, SSM2D_FLOAT, params, &error), SSM2D_OK);
-    assert_line(ssm2d_params_load(path, "y", &c, SSM2D_FLOAT, again, &error), "y.A");
-    assert_line(ssm2d_params_load(path, NULL, &c, SSM2D_FLOAT, again, &error), "no array x.");
-    other.norm = SSM2D_NORM_HALF; /* of the same shapes */
-    assert_line(ssm2d_params_load(path, "x", &other, SSM2D_FLOAT, again, &error), "norm");
-    other = c;
-    other.channels = 32;
-    assert_line(ssm2d_params_load(path, "x", &other, SSM2D_FLOAT, again, &error), "channels");
-    other = c;
-    other.directions = 3;
-    assert_line(ssm2d_params_load(path, "x", &other, SSM2D_FLOAT, again, &error), "directions");
-    assert_line(ssm2d_params_load(path, "x", &c, (ssm2d_type)5, again, &error), "type=5");
-    assert_line(ssm2d_params_load(NULL, "x", &c, SSM2D_FLOAT, again, &error), "path=NULL");
-    assert_line(ssm2d_params_load(path, "x", NULL, SSM2D_FLOAT, again, &error), "config=NULL");
-    assert_line(ssm2d_params_load(path, "x", &c, SSM2D_FLOAT, NULL, &error), "params=NULL");
+    assert_int_equal(save("x", layer, SSM2D_FLOAT, params), SSM2D_OK);
+    assert_line(load("y", layer, SSM2D_FLOAT, again), "y.A");
+    assert_line(load(NULL, layer, SSM2D_FLOAT, again), "no array x.");
+    /* norm: of the same shapes; initial values are no matter of the layer that was saved */
+    static const char *const others[][3] = {{"ssm2d", "channels=24 norm=half", "norm"},
+                                            {"ssm2d", "channels=32", "channels"},
+                                            {"s4nd", "channels=24", "kind"},
+                                            {"ssm2d", "channels=24 init=authors", NULL}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ssm2d_layer *other = layer_of(others[i][0], others[i][1]);
+        const ssm2d_status status = load("x", other, SSM2D_FLOAT, again);
+        if (others[i][2])
+            assert_line(status, others[i][2]);
+        else
+            assert_int_equal(status, SSM2D_OK);
+        ssm2d_layer_destroy(other);
+    }
+    assert_line(ssm2d_params_load(NULL, "x", layer, again, &error), "path=NULL");
+    assert_line(ssm2d_params_load(path, "x", NULL, again, &error), "layer=NULL");
+    assert_line(ssm2d_params_load(path, "x", layer, NULL, &error), "params=NULL");
     char prefix[400];
     memset(prefix, 'p', sizeof prefix);
     prefix[sizeof prefix - 1] = 0;
-    assert_line(ssm2d_params_save(path, prefix, &c, SSM2D_FLOAT, params, &error), "prefix");
+    assert_line(save(prefix, layer, SSM2D_FLOAT, params), "prefix");
     params[5] = NAN;
     assert_int_equal(remove(path), 0);
-    assert_line(ssm2d_params_save(path, NULL, &c, SSM2D_FLOAT, params, &error), "not written");
+    assert_line(save(NULL, layer, SSM2D_FLOAT, params), "not written");
     assert_int_not_equal(access(path, F_OK), 0);
-    assert_line(ssm2d_params_save("/proc/nowhere/x", NULL, &c, SSM2D_FLOAT, again, &error), "");
+    assert_line(ssm2d_params_save("/proc/nowhere/x", NULL, layer, again, &error), "");
     free(params), free(again);
+    ssm2d_layer_destroy(layer);
 }
 
 int main(void)
@@ -156,5 +184,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rounding, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (ssm2d_context_create(NULL, &context, &error)) return 1;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ssm2d_context_destroy(context);
+    return failed;
 }

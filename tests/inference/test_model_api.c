@@ -1,5 +1,6 @@
 /* libssm2d_model as a program sees it, linked as a shared library: golden logits of every family,
  * features, probabilities, and pixels that are prepared as `ssm2d eval` prepares them. */
+#include "session_helpers.h"
 #include "tool/tool_run.h"
 
 #include "data/augment.h"
@@ -39,16 +40,16 @@ static ssm2d_model *open_case(const model_case *c)
     return m;
 }
 
-static ssm2d_model_plan *plan_of(const ssm2d_model *m, ssm2d_model_plan_options o)
+static ssm2d_session *session_of(const ssm2d_model *m, ssm2d_session_options o)
 {
-    ssm2d_model_plan *p;
-    if (ssm2d_model_plan_create(m, &o, &p, &error)) fail_msg("%s", error.line);
+    ssm2d_session *p;
+    if (ssm2d_session_create(m, &o, &p, &error)) fail_msg("%s", error.line);
     return p;
 }
 
-static ssm2d_model_plan_options options_for(size_t batch, int threads)
+static ssm2d_session_options options_for(size_t batch, int threads)
 {
-    ssm2d_model_plan_options o = ssm2d_model_plan_options_default();
+    ssm2d_session_options o = ssm2d_session_options_default();
     o.batch = batch;
     o.threads = threads;
     return o;
@@ -76,8 +77,9 @@ static void check_info(const ssm2d_model *m, const model_case *c)
 {
     const ssm2d_model_info info = ssm2d_model_info_of(m);
     ssm2d_model_preparation none = ssm2d_model_preparation_default();
-    assert_int_equal(info.classes, c->classes);
-    assert_int_equal(info.labels, SSM2D_LABELS_CLASS);
+    assert_int_equal(info.outputs, c->classes);
+    assert_string_equal(info.task, "classification");
+    assert_string_equal(info.activation, "softmax");
     assert_int_equal(info.rows, c->config.image[0]);
     assert_int_equal(info.cols, c->config.image[1]);
     assert_int_equal(info.channels, c->config.channels);
@@ -86,7 +88,7 @@ static void check_info(const ssm2d_model *m, const model_case *c)
     assert_string_equal(info.family, c->config.model->family->name);
     assert_string_equal(info.mixer, c->config.mixer.kind->name);
     assert_int_equal(info.blocks, c->config.model->family->depth(&c->config));
-    assert_null(ssm2d_model_class_name(m, 0));
+    assert_null(ssm2d_model_output_name(m, 0));
     assert_int_equal(ssm2d_model_preparation_get(m, &none), 0);
 }
 
@@ -97,24 +99,24 @@ static void check_logits(const ssm2d_model *m, const model_case *c)
     float *images = as_floats(c->images, c->batch * c->pixels, 1);
     float *logits = malloc((numbers + 1) * sizeof *logits),
           *again = malloc(numbers * sizeof *again);
-    ssm2d_model_plan *all = plan_of(m, options_for(c->batch, 1));
-    assert_int_equal(ssm2d_model_output_of(all).numbers, c->classes);
-    assert_int_equal(ssm2d_model_output_of(all).tokens, 0);
-    assert_true(ssm2d_model_plan_bytes(all) > c->batch * c->pixels * sizeof(float));
+    ssm2d_session *all = session_of(m, options_for(c->batch, 1));
+    assert_int_equal(ssm2d_session_output_of(all).numbers, c->classes);
+    assert_int_equal(ssm2d_session_output_of(all).tokens, 0);
+    assert_true(ssm2d_session_bytes(all) > c->batch * c->pixels * sizeof(float));
     logits[numbers] = 123;
-    ssm2d_model_run(all, images + 1, c->batch, logits);
+    assert_int_equal(ssm2d_session_run(all, images + 1, c->batch, logits, &error), SSM2D_OK);
     assert_true(logits[numbers] == 123);
     double *got = as_doubles(logits, numbers);
     assert_close(c->folder, got, c->logits, numbers, 1e-5);
     free(got);
-    ssm2d_model_plan_destroy(all);
+    ssm2d_session_destroy(all);
 
-    ssm2d_model_plan *more = plan_of(m, options_for(c->batch + 2, 2));
-    ssm2d_model_run(more, images + 1, c->batch, again);
+    ssm2d_session *more = session_of(m, options_for(c->batch + 2, 2));
+    assert_int_equal(ssm2d_session_run(more, images + 1, c->batch, again, &error), SSM2D_OK);
     got = as_doubles(again, numbers);
     assert_close(c->folder, got, c->logits, numbers, 1e-5);
     free(got);
-    ssm2d_model_plan_destroy(more);
+    ssm2d_session_destroy(more);
     free(images), free(logits), free(again);
 }
 
@@ -157,25 +159,25 @@ static void test_features(void **state)
         const int blocks = ssm2d_model_info_of(m).blocks;
         assert_true(blocks > 0);
         for (int block = 1; block <= blocks; block++) {
-            ssm2d_model_plan_options o = options_for(c.batch, 1);
+            ssm2d_session_options o = options_for(c.batch, 1);
             size_t count;
             o.features = block;
             float *expected = expected_tokens(&c, images, block, &count);
-            ssm2d_model_plan *p = plan_of(m, o);
-            const ssm2d_model_output out = ssm2d_model_output_of(p);
+            ssm2d_session *p = session_of(m, o);
+            const ssm2d_session_output out = ssm2d_session_output_of(p);
             assert_int_equal(out.numbers * c.batch, count);
             assert_int_equal(out.tokens * out.dim, out.numbers);
             assert_int_equal(out.first + out.grid_rows * out.grid_cols, out.tokens);
             float *got = malloc(count * sizeof *got);
-            ssm2d_model_run(p, images, c.batch, got);
+            assert_int_equal(ssm2d_session_run(p, images, c.batch, got, &error), SSM2D_OK);
             assert_memory_equal(got, expected, count * sizeof *got);
-            ssm2d_model_plan_destroy(p);
+            ssm2d_session_destroy(p);
             free(got), free(expected);
         }
-        ssm2d_model_plan_options o = options_for(c.batch, 1);
-        ssm2d_model_plan *p;
+        ssm2d_session_options o = options_for(c.batch, 1);
+        ssm2d_session *p;
         o.features = blocks + 1;
-        assert_int_equal(ssm2d_model_plan_create(m, &o, &p, &error), SSM2D_ERROR_ARGUMENT);
+        assert_int_equal(ssm2d_session_create(m, &o, &p, &error), SSM2D_ERROR_ARGUMENT);
         assert_null(p);
         assert_non_null(strstr(error.line, "features="));
         free(images);
@@ -198,15 +200,15 @@ static void test_head_of_features(void **state)
     (void)state;
     model_case c = model_case_read(context, "01_vit");
     ssm2d_model *m = open_case(&c);
-    ssm2d_model_plan_options o = options_for(c.batch, 1);
+    ssm2d_session_options o = options_for(c.batch, 1);
     o.features = ssm2d_model_info_of(m).blocks;
-    ssm2d_model_plan *p = plan_of(m, o);
-    const ssm2d_model_output out = ssm2d_model_output_of(p);
+    ssm2d_session *p = session_of(m, o);
+    const ssm2d_session_output out = ssm2d_session_output_of(p);
     float *images = as_floats(c.images, c.batch * c.pixels, 0);
     float *tokens = malloc(c.batch * out.numbers * sizeof *tokens);
     double *logits = malloc(c.batch * c.classes * sizeof *logits);
     assert_int_equal(out.first, 1);
-    ssm2d_model_run(p, images, c.batch, tokens);
+    assert_int_equal(ssm2d_session_run(p, images, c.batch, tokens, &error), SSM2D_OK);
     const float *scale = weight(&c, "norm.weight"), *shift = weight(&c, "norm.bias");
     const float *head = weight(&c, "head.weight"), *bias = weight(&c, "head.bias");
     for (size_t b = 0; b < c.batch; b++) {
@@ -226,7 +228,7 @@ static void test_head_of_features(void **state)
     }
     assert_close("head of features", logits, c.logits, c.batch * c.classes, 1e-5);
     free(images), free(tokens), free(logits);
-    ssm2d_model_plan_destroy(p);
+    ssm2d_session_destroy(p);
     ssm2d_model_close(m);
     model_case_free(&c);
 }
@@ -257,21 +259,21 @@ static void test_run(void **state)
     ssm2d_model *best = open_run(in_folder("run"), SSM2D_MODEL_BEST);
     assert_string_equal(info.model, "vit-mini");
     assert_string_equal(info.mixer, "ssm2d");
-    assert_int_equal(info.classes, 4);
-    assert_string_equal(ssm2d_model_class_name(last, 3), "3");
-    assert_null(ssm2d_model_class_name(last, 4));
-    assert_null(ssm2d_model_class_name(last, -1));
+    assert_int_equal(info.outputs, 4);
+    assert_string_equal(ssm2d_model_output_name(last, 3), "3");
+    assert_null(ssm2d_model_output_name(last, 4));
+    assert_null(ssm2d_model_output_name(last, -1));
     assert_int_equal(ssm2d_model_preparation_get(last, &prepare), 1);
     assert_true(prepare.mean[0] == 0.5f && prepare.std[2] == 0.5f);
     assert_true(prepare.crop == 0 && prepare.filter == SSM2D_BILINEAR);
     for (int i = 0; i < 64; i++) images[i] = (float)sin(i);
     for (int k = 0; k < 2; k++) {
-        ssm2d_model_plan *p = plan_of(k ? best : last, options_for(1, 1));
-        ssm2d_model_run(p, images, 1, logits[k]);
-        ssm2d_model_plan_destroy(p);
+        ssm2d_session *p = session_of(k ? best : last, options_for(1, 1));
+        assert_int_equal(ssm2d_session_run(p, images, 1, logits[k], &error), SSM2D_OK);
+        ssm2d_session_destroy(p);
     }
     assert_memory_not_equal(logits[0], logits[1], sizeof logits[0]);
-    ssm2d_model_probabilities(last, logits[0], 1, likely);
+    assert_int_equal(ssm2d_model_probabilities(last, logits[0], 1, likely, &error), SSM2D_OK);
     for (int i = 0; i < 4; i++) sum += likely[i];
     assert_true(fabs(sum - 1) < 1e-12);
     for (int i = 0; i < 4; i++)
@@ -281,7 +283,7 @@ static void test_run(void **state)
     ssm2d_model_close(best);
 }
 
-/* A run of attributes: the sigmoid of each, and labels that say so. */
+/* A run of attributes: the sigmoid of each, and a task that says so. */
 static void test_binary(void **state)
 {
     (void)state;
@@ -294,8 +296,9 @@ static void test_binary(void **state)
     assert_non_null(strstr(error.line, "bce"));
     edit_file(in_folder("run/train.json"), "cross-entropy", "bce");
     if (ssm2d_model_open(in_folder("run"), NULL, &m, &error)) fail_msg("%s", error.line);
-    assert_int_equal(ssm2d_model_info_of(m).labels, SSM2D_LABELS_BINARY);
-    ssm2d_model_probabilities(m, logits[0], 2, likely[0]);
+    assert_string_equal(ssm2d_model_info_of(m).task, "attributes");
+    assert_string_equal(ssm2d_model_info_of(m).activation, "sigmoid");
+    assert_int_equal(ssm2d_model_probabilities(m, logits[0], 2, likely[0], &error), SSM2D_OK);
     for (int b = 0; b < 2; b++)
         for (int i = 0; i < 4; i++)
             assert_true(fabs(likely[b][i] - 1 / (1 + exp(-(double)logits[b][i]))) < 1e-12);
@@ -308,13 +311,13 @@ static void test_other_size(void **state)
     (void)state;
     model_case c = model_case_read(context, "05_vit_ssm2d_attn");
     ssm2d_model *m = open_case(&c);
-    ssm2d_model_plan_options o = options_for(1, 1);
+    ssm2d_session_options o = options_for(1, 1);
     model_config config = c.config;
     weights *w;
     evaluator *e;
     o.rows = 24;
     o.cols = 32;
-    ssm2d_model_plan *p = plan_of(m, o);
+    ssm2d_session *p = session_of(m, o);
     assert_int_equal(model_config_resize(&config, (int[]){24, 32}, &error), SSM2D_OK);
     assert_int_equal(weights_create(context, &config, &w, &error), SSM2D_OK);
     float *params = malloc(w->total * sizeof *params);
@@ -323,9 +326,9 @@ static void test_other_size(void **state)
     evaluator_weights(e, params);
     float *image = calloc(e->image, sizeof *image), *got = malloc(c.classes * sizeof *got);
     for (size_t i = 0; i < e->image; i++) image[i] = (float)cos((double)i);
-    ssm2d_model_run(p, image, 1, got);
+    assert_int_equal(ssm2d_session_run(p, image, 1, got, &error), SSM2D_OK);
     assert_memory_equal(got, evaluator_run(e, image, 1), c.classes * sizeof *got);
-    ssm2d_model_plan_destroy(p);
+    ssm2d_session_destroy(p);
     evaluator_destroy(e);
     weights_destroy(w);
     free(params), free(image), free(got);
@@ -335,7 +338,7 @@ static void test_other_size(void **state)
 
 /* ---- pixels ---------------------------------------------------------------------------------- */
 
-static void put_png(const char *path, const ssm2d_model_image *image)
+static void put_png(const char *path, const test_image *image)
 {
     const image_info info = {image->rows, image->cols, image->channels};
     image_writer *writer;
@@ -376,19 +379,18 @@ static void evaluate_file(const char *path, const ssm2d_model_preparation *prepa
 }
 
 /* The same picture dense, with space between rows, and from the bottom up. */
-static void check_strides(ssm2d_model_plan *p, ssm2d_model_image image, const float *expected,
-                          size_t numbers)
+static void check_strides(ssm2d_session *p, test_image image, const float *expected, size_t numbers)
 {
     const size_t row = image.cols * (size_t)image.channels, wide = row + 5;
     uint8_t *copy = malloc(image.rows * wide);
     for (int upward = 0; upward < 2; upward++) {
         for (size_t i = 0; i < image.rows; i++)
             memcpy(copy + (upward ? image.rows - 1 - i : i) * wide, image.pixels + i * row, row);
-        const ssm2d_model_image strided = {copy + (upward ? (image.rows - 1) * wide : 0),
-                                           image.rows, image.cols, image.channels,
-                                           upward ? -(ptrdiff_t)wide : (ptrdiff_t)wide};
-        assert_int_equal(ssm2d_model_prepare(p, 0, 1, &strided, &error), SSM2D_OK);
-        assert_memory_equal(ssm2d_model_prepared(p), expected, numbers * sizeof *expected);
+        const test_image strided = {copy + (upward ? (image.rows - 1) * wide : 0), image.rows,
+                                    image.cols, image.channels,
+                                    upward ? -(ptrdiff_t)wide : (ptrdiff_t)wide};
+        assert_int_equal(prepare_images(p, 0, 1, &strided, &error), SSM2D_OK);
+        assert_memory_equal(ssm2d_session_prepared(p), expected, numbers * sizeof *expected);
     }
     free(copy);
 }
@@ -398,30 +400,30 @@ static void check_pixels(const ssm2d_model *m, ssm2d_model_preparation prepare)
     static const size_t sizes[][2] = {{8, 8}, {1, 1}, {31, 17}, {90, 200}, {5, 64}, {16, 16}};
     const ssm2d_model_info info = ssm2d_model_info_of(m);
     const size_t numbers = (size_t)(info.rows * info.cols * info.channels);
-    ssm2d_model_plan_options o = options_for(3, 1);
+    ssm2d_session_options o = options_for(3, 1);
     float *expected = malloc(numbers * sizeof *expected);
     uint32_t random = 1;
     o.preparation = &prepare;
-    ssm2d_model_plan *p = plan_of(m, o);
+    ssm2d_session *p = session_of(m, o);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int channels = 1; channels <= 4; channels++) {
             const size_t bytes = sizes[s][0] * sizes[s][1] * (size_t)channels;
             uint8_t *pixels = malloc(bytes);
             for (size_t i = 0; i < bytes; i++)
                 pixels[i] = (uint8_t)((random = random * 1664525u + 1013904223u) >> 24);
-            const ssm2d_model_image image = {pixels, sizes[s][0], sizes[s][1], channels, 0};
+            const test_image image = {pixels, sizes[s][0], sizes[s][1], channels, 0};
             put_png(in_folder("a.png"), &image);
             evaluate_file(in_folder("a.png"), &prepare, info.rows, info.cols, info.channels,
                           expected);
             /* the last of a batch, after another that is larger */
-            const ssm2d_model_image two[] = {image, image};
-            assert_int_equal(ssm2d_model_prepare(p, 1, 2, two, &error), SSM2D_OK);
-            assert_memory_equal(ssm2d_model_prepared(p) + 2 * numbers, expected,
+            const test_image two[] = {image, image};
+            assert_int_equal(prepare_images(p, 1, 2, two, &error), SSM2D_OK);
+            assert_memory_equal(ssm2d_session_prepared(p) + 2 * numbers, expected,
                                 numbers * sizeof *expected);
             check_strides(p, image, expected, numbers);
             free(pixels);
         }
-    ssm2d_model_plan_destroy(p);
+    ssm2d_session_destroy(p);
     free(expected);
 }
 
@@ -451,21 +453,21 @@ static void test_prepared_run(void **state)
 {
     (void)state;
     ssm2d_model *m = open_run(GOLDEN_RUN, SSM2D_MODEL_LAST);
-    ssm2d_model_plan *p = plan_of(m, options_for(2, 1));
+    ssm2d_session *p = session_of(m, options_for(2, 1));
     uint8_t pixels[2][100];
     float logits[2][4], again[2][4], kept[128];
     for (int i = 0; i < 100; i++) pixels[0][i] = (uint8_t)(2 * i), pixels[1][i] = (uint8_t)(i * i);
-    const ssm2d_model_image images[] = {{pixels[0], 10, 10, 1, 0}, {pixels[1], 10, 10, 1, 0}};
-    assert_int_equal(ssm2d_model_prepare(p, 0, 2, images, &error), SSM2D_OK);
-    memcpy(kept, ssm2d_model_prepared(p), sizeof kept);
-    ssm2d_model_run(p, NULL, 2, logits[0]);
-    ssm2d_model_run(p, kept, 2, again[0]);
+    const test_image images[] = {{pixels[0], 10, 10, 1, 0}, {pixels[1], 10, 10, 1, 0}};
+    assert_int_equal(prepare_images(p, 0, 2, images, &error), SSM2D_OK);
+    memcpy(kept, ssm2d_session_prepared(p), sizeof kept);
+    assert_int_equal(ssm2d_session_run(p, NULL, 2, logits[0], &error), SSM2D_OK);
+    assert_int_equal(ssm2d_session_run(p, kept, 2, again[0], &error), SSM2D_OK);
     assert_memory_equal(logits, again, sizeof logits);
-    ssm2d_model_run(p, NULL, 1, again[0]);
+    assert_int_equal(ssm2d_session_run(p, NULL, 1, again[0], &error), SSM2D_OK);
     assert_memory_equal(logits[0], again[0], sizeof logits[0]);
-    ssm2d_model_run(p, kept + 64, 1, again[1]);
+    assert_int_equal(ssm2d_session_run(p, kept + 64, 1, again[1], &error), SSM2D_OK);
     assert_memory_equal(logits[1], again[1], sizeof logits[1]);
-    ssm2d_model_plan_destroy(p);
+    ssm2d_session_destroy(p);
     ssm2d_model_close(m);
 }
 
@@ -493,12 +495,12 @@ static void test_predict(void **state)
     float logits[4];
     double likely[4];
     for (int i = 0; i < ROWS * COLS * 3; i++) pixels[i] = (uint8_t)(i * i / 7);
-    const ssm2d_model_image image = {pixels, ROWS, COLS, 3, 0};
+    const test_image image = {pixels, ROWS, COLS, 3, 0};
     ssm2d_model *m = open_run(GOLDEN_RUN, SSM2D_MODEL_LAST);
-    ssm2d_model_plan *p = plan_of(m, options_for(1, 1));
-    assert_int_equal(ssm2d_model_prepare(p, 0, 1, &image, &error), SSM2D_OK);
-    ssm2d_model_run(p, NULL, 1, logits);
-    ssm2d_model_probabilities(m, logits, 1, likely);
+    ssm2d_session *p = session_of(m, options_for(1, 1));
+    assert_int_equal(prepare_images(p, 0, 1, &image, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_session_run(p, NULL, 1, logits, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_model_probabilities(m, logits, 1, likely, &error), SSM2D_OK);
 
     put_png(in_folder("a.png"), &image);
     FILE *ppm = fopen(in_folder("a.ppm"), "wb");
@@ -516,7 +518,7 @@ static void test_predict(void **state)
         const double off = fabs(printed_probability(tool.out, i) - likely[best]);
         assert_true(off <= DBL_EPSILON * likely[best]);
         snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "%5.1f %%  %s\n",
-                 100 * likely[best], ssm2d_model_class_name(m, best));
+                 100 * likely[best], ssm2d_model_output_name(m, best));
         likely[best] = -1;
     }
     shell_run("\"" CLASSIFY "\" \"" GOLDEN_RUN "\" \"$FOLDER/a.ppm\"");
@@ -528,7 +530,7 @@ static void test_predict(void **state)
     shell_run("\"" CLASSIFY "\" \"" GOLDEN_RUN "\" \"$FOLDER/a.png\"");
     assert_int_equal(tool.code, 1);
     assert_non_null(strstr(tool.err, "no binary PPM"));
-    ssm2d_model_plan_destroy(p);
+    ssm2d_session_destroy(p);
     ssm2d_model_close(m);
 }
 
@@ -565,10 +567,10 @@ static void test_tool_run(void **state)
              in_folder("y.npy"));
         assert_done();
         ssm2d_model *m = open_case(&c);
-        ssm2d_model_plan *p = plan_of(m, options_for(c.batch, 1));
+        ssm2d_session *p = session_of(m, options_for(c.batch, 1));
         float *images = as_floats(c.images, c.batch * c.pixels, 0);
         float *logits = malloc(c.batch * c.classes * sizeof *logits);
-        ssm2d_model_run(p, images, c.batch, logits);
+        assert_int_equal(ssm2d_session_run(p, images, c.batch, logits, &error), SSM2D_OK);
         if (npy_read(context, in_folder("y.npy"), &array, &error)) fail_msg("%s", error.line);
         float *written = malloc(array.count * sizeof *written);
         assert_int_equal(array.count, c.batch * c.classes);
@@ -576,7 +578,7 @@ static void test_tool_run(void **state)
         assert_memory_equal(written, logits, array.count * sizeof *written);
         npy_free(context, &array);
         free(images), free(logits), free(written);
-        ssm2d_model_plan_destroy(p);
+        ssm2d_session_destroy(p);
         ssm2d_model_close(m);
         model_case_free(&c);
     }

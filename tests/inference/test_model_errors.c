@@ -1,5 +1,6 @@
 /* libssm2d_model refuses, each time in one line that names what is wrong: folders and files from
  * strangers, sizes without end, wrong use, and want of memory, after which nothing is lost. */
+#include "session_helpers.h"
 #include "tool/tool_run.h"
 
 #include "io/safetensors.h"
@@ -103,6 +104,8 @@ static void test_edited(void **state)
         {"config.json", "[8, 8]", "[16384, 16384]", "do not belong together"},
         {"config.json", "\"dim\":	16", "\"dim\":	16384", "do not belong together"},
         {"data.json", "\"std\":	[0.5", "\"std\":	[0", "std"},
+        {"data.json", "\"std\":	[0.5", "\"std\":	[1e-45",
+         "\"std\" has 1e-45: use numbers from"},
         {"data.json", "\"mean\":	[0.5", "\"mean\":	[1e999", "mean"},
         {"data.json", "\"mean\"", "\"maen\"", "mean"},
         {"data.json", "\"0\", ", "", "data.json names 3"},
@@ -187,7 +190,7 @@ static void test_files(void **state)
     /* without a place for the line */
     assert_int_not_equal(ssm2d_model_open("x", NULL, &m, NULL), SSM2D_OK);
     ssm2d_model_close(NULL);
-    ssm2d_model_plan_destroy(NULL);
+    ssm2d_session_destroy(NULL);
 }
 
 /* ---- use ------------------------------------------------------------------------------------- */
@@ -238,11 +241,11 @@ static void test_options(void **state)
     assert_line(ssm2d_model_open(GOLDEN_RUN, &o, &m, &error), "both or neither");
 }
 
-static void assert_plan_refused(const ssm2d_model *m, const ssm2d_model_plan_options *o,
+static void assert_plan_refused(const ssm2d_model *m, const ssm2d_session_options *o,
                                 const char *part)
 {
-    ssm2d_model_plan *p = (ssm2d_model_plan *)&error;
-    assert_line(ssm2d_model_plan_create(m, o, &p, &error), part);
+    ssm2d_session *p = (ssm2d_session *)&error;
+    assert_line(ssm2d_session_create(m, o, &p, &error), part);
     assert_null(p);
 }
 
@@ -250,19 +253,18 @@ static void test_plans(void **state)
 {
     (void)state;
     ssm2d_model *m = good_model();
-    const ssm2d_model_plan_options good = ssm2d_model_plan_options_default();
-    ssm2d_model_plan_options o = good;
-    ssm2d_model_plan *p;
+    const ssm2d_session_options good = ssm2d_session_options_default();
+    ssm2d_session_options o = good;
+    ssm2d_session *p;
     o.size = sizeof o + 8;
-    assert_plan_refused(m, &o, "model_plan_options.size");
+    assert_plan_refused(m, &o, "session_options.size");
     o = good, o.batch = 0;
     assert_plan_refused(m, &o, "batch=0");
-    o = good, o.batch = SIZE_MAX / 8;
-    assert_plan_refused(m, &o, "");
-    o = good,
-    o.batch = (size_t)1 << 40; /* the product of sizes does not fit, or there is no memory */
+    o = good, o.batch = SIZE_MAX;
+    assert_plan_refused(m, &o, "batch=18446744073709551615: use 1 to 1048576 images");
+    o = good, o.batch = (size_t)1 << 20; /* no memory */
     o.max_bytes = (size_t)1 << 30;
-    assert_plan_refused(m, &o, "");
+    assert_plan_refused(m, &o, "max_bytes=1073741824");
     o = good, o.rows = 8;
     assert_plan_refused(m, &o, "cols=0");
     o = good, o.rows = -8, o.cols = 8;
@@ -284,7 +286,9 @@ static void test_plans(void **state)
     ssm2d_model_preparation prepare = ssm2d_model_preparation_default();
     o = good, o.preparation = &prepare;
     prepare.std[0] = 0;
-    assert_plan_refused(m, &o, "std");
+    assert_plan_refused(m, &o, "std=0: use a std of 1.17549e-38 or more");
+    prepare.std[0] = 1e-45f;
+    assert_plan_refused(m, &o, "std=1.4013e-45: use a std of 1.17549e-38 or more");
     prepare = ssm2d_model_preparation_default(), prepare.crop = 0.05;
     assert_plan_refused(m, &o, "eval_crop");
     prepare = ssm2d_model_preparation_default(), prepare.crop = (double)NAN;
@@ -294,13 +298,13 @@ static void test_plans(void **state)
     prepare = ssm2d_model_preparation_default(), prepare.size = 1;
     assert_plan_refused(m, &o, "model_preparation.size");
     assert_plan_refused(NULL, &good, "model=NULL");
-    assert_line(ssm2d_model_plan_create(m, &good, NULL, &error), "plan=NULL");
+    assert_line(ssm2d_session_create(m, &good, NULL, &error), "session=NULL");
     /* what a plan has taken is enough for it */
-    assert_int_equal(ssm2d_model_plan_create(m, &good, &p, &error), SSM2D_OK);
-    o = good, o.max_bytes = 4 * ssm2d_model_plan_bytes(p);
-    ssm2d_model_plan_destroy(p);
-    assert_int_equal(ssm2d_model_plan_create(m, &o, &p, &error), SSM2D_OK);
-    ssm2d_model_plan_destroy(p);
+    assert_int_equal(ssm2d_session_create(m, &good, &p, &error), SSM2D_OK);
+    o = good, o.max_bytes = 4 * ssm2d_session_bytes(p);
+    ssm2d_session_destroy(p);
+    assert_int_equal(ssm2d_session_create(m, &o, &p, &error), SSM2D_OK);
+    ssm2d_session_destroy(p);
     ssm2d_model_close(m);
 }
 
@@ -308,7 +312,7 @@ static void test_images(void **state)
 {
     (void)state;
     ssm2d_model *m = good_model();
-    ssm2d_model_plan *p;
+    ssm2d_session *p;
     uint8_t pixel[4] = {1, 2, 3, 4};
     static const struct bad {
         size_t rows, cols;
@@ -319,29 +323,36 @@ static void test_images(void **state)
                {65537, 1, 1, 0, "65537"},  {1, SIZE_MAX, 1, 0, "pixels: use"},
                {1, 1, 0, 0, "channels=0"}, {1, 1, 5, 0, "channels=5"},
                {2, 2, 1, 1, "stride=1"},   {2, 2, 1, -1, "stride=-1"}};
-    assert_int_equal(ssm2d_model_plan_create(m, NULL, &p, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_session_create(m, NULL, &p, &error), SSM2D_OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const ssm2d_model_image image = {pixel, bad[i].rows, bad[i].cols, bad[i].channels,
-                                         bad[i].stride};
-        assert_line(ssm2d_model_prepare(p, 0, 1, &image, &error), bad[i].part);
+        const test_image image = {pixel, bad[i].rows, bad[i].cols, bad[i].channels, bad[i].stride};
+        assert_line(prepare_images(p, 0, 1, &image, &error), bad[i].part);
     }
-    const ssm2d_model_image none = {NULL, 1, 1, 1, 0}, good = {pixel, 2, 2, 1, 0};
-    assert_line(ssm2d_model_prepare(p, 0, 1, &none, &error), "pixels=NULL");
-    assert_line(ssm2d_model_prepare(p, 0, 1, NULL, &error), "images=NULL");
-    assert_line(ssm2d_model_prepare(p, 1, 1, &good, &error), "the plan is for 1 images");
-    assert_line(ssm2d_model_prepare(p, 0, 2, &good, &error), "the plan is for 1 images");
-    assert_line(ssm2d_model_prepare(p, 2, SIZE_MAX, &good, &error), "the plan is for 1 images");
-    assert_int_equal(ssm2d_model_prepare(p, 1, 0, NULL, &error), SSM2D_OK);
-    assert_int_equal(ssm2d_model_prepare(p, 0, 1, &good, &error), SSM2D_OK);
-    ssm2d_model_plan_destroy(p);
+    const test_image none = {NULL, 1, 1, 1, 0}, good = {pixel, 2, 2, 1, 0};
+    float out[8];
+    double likely[8];
+    assert_line(prepare_images(p, 0, 1, &none, &error), "pixels=NULL");
+    assert_line(prepare_images(NULL, 0, 1, &good, &error), "session=NULL");
+    assert_line(prepare_images(p, 1, 1, &good, &error), "index=1: the session is for 1 images");
+    assert_line(prepare_images(p, SIZE_MAX, 1, &good, &error), "the session is for 1 images");
+    assert_line(ssm2d_session_run(p, NULL, 1, out, &error), "image 0 of 1 was not prepared");
+    assert_int_equal(prepare_images(p, 0, 1, &good, &error), SSM2D_OK);
+    assert_int_equal(ssm2d_session_run(p, NULL, 1, out, &error), SSM2D_OK);
+    assert_line(ssm2d_session_run(p, NULL, 2, out, &error), "count=2: the session is for 1 images");
+    assert_line(ssm2d_session_run(p, NULL, 1, NULL, &error), "out=NULL");
+    assert_line(ssm2d_session_run(NULL, NULL, 1, out, &error), "session=NULL");
+    assert_line(ssm2d_model_probabilities(NULL, out, 1, likely, &error), "model=NULL");
+    assert_line(ssm2d_model_probabilities(m, NULL, 1, likely, &error), "logits=NULL");
+    assert_line(ssm2d_model_probabilities(m, out, 1, NULL, &error), "probabilities=NULL");
+    ssm2d_session_destroy(p);
     ssm2d_model_close(m);
 
     if (ssm2d_model_open_files(GOLDEN_RUN "/config.json", GOLDEN_RUN "/model.safetensors", NULL, &m,
                                &error)
-        || ssm2d_model_plan_create(m, NULL, &p, &error))
+        || ssm2d_session_create(m, NULL, &p, &error))
         fail_msg("%s", error.line);
-    assert_line(ssm2d_model_prepare(p, 0, 1, &good, &error), "set preparation");
-    ssm2d_model_plan_destroy(p);
+    assert_line(prepare_images(p, 0, 1, &good, &error), "set preparation");
+    ssm2d_session_destroy(p);
     ssm2d_model_close(m);
 }
 
@@ -353,10 +364,10 @@ static int use_all(long fail_at, int features)
     static uint8_t pixels[40 * 50];
     meter count = {.fail_at = fail_at};
     ssm2d_model_options o = ssm2d_model_options_default();
-    ssm2d_model_plan_options with = ssm2d_model_plan_options_default();
-    const ssm2d_model_image image = {pixels, 40, 50, 1, 0};
+    ssm2d_session_options with = ssm2d_session_options_default();
+    const test_image image = {pixels, 40, 50, 1, 0};
     ssm2d_model *m = NULL;
-    ssm2d_model_plan *p = NULL;
+    ssm2d_session *p = NULL;
     o.allocate = take;
     o.release = give;
     o.user = &count;
@@ -365,21 +376,21 @@ static int use_all(long fail_at, int features)
     with.rows = with.cols = 12;
     with.features = features;
     ssm2d_status status = ssm2d_model_open(GOLDEN_RUN, &o, &m, &error);
-    if (!status) status = ssm2d_model_plan_create(m, &with, &p, &error);
-    if (!status) status = ssm2d_model_prepare(p, 0, 1, &image, &error);
+    if (!status) status = ssm2d_session_create(m, &with, &p, &error);
+    if (!status) status = prepare_images(p, 0, 1, &image, &error);
     if (!status) {
         const long before = count.calls;
-        float *out = malloc(2 * ssm2d_model_output_of(p).numbers * sizeof *out);
-        ssm2d_model_run(p, NULL, 1, out);
+        float *out = malloc(2 * ssm2d_session_output_of(p).numbers * sizeof *out);
+        assert_int_equal(ssm2d_session_run(p, NULL, 1, out, &error), SSM2D_OK);
         /* smaller images need nothing more */
-        const ssm2d_model_image small = {pixels, 20, 30, 1, 0};
-        assert_int_equal(ssm2d_model_prepare(p, 1, 1, &small, &error), SSM2D_OK);
-        ssm2d_model_run(p, NULL, 2, out);
+        const test_image small = {pixels, 20, 30, 1, 0};
+        assert_int_equal(prepare_images(p, 1, 1, &small, &error), SSM2D_OK);
+        assert_int_equal(ssm2d_session_run(p, NULL, 2, out, &error), SSM2D_OK);
         free(out);
         /* tables of weights may be made again for another size, in the memory that there is */
         assert_int_equal(count.calls, before);
     }
-    ssm2d_model_plan_destroy(p);
+    ssm2d_session_destroy(p);
     ssm2d_model_close(m);
     assert_int_equal(count.live, 0);
     if (status) {

@@ -1,6 +1,7 @@
 /* The caller's floating-point mode: whatever it is, when a model is opened, planned and run, the
  * results have the same bits, nothing traps, and the mode is as before afterwards. */
 #define _GNU_SOURCE /* for float_modes.h */
+#include "session_helpers.h"
 #include "float_modes.h"
 
 #include <setjmp.h>
@@ -22,26 +23,26 @@ static int classify(const char *name, const mode *m, const uint8_t *pixels, cons
                     int threads, float logits[LOGITS], double probabilities[LOGITS])
 {
     char config[600], weights[600];
-    const ssm2d_model_image image = {pixels, ROWS, COLS, 3, 0};
+    const test_image image = {pixels, ROWS, COLS, 3, 0};
     ssm2d_model *model = NULL;
-    ssm2d_model_plan *plan = NULL;
+    ssm2d_session *plan = NULL;
     snprintf(config, sizeof config, GOLDEN_MODELS "/%s/config.json", name);
     snprintf(weights, sizeof weights, GOLDEN_MODELS "/%s/weights.safetensors", name);
-    ssm2d_model_plan_options o = ssm2d_model_plan_options_default();
+    ssm2d_session_options o = ssm2d_session_options_default();
     ssm2d_model_preparation preparation = ssm2d_model_preparation_default();
     o.threads = threads;
     o.preparation = &preparation;
     enter(m);
     int good = !ssm2d_model_open_files(config, weights, NULL, &model, NULL)
-               && !ssm2d_model_plan_create(model, &o, &plan, NULL)
-               && !ssm2d_model_prepare(plan, 0, 1, &image, NULL);
+               && !ssm2d_session_create(model, &o, &plan, NULL)
+               && !prepare_images(plan, 0, 1, &image, NULL);
     if (good) {
-        ssm2d_model_run(plan, NULL, 1, logits);
-        ssm2d_model_run(plan, numbers, 1, logits + CLASSES);
-        ssm2d_model_probabilities(model, logits, 2, probabilities);
+        ssm2d_session_run(plan, NULL, 1, logits, NULL);
+        ssm2d_session_run(plan, numbers, 1, logits + CLASSES, NULL);
+        ssm2d_model_probabilities(model, logits, 2, probabilities, NULL);
     }
     good = leave(m) && good;
-    ssm2d_model_plan_destroy(plan);
+    ssm2d_session_destroy(plan);
     ssm2d_model_close(model);
     return good;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "session_helpers.h"
 #include "ssm2d_model.h"
 
 #include <math.h>
@@ -37,21 +38,21 @@ static void *run(void *arg)
     job *j = arg;
     ssm2d_error error;
     for (int round = 0; round < ROUNDS && !j->bad; round++) {
-        ssm2d_model_plan_options o = ssm2d_model_plan_options_default();
+        ssm2d_session_options o = ssm2d_session_options_default();
         ssm2d_model_preparation prepare = ssm2d_model_preparation_default();
-        ssm2d_model_plan *p;
-        const ssm2d_model_image image = {j->pixels, 20, 30, 3, 0};
+        ssm2d_session *p;
+        const test_image image = {j->pixels, 20, 30, 3, 0};
         o.batch = BATCH;
         o.threads = j->threads;
         o.preparation = &prepare;
         j->bad = 1;
-        if (ssm2d_model_plan_create(j->model, &o, &p, &error)) break;
-        for (int i = 0; i < 3; i++) ssm2d_model_run(p, j->images, BATCH, j->logits);
-        if (!ssm2d_model_prepare(p, 0, 1, &image, &error)) {
-            ssm2d_model_run(p, NULL, 1, j->prepared);
+        if (ssm2d_session_create(j->model, &o, &p, &error)) break;
+        for (int i = 0; i < 3; i++) ssm2d_session_run(p, j->images, BATCH, j->logits, &error);
+        if (!prepare_images(p, 0, 1, &image, &error)) {
+            ssm2d_session_run(p, NULL, 1, j->prepared, &error);
             j->bad = 0;
         }
-        ssm2d_model_plan_destroy(p);
+        ssm2d_session_destroy(p);
         if (j->expected)
             j->bad |= memcmp(j->logits, j->expected, sizeof j->logits)
                       || memcmp(j->prepared, j->expected_prepared, sizeof j->prepared);
@@ -77,7 +78,7 @@ static void test_shared(void **state)
         snprintf(path, sizeof path, GOLDEN_MODELS "/%s/weights.safetensors", cases[c]);
         if (ssm2d_model_open_files(config, path, NULL, &m, &error)) fail_msg("%s", error.line);
         const ssm2d_model_info info = ssm2d_model_info_of(m);
-        assert_true(info.rows * info.cols * info.channels <= PIXELS && info.classes <= CLASSES);
+        assert_true(info.rows * info.cols * info.channels <= PIXELS && info.outputs <= CLASSES);
         alone = (job){.model = m, .images = images, .pixels = pixels, .threads = 1};
         run(&alone);
         assert_int_equal(alone.bad, 0);

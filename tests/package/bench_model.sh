@@ -26,14 +26,14 @@ check() { # part, options..: all keys are there, with values, and the operators 
 without() { # the operator is not in the last result
     if echo "$json" | grep -q "\"$1\""; then echo "there is $1, and should not be"; exit 1; fi
 }
-wanted="linear window_attention layer_norm gelu cross_entropy mix_ssm2d adamw"
+wanted="linear window_attention layer_norm gelu cross_entropy mix adamw"
 check train $small --json --directions 2 --n-ssm 1 --d-state 3 --complex
 echo "$json" | grep -q '"model":"vit-mini","mixer":"ssm2d","batch":2,"threads":2,'
 wanted="linear window_attention layer_norm gelu cross_entropy adamw"
 check train $small --json --mixer none
 echo "$json" | grep -q '"mixer":"none".*"ratio_to_plain":1,'
-without mix_ssm2d
-wanted="linear window_attention layer_norm gelu mix_ssm2d"
+without mix
+wanted="linear window_attention layer_norm gelu mix"
 check infer $small --json
 without adamw
 # Without --batch: many images, and one.
@@ -42,7 +42,7 @@ echo "$json" | grep -q '"batch":128,'
 echo "$json" | grep -q '"single":{"batch":1,'
 
 "$ssm2d" bench train $small | grep -q '^linear .*%.*%$'
-"$ssm2d" bench infer $small | grep -q '^mix_ssm2d '
+"$ssm2d" bench infer $small | grep -q '^mix '
 
 usage() { # the wrong use must end with exit code 2 and a line that names what is wrong
     code=0

@@ -47,7 +47,7 @@ cp "$source/examples/classify.c" "$work/app"
 cat > "$work/app/CMakeLists.txt" << 'END'
 cmake_minimum_required(VERSION 3.20)
 project(app LANGUAGES C)
-find_package(ssm2d 0.2 REQUIRED COMPONENTS model)
+find_package(ssm2d 0.3 REQUIRED COMPONENTS model)
 add_executable(shared classify.c)
 target_link_libraries(shared PRIVATE ssm2d::ssm2d_model)
 add_executable(static classify.c)
@@ -77,21 +77,22 @@ int main(int count, char **words)
 {
     static float params[20000], again[20000];
     ssm2d_error error = {""};
-    ssm2d_config config = ssm2d_config_default();
+    ssm2d_layer *layer = NULL;
     ssm2d_context *context = NULL;
     ssm2d_model *model = NULL;
-    config.channels = 24;
-    if (count != 3 || ssm2d_param_total(&config) > 20000
-        || ssm2d_context_create(NULL, &context, &error)
-        || ssm2d_params_init(&config, SSM2D_INIT_IDENTITY, 1, SSM2D_FLOAT, params, &error)
-        || ssm2d_params_save(words[1], NULL, &config, SSM2D_FLOAT, params, &error)
-        || ssm2d_params_load(words[1], NULL, &config, SSM2D_FLOAT, again, &error)
+    if (count != 3 || ssm2d_context_create(NULL, &context, &error)
+        || ssm2d_layer_create(context, "ssm2d", "channels=24", &layer, &error)
+        || ssm2d_layer_param_count(layer) > 20000
+        || ssm2d_params_init(layer, 1, params, &error)
+        || ssm2d_params_save(words[1], NULL, layer, params, &error)
+        || ssm2d_params_load(words[1], NULL, layer, again, &error)
         || ssm2d_model_open(words[2], NULL, &model, &error)
         || memcmp(params, again, sizeof params) || strcmp(ssm2d_version(), ssm2d_model_version())) {
         puts(error.line);
         return 1;
     }
     ssm2d_model_close(model);
+    ssm2d_layer_destroy(layer);
     ssm2d_context_destroy(context);
     return 0;
 }
@@ -114,5 +115,7 @@ done
 # The header by itself, in the strictest C and C++.
 echo '#include <ssm2d_model.h>' > "$work/header.c"
 strict="-Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags ssm2d-model)"
+"$cc" -std=c99 $strict -c "$work/header.c" -o "$work/header.o"
+sed -i '1i #define SSM2D_EXPERIMENTAL' "$work/header.c"
 "$cc" -std=c99 $strict -c "$work/header.c" -o "$work/header.o"
 "$cxx" -x c++ -std=c++98 -Wno-long-long $strict -c "$work/header.c" -o "$work/header.o"

@@ -11,7 +11,8 @@ if echo "$needed" | grep -vE "$ours"; then
     echo "the library needs more than $ours"
     exit 1
 fi
-if ldd "$library" | grep -E 'lib(spng|png|jpeg|turbojpeg|tiff|webp|cairo|archive|ssm2d)'; then
+if ldd "$library" \
+    | grep -E 'lib(spng|png|jpeg|turbojpeg|tiff|webp|gif|heif|cairo|archive|ssm2d)'; then
     echo "the library needs one for images, or another of ours"
     exit 1
 fi

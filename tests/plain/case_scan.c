@@ -48,7 +48,7 @@ static int count_arrays(void)
 /* The fields that have the same name in the file, by the layer's own table of them. */
 static void read_fields(ssm2d_config *config)
 {
-    for (const ssm2d_field *f = ssm2d_config_fields(NULL); f->name; f++) {
+    for (const ssm2d_field *f = layer_ssm2d.fields; f->name; f++) {
         char value[40];
         ssm2d_error error;
         const char *at = after(f->name);
@@ -64,6 +64,10 @@ case_file case_file_read(const char *folder)
 {
     char path[512];
     case_file f = {.config = ssm2d_config_default()};
+    /* keys that a case leaves out, as in mixers/layer_json.h */
+    f.config.directions = 2;
+    f.config.n_ssm = 8;
+    f.config.assign = SSM2D_ASSIGN_AUTHORS;
     snprintf(path, sizeof path, GOLDEN "/%s/case.json", folder);
     FILE *stream = fopen(path, "r");
     if (!stream) fail_msg("%s: not there", path);

@@ -14,9 +14,12 @@
 struct CMUnitTest {
     const char *name;
     void (*function)(void **state);
+    int (*setup)(void **state), (*teardown)(void **state); /* or NULL */
 };
 
-#define cmocka_unit_test(function) ((struct CMUnitTest){#function, function})
+#define cmocka_unit_test(function) ((struct CMUnitTest){#function, function, NULL, NULL})
+#define cmocka_unit_test_setup_teardown(function, setup, teardown)                                 \
+    ((struct CMUnitTest){#function, function, setup, teardown})
 #define cmocka_run_group_tests(tests, setup, teardown)                                             \
     plain_run(tests, sizeof(tests) / sizeof *(tests), setup, teardown)
 
@@ -66,7 +69,9 @@ static inline int plain_run(const struct CMUnitTest *tests, size_t count, int (*
     for (size_t i = 0; i < count; i++) {
         printf("%s\n", tests[i].name);
         fflush(stdout);
+        if (tests[i].setup && tests[i].setup(&state)) return 1;
         tests[i].function(&state);
+        if (tests[i].teardown && tests[i].teardown(&state)) return 1;
     }
     if (teardown && teardown(&state)) return 1;
     printf("%zu tests passed\n", count);

@@ -40,7 +40,7 @@ static void test_diverging_is_lightest_in_the_middle(void **state)
     assert_true(low.blue > low.red && high.red > high.blue);
 }
 
-static void test_beyond_the_ends(void **state)
+static void test_values_beyond_the_scale_are_clamped(void **state)
 {
     (void)state;
     colour end = colour_at(COLOUR_SEQUENTIAL, 1), beyond = colour_at(COLOUR_SEQUENTIAL, 7),
@@ -141,7 +141,7 @@ static void check_corners(int from_below)
     free(pixels);
 }
 
-static void test_corners(void **state)
+static void test_cells_are_drawn_in_their_corners(void **state)
 {
     (void)state;
     check_corners(0);
@@ -171,7 +171,7 @@ static void check_logarithmic(double smallest, double at)
     free(pixels);
 }
 
-static void test_logarithmic(void **state)
+static void test_logarithmic_scale_has_decades(void **state)
 {
     (void)state;
     check_logarithmic(0.1, 0);
@@ -181,8 +181,38 @@ static void test_logarithmic(void **state)
     check_logarithmic(1e-9, 0.75);
 }
 
+/* A frame is drawn around the marked cells, and only then; from_below it goes with its cells. */
+static void test_marked_cells_are_framed(void **state)
+{
+    (void)state;
+    static const double values[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const colour black = {0, 0, 0};
+    heat_panel panel = {.values = values,
+                        .rows = 4,
+                        .cols = 4,
+                        .map = COLOUR_SEQUENTIAL,
+                        .row_label = "row",
+                        .col_label = "column"};
+    image_info info;
+    double row, col, below_row, below_col;
+    uint8_t *pixels = draw_panel(&panel, NULL, &info);
+    const size_t without = centre(pixels, &info, black, &row, &col);
+    free(pixels);
+    assert_true(without < 10);
+    panel.mark = (heat_mark){.row = 3, .col = 1, .rows = 1, .cols = 2};
+    pixels = draw_panel(&panel, NULL, &info);
+    const size_t with = centre(pixels, &info, black, &row, &col);
+    free(pixels);
+    assert_true(with > without + 200);
+    panel.from_below = 1;
+    pixels = draw_panel(&panel, NULL, &info);
+    centre(pixels, &info, black, &below_row, &below_col);
+    free(pixels);
+    assert_true(below_row < row - 50 && fabs(below_col - col) < 5);
+}
+
 /* Lines of a note are at most as wide as is wanted, where words allow it, and lose nothing. */
-static void test_wrap(void **state)
+static void test_wrapped_lines_fit_and_lose_nothing(void **state)
 {
     (void)state;
     static const text_style style = {10, 0, 0};
@@ -209,7 +239,7 @@ static void test_wrap(void **state)
 }
 
 /* Whatever space there is for it, a text that is too wide ends with two dots, in its memory. */
-static void test_fit(void **state)
+static void test_wide_text_ends_with_two_dots(void **state)
 {
     (void)state;
     static const text_style style = {10, 0, 0};
@@ -289,7 +319,7 @@ static void check_band(const double spread[5], double expected)
     if (!(fabs(height - expected) < 0.2)) fail_msg("a band of %g, expected %g", height, expected);
 }
 
-static void test_bands(void **state)
+static void test_bands_cover_the_deviation(void **state)
 {
     (void)state;
     check_band((double[]){2, 2, 2, 2, 2}, 4);
@@ -298,7 +328,7 @@ static void test_bands(void **state)
     check_band((double[]){NAN, NAN, NAN, NAN, NAN}, 0);
 }
 
-static void test_bars(void **state)
+static void test_bars_show_the_deviation(void **state)
 {
     (void)state;
     static const double two[] = {2}, none[] = {NAN};
@@ -307,17 +337,59 @@ static void test_bars(void **state)
     check_bar(NULL, 0);
 }
 
+/* The row of a level line at 100, from above. */
+static double row_of_hundred(int is_percent, const double *spread)
+{
+    static const double x[] = {0, 1}, y[] = {100, 100};
+    static const colour red = {1, 0, 0};
+    const curve line = {.name = "a", .x = x, .y = y, .count = 2, .colour = red, .spread = spread};
+    const curve_panel panel = {
+        .y_label = "y", .curves = &line, .count = 1, .is_percent = is_percent};
+    const curve_figure figure = {
+        .x_label = "x", .panels = &panel, .count = 1, .x_low = 0, .x_high = 1, .shared_legend = 1};
+    ssm2d_context *context = new_context();
+    ssm2d_error error;
+    image_info info;
+    if (curves_draw(context, in_folder("c.png"), &figure, &error)) fail_msg("%s", error.line);
+    uint8_t *pixels = read_picture(context, "c.png", &info);
+    size_t first = 0; /* the legend is to the left of the middle */
+    while (first < info.rows && !is_colour(pixels + 3 * (first * info.cols + info.cols / 2), red))
+        first++;
+    free(pixels);
+    ssm2d_context_destroy(context);
+    return (double)first / (double)info.rows;
+}
+
+/* An axis of percentages ends at 100, of one value alone and with deviations beyond it. */
+static void test_percent_axis_ends_at_100(void **state)
+{
+    (void)state;
+    static const double two[] = {2, 2};
+    assert_true(row_of_hundred(0, NULL) > 0.4);
+    assert_true(row_of_hundred(0, two) > 0.4);
+    assert_true(row_of_hundred(1, NULL) < 0.2);
+    assert_true(row_of_hundred(1, two) < 0.2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sequential_gets_lighter),
         cmocka_unit_test(test_diverging_is_lightest_in_the_middle),
-        cmocka_unit_test(test_beyond_the_ends),
-        cmocka_unit_test_setup_teardown(test_corners, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_logarithmic, folder_setup, folder_teardown),
-        cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_fit),
-        cmocka_unit_test_setup_teardown(test_bars, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_bands, folder_setup, folder_teardown)};
+        cmocka_unit_test(test_values_beyond_the_scale_are_clamped),
+        cmocka_unit_test_setup_teardown(test_cells_are_drawn_in_their_corners, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_logarithmic_scale_has_decades, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_marked_cells_are_framed, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test(test_wrapped_lines_fit_and_lose_nothing),
+        cmocka_unit_test(test_wide_text_ends_with_two_dots),
+        cmocka_unit_test_setup_teardown(test_percent_axis_ends_at_100, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_bars_show_the_deviation, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_bands_cover_the_deviation, folder_setup,
+                                        folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

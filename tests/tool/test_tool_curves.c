@@ -15,7 +15,7 @@ static int setup(void **state)
     return tool.code;
 }
 
-static void test_curves(void **state)
+static void test_curves_of_runs_are_drawn(void **state)
 {
     (void)state;
     TOOL("curves", in_folder("run"), "-o", in_folder("c.svg"));
@@ -59,6 +59,39 @@ static void test_curves(void **state)
     assert_refused(1, "curves", "other/train.json");
 }
 
+/* The height of a picture, in pixels. */
+static unsigned height_of(const char *name)
+{
+    size_t size;
+    unsigned char *png = (unsigned char *)get_file(in_folder("%s", name), &size);
+    assert_true(size > 24);
+    const unsigned height =
+        (unsigned)png[20] << 24 | (unsigned)png[21] << 16 | (unsigned)png[22] << 8 | png[23];
+    free(png);
+    return height;
+}
+
+/* A line below says what the training loss has in it, where there is a training loss and there is
+ * something in it. */
+static void test_note_says_what_the_training_loss_includes(void **state)
+{
+    (void)state;
+    copy_folder(in_folder("run"), in_folder("bare"));
+    edit_file(in_folder("bare/train.json"), "\"smoothing\":\t0.1,", "\"smoothing\":\t0,");
+#define CURVES(out, ...)                                                                           \
+    TOOL("curves", "-o", in_folder(out), __VA_ARGS__);                                             \
+    assert_done()
+    CURVES("bare.png", in_folder("bare"));
+    CURVES("run.png", in_folder("run"));
+    assert_true(height_of("run.png") > height_of("bare.png"));
+    CURVES("run-caption.png", in_folder("run"), "--no-title");
+    CURVES("bare-caption.png", in_folder("bare"), "--no-title");
+    assert_int_equal(height_of("run-caption.png"), height_of("bare-caption.png"));
+    CURVES("two.png", in_folder("run"), in_folder("bare"), "--show", "loss");
+    CURVES("two-test.png", in_folder("run"), in_folder("bare"), "--show", "test-loss");
+    assert_true(height_of("two.png") > height_of("two-test.png"));
+}
+
 /* ---- means ----------------------------------------------------------------------------------- */
 
 /* A run as the first but for its seed, with these accuracies after its two epochs; of one epoch
@@ -98,7 +131,7 @@ static int same_picture(const char *one, const char *two)
 
 /* 0.2 and 0.4 have the mean and the standard deviation of 0.3 - e, 0.3 and 0.3 + e, where e is the
  * root of 0.02. Were the deviation that over n, it would be 0.1 and not e. */
-static void test_means(void **state)
+static void test_bands_are_sample_deviations(void **state)
 {
     (void)state;
     const double e = 0.1414213562373095;
@@ -133,7 +166,9 @@ static void test_means(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_curves, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_means, setup, folder_teardown)};
+        cmocka_unit_test_setup_teardown(test_curves_of_runs_are_drawn, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_note_says_what_the_training_loss_includes, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_bands_are_sample_deviations, setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

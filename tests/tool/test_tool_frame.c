@@ -28,7 +28,7 @@ static void assert_narrow(const char *text)
     }
 }
 
-static void test_overall_help(void **state)
+static void test_help_lists_commands_and_environment(void **state)
 {
     (void)state;
     TOOL("--help");
@@ -43,7 +43,7 @@ static void test_overall_help(void **state)
     assert_done();
 }
 
-static void test_no_command(void **state)
+static void test_no_command_is_wrong_usage(void **state)
 {
     (void)state;
     tool_run((const char *const[]){"ssm2d", NULL});
@@ -52,7 +52,7 @@ static void test_no_command(void **state)
     assert_non_null(strstr(tool.err, "usage: ssm2d COMMAND"));
 }
 
-static void test_version(void **state)
+static void test_version_is_printed_by_each_word(void **state)
 {
     (void)state;
     static const char *const words[] = {"--version", "-V", "version"};
@@ -78,7 +78,7 @@ static void assert_same_help(const char *const *help, const char *const *option)
     free(first);
 }
 
-static void test_help_as_a_command(void **state)
+static void test_help_command_prints_what_the_option_does(void **state)
 {
     (void)state;
 #define WORDS(...) ((const char *const[]){"ssm2d", __VA_ARGS__, NULL})
@@ -99,7 +99,7 @@ static void test_help_as_a_command(void **state)
 }
 
 /* An option that is a setting is answered with how to give it. */
-static void test_option_that_is_a_setting(void **state)
+static void test_option_that_is_a_setting_suggests_set(void **state)
 {
     (void)state;
     TOOL("train", "--flip");
@@ -122,7 +122,44 @@ static void test_option_that_is_a_setting(void **state)
     assert_refused(2, "filter", "unknown option --dim");
 }
 
-static void test_help_of_each(void **state)
+/* The options of a command, in the order of its help. */
+static int count_options(const char *text)
+{
+    int count = 0;
+    for (const char *at = strchr(text, '\n'); at; at = strchr(at + 1, '\n'))
+        count += !strncmp(at, "\n      --", 9) || !strncmp(at, "\n  -o, --", 9);
+    return count;
+}
+
+/* A command of many options shows those that people use, and all when it is asked. */
+static void test_long_help_has_every_option_in_a_group(void **state)
+{
+    (void)state;
+    int said = 0;
+    TOOL("train", "--help");
+    assert_done();
+    const int usual = count_options(tool.out);
+    assert_in_range(usual, 15, 25);
+    const char *last = strstr(tool.out, "ssm2d train --help=all lists all ");
+    assert_non_null(last);
+    assert_int_equal(sscanf(last, "ssm2d train --help=all lists all %d options", &said), 1);
+    assert_null(strstr(tool.out, "--beta1"));
+    TOOL("train", "--help=all");
+    assert_done();
+    assert_int_equal(count_options(tool.out), said + 1); /* and --threads */
+    assert_non_null(strstr(tool.out, "\nlearning rate:\n"));
+    assert_non_null(strstr(tool.out, "\nnames for --recipe:\n"));
+    TOOL("train", "--help=some");
+    assert_refused(2, "train", "--help takes no value");
+    TOOL("eval", "--help=all"); /* which has few */
+    assert_done();
+    char *all = strdup(tool.out);
+    TOOL("eval", "--help");
+    assert_string_equal(tool.out, all);
+    free(all);
+}
+
+static void test_help_of_every_command_is_narrow(void **state)
 {
     (void)state;
     char names[MAX_COMMANDS][32];
@@ -142,7 +179,7 @@ static void test_help_of_each(void **state)
     assert_non_null(strstr(tool.out, "share_directions"));
 }
 
-static void test_unknown_command(void **state)
+static void test_unknown_command_is_refused_with_a_suggestion(void **state)
 {
     (void)state;
     TOOL("layr");
@@ -153,7 +190,7 @@ static void test_unknown_command(void **state)
     assert_refused(2, "", "unknown command --hepl");
 }
 
-static void test_unknown_option(void **state)
+static void test_unknown_option_is_refused_with_a_suggestion(void **state)
 {
     (void)state;
     TOOL("layer", "x", "--chek");
@@ -170,7 +207,7 @@ static void test_unknown_option(void **state)
     assert_refused(2, "filter", "unknown option --bad?name?[2J");
 }
 
-static void test_bad_values(void **state)
+static void test_values_out_of_bounds_are_refused(void **state)
 {
     (void)state;
     TOOL("layer", "x", "--check", "--algo", "fast");
@@ -193,7 +230,7 @@ static void test_bad_values(void **state)
     assert_refused(2, "layer", "CASE_DIR: the text is empty");
 }
 
-static void test_words_missing_or_too_many(void **state)
+static void test_missing_or_extra_words_are_refused(void **state)
 {
     (void)state;
     TOOL("layer", "--check");
@@ -211,7 +248,7 @@ static void test_words_missing_or_too_many(void **state)
     assert_refused(1, "layer", "--no-such-folder/case.json");
 }
 
-static void test_bad_environment(void **state)
+static void test_bad_environment_is_refused(void **state)
 {
     (void)state;
     setenv("SSM2D_CPU", "abacus", 1);
@@ -224,17 +261,18 @@ static void test_bad_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overall_help),
-        cmocka_unit_test(test_no_command),
-        cmocka_unit_test(test_version),
-        cmocka_unit_test(test_help_of_each),
-        cmocka_unit_test(test_unknown_command),
-        cmocka_unit_test(test_unknown_option),
-        cmocka_unit_test(test_bad_values),
-        cmocka_unit_test(test_words_missing_or_too_many),
-        cmocka_unit_test(test_bad_environment),
-        cmocka_unit_test(test_help_as_a_command),
-        cmocka_unit_test(test_option_that_is_a_setting),
+        cmocka_unit_test(test_help_lists_commands_and_environment),
+        cmocka_unit_test(test_no_command_is_wrong_usage),
+        cmocka_unit_test(test_version_is_printed_by_each_word),
+        cmocka_unit_test(test_help_of_every_command_is_narrow),
+        cmocka_unit_test(test_long_help_has_every_option_in_a_group),
+        cmocka_unit_test(test_unknown_command_is_refused_with_a_suggestion),
+        cmocka_unit_test(test_unknown_option_is_refused_with_a_suggestion),
+        cmocka_unit_test(test_values_out_of_bounds_are_refused),
+        cmocka_unit_test(test_missing_or_extra_words_are_refused),
+        cmocka_unit_test(test_bad_environment_is_refused),
+        cmocka_unit_test(test_help_command_prints_what_the_option_does),
+        cmocka_unit_test(test_option_that_is_a_setting_suggests_set),
     };
     return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
 }

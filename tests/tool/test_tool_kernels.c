@@ -38,7 +38,7 @@ static int same_files(const char *a, const char *b)
     return same;
 }
 
-static void test_figure2(void **state)
+static void test_figure2_is_drawn(void **state)
 {
     (void)state;
     TOOL("kernels", "--figure2", "-o", in_folder("a.png"));
@@ -52,7 +52,7 @@ static void test_figure2(void **state)
     assert_int_equal(count_files(in_folder(".")), 2);
 }
 
-static void test_seed(void **state)
+static void test_seed_determines_the_picture(void **state)
 {
     (void)state;
     TOOL("kernels", "--figure2", "-o", in_folder("a.png"), "--seed", "7");
@@ -65,7 +65,7 @@ static void test_seed(void **state)
     assert_false(same_files(in_folder("a.png"), in_folder("c.png")));
 }
 
-static void test_layers(void **state)
+static void test_kernels_of_any_configuration_are_drawn(void **state)
 {
     (void)state;
     static const char *const configs[] = {
@@ -94,7 +94,7 @@ static void test_layers(void **state)
     assert_done();
 }
 
-static void test_pdf(void **state)
+static void test_pdf_is_written(void **state)
 {
     (void)state;
     size_t size;
@@ -107,7 +107,7 @@ static void test_pdf(void **state)
     free(bytes);
 }
 
-static void test_no_title(void **state)
+static void test_no_title_leaves_out_the_title(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"--figure2", "--scale=panel"};
@@ -123,7 +123,7 @@ static void test_no_title(void **state)
     }
 }
 
-static void test_svg(void **state)
+static void test_svg_is_written(void **state)
 {
     (void)state;
     size_t size;
@@ -136,7 +136,7 @@ static void test_svg(void **state)
     free(text);
 }
 
-static void test_usage(void **state)
+static void test_contradictory_options_are_refused(void **state)
 {
     (void)state;
     TOOL("kernels", "--figure2");
@@ -159,7 +159,7 @@ static void test_usage(void **state)
     assert_int_equal(count_files(in_folder(".")), 0);
 }
 
-static void test_bad_config(void **state)
+static void test_bad_config_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -184,7 +184,7 @@ static void test_bad_config(void **state)
     assert_refused(1, "kernels", "none.json");
 }
 
-static void test_unwritable(void **state)
+static void test_unwritable_output_is_an_error(void **state)
 {
     (void)state;
     put_text(in_folder("file"), "x");
@@ -205,9 +205,15 @@ static void test_unwritable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_figure2), TEST(test_seed),       TEST(test_layers),
-        TEST(test_svg),     TEST(test_pdf),        TEST(test_no_title),
-        TEST(test_usage),   TEST(test_bad_config), TEST(test_unwritable),
+        TEST(test_figure2_is_drawn),
+        TEST(test_seed_determines_the_picture),
+        TEST(test_kernels_of_any_configuration_are_drawn),
+        TEST(test_svg_is_written),
+        TEST(test_pdf_is_written),
+        TEST(test_no_title_leaves_out_the_title),
+        TEST(test_contradictory_options_are_refused),
+        TEST(test_bad_config_is_refused),
+        TEST(test_unwritable_output_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

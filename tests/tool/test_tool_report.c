@@ -142,6 +142,7 @@ static void test_one_run(void **state)
     train(in_folder("one"), "ssm2d", "0");
     TOOL("report", in_folder("one"), "-o", in_folder("r.html"), "--threads", "1");
     assert_done();
+    assert_has(tool.out, "r.html: report of 1 run, ");
     char *text = page("r.html");
     const double accuracy = last_number("one", "test_accuracy");
     assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 0, "finished");
@@ -154,6 +155,9 @@ static void test_one_run(void **state)
     assert_has(text, "\"mixerNorms\":[[");
     assert_lacks(text, "id=\"epoch-means\"");
     assert_has(text, "One training step of 8 images");
+    assert_int_equal(count_of(text, "Training loss: with label smoothing (0.1), which raises it; "
+                                    "test loss: without."),
+                     3); /* of results, of the curves, and of the table of epochs */
     assert_has(text, "Effective receptive field on 8 by 8 pixels");
     assert_has(text, "Kernel of channel 0 in block 2");
 
@@ -231,7 +235,7 @@ static void assert_curves(const char *text, const char *const *names, const int 
     assert_int_equal(cJSON_GetArraySize(runs), count);
     for (int i = 0; i < count; i++) {
         const cJSON *run = cJSON_GetArrayItem(runs, i);
-        const cJSON *accuracy = cJSON_GetObjectItem(run, "testAccuracy");
+        const cJSON *accuracy = cJSON_GetObjectItem(run, "testScore");
         assert_string_equal(cJSON_GetObjectItem(run, "name")->valuestring, names[i]);
         assert_int_equal(cJSON_GetObjectItem(run, "setup")->valueint, setups[i]);
         assert_int_equal(cJSON_GetObjectItem(run, "colour")->valueint, setups[i]);
@@ -486,7 +490,7 @@ static void test_refused(void **state)
     train(in_folder("one"), "none", "0");
     TOOL("report", in_folder("one"), in_folder("data"), "-o", in_folder("r.html"));
     assert_refused(1, "report", "data: is not the folder of a run: it has no train.json");
-    assert_int_equal(access(in_folder("r.html"), F_OK), -1);
+    assert_absent(in_folder("r.html"));
     TOOL("report", in_folder("nothing"), "-o", in_folder("r.html"));
     assert_refused(1, "report", "nothing: is not the folder of a run");
     TOOL("report", in_folder("one"), "-o", in_folder("r.pdf"));
@@ -525,6 +529,9 @@ static void test_figures(void **state)
                      commands[c], c, endings[k]);
             shell_run(script);
             assert_done();
+            char said[16]; /* what was written, in the last line */
+            snprintf(said, sizeof said, "x%zu.%s: ", c, endings[k]);
+            if (!strstr(tool.out, said)) fail_msg("%s does not name its file", commands[c]);
             char *bytes = get_file(in_folder("x%zu.%s", c, endings[k]), &size);
             assert_memory_equal(bytes, starts[k], strlen(starts[k]));
             free(bytes);

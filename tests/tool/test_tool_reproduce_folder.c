@@ -14,7 +14,7 @@
     "sleep 0.1; done; "
 
 /* Killed, and stopped by a signal: the same command goes on, and the tables are the same. */
-static void test_interrupted(void **state)
+static void test_interrupted_run_gives_the_same_tables(void **state)
 {
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("2"));
@@ -28,14 +28,14 @@ static void test_interrupted(void **state)
 
     shell("cd $FOLDER && { $SSM2D " TABLE5
           "--seeds 2 --out p > log 2> err & } && " WAIT_FOR_RESULTS(
-              "p") "kill -TERM $! && { wait $! && exit 9 || test $? = 1; }");
-    assert_file_says(in_folder("err"), "ssm2d reproduce: stopped by a signal; all is saved");
+              "p") "kill -TERM $! && { wait $! && exit 9 || test $? = 143; }");
+    assert_file_says(in_folder("err"), "ssm2d reproduce: stopped by a signal; everything is saved");
     shell(
         "cd $FOLDER && $SSM2D reproduce table5 --out p && cp p/table5.csv two.csv && " SAME_TABLES);
 }
 
 /* Each run is trained by one of the processes, and both write the whole table. */
-static void test_two_processes(void **state)
+static void test_two_processes_share_the_runs(void **state)
 {
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("1"));
@@ -49,13 +49,13 @@ static void test_two_processes(void **state)
     shell("cd $FOLDER && rm o/runs/*/result.json && for c in o/claims/*; do "
           "flock -n $c sleep 20 & done; sleep 0.5; "
           "$SSM2D reproduce table5 --out o --no-wait; code=$?; kill $(jobs -p); exit $code");
-    assert_says(tool.out, "10 runs of other processes are not done yet");
+    assert_says(tool.out, "10 runs of other processes are not finished");
     assert_null(strstr(tool.out, "run 1/10:"));
 }
 
 /* What --dry-run prints trains the very runs, for which the tables are then written. Runs that have
  * begun are resumed, and those that are done are comments. */
-static void test_commands(void **state)
+static void test_commands_of_dry_run_train_the_planned_runs(void **state)
 {
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("1"));
@@ -71,26 +71,26 @@ static void test_commands(void **state)
 }
 
 /* Results of another folder count as done, unless the runs were others. */
-static void test_results(void **state)
+static void test_results_of_another_folder_are_imported(void **state)
 {
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("1"));
     shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out o --results whole/table5.json && "
           "cmp o/table5.csv whole/table5.csv");
-    assert_says(tool.out, "10 results taken over from whole/table5.json");
+    assert_says(tool.out, "10 results imported from whole/table5.json");
     assert_says(tool.out, "10 of 10 runs are done.");
     assert_null(strstr(tool.out, "run 1/10:"));
     /* another seed is still to be trained; what is there stays */
     shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 2 --out o --results whole/table5.json "
           "--rows Baseline");
     assert_says(tool.out,
-                "0 results taken over from whole/table5.json; 10 more are here already\n");
+                "0 results imported from whole/table5.json; 10 more exist here already\n");
     assert_int_equal(count_of(tool.out, "/4: "), 2);
     /* the other rows are shown with what they have */
     assert_says(tool.out, "12 of 20 runs are done.");
     shell(
         "cd $FOLDER && test $(grep -c '^| ' o/table5.md) = 6 && test $(wc -l < o/table5.csv) = 11");
-    /* what is taken over without running anything is gone on with by the same settings */
+    /* results imported without a run are continued with the same settings */
     shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 2 --out r --results whole/table5.json "
           "--tables-only && $SSM2D reproduce table5 --out r --tables-only");
     assert_says(tool.out, "10 of 20 runs are done.");
@@ -98,7 +98,8 @@ static void test_results(void **state)
     shell("cd $FOLDER && awk '/\"accuracy\":/ && ++n == 5 { sub(/[0-9.]+/, \"500\") } { print }' "
           "whole/table5.json > t.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out q --results t.json");
-    assert_refused(1, "reproduce", "\"accuracy\" is 500, which is no result, in run cifar10+");
+    assert_refused(1, "reproduce",
+                   "\"accuracy\" is 500, which is not a valid result, in run cifar10+");
     shell("cd $FOLDER && test ! -e q/taken/*");
     /* a later version may have other defaults; a run by the same name is then another one */
     shell("cd $FOLDER && sed 's/\"place\":\t\"attn\"/\"place\":\t\"ffn\"/' whole/table5.json > "
@@ -126,7 +127,7 @@ static void test_results(void **state)
 }
 
 /* A folder of another version, whose defaults were others, is not gone on with. */
-static void test_other_version(void **state)
+static void test_runs_with_other_defaults_are_refused(void **state)
 {
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("1"));
@@ -146,7 +147,7 @@ static void test_other_version(void **state)
 }
 
 /* Nor is one whose runs had other data by the same name. */
-static void test_other_data(void **state)
+static void test_runs_with_other_data_are_refused(void **state)
 {
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("1"));
@@ -158,13 +159,14 @@ static void test_other_data(void **state)
                           "80 there and 96 here");
 }
 
-static void test_bad_results(void **state)
+static void test_bad_results_are_refused(void **state)
 {
     static const struct {
         const char *script, *says;
     } cases[] = {
-        {"sed 's/\"accuracy\":\t/\"accuracy\":\t1/'", "which is no result"},
-        {"sed 's/\"accuracy\":.*/\"accuracy\": -1,/'", "\"accuracy\" is -1, which is no result"},
+        {"sed 's/\"accuracy\":\t/\"accuracy\":\t1/'", "which is not a valid result"},
+        {"sed 's/\"accuracy\":.*/\"accuracy\": -1,/'",
+         "\"accuracy\" is -1, which is not a valid result"},
         {"sed 's/\"seconds\":.*/\"seconds\": null,/'", "\"seconds\" is null"},
         {"sed 's/\"best_chosen_by\":.*/\"best_chosen_by\": \"dice\"/'",
          "\"best_chosen_by\" of run "},
@@ -188,14 +190,14 @@ static void test_bad_results(void **state)
     shell_run("cd $FOLDER && mkfifo pipe && $SSM2D " TABLE5 "--seeds 1 --out o --results pipe");
     assert_int_equal(tool.code, 1);
     TOOL("reproduce", "table5", "--out", in_folder("o"), "--plan", "--results", "t.json");
-    assert_refused(2, "reproduce", "--results takes over results, and --plan only shows");
+    assert_refused(2, "reproduce", "--results imports results, and --plan only shows");
     TOOL("reproduce", "receptive-field", "--out", in_folder("o"), "--results", "t.json");
-    assert_refused(2, "reproduce", "--results: receptive-field draws what the weights");
+    assert_refused(2, "reproduce", "--results: receptive-field needs the weights");
 }
 
 /* ---- trouble --------------------------------------------------------------------------------- */
 
-static void test_damaged(void **state)
+static void test_damaged_results_are_recreated(void **state)
 {
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("1") " && cp -r whole o");
@@ -203,7 +205,8 @@ static void test_damaged(void **state)
           "done; for f in o/runs/*+ema*/result.json; do : > $f; done; echo '[' > o/estimates.json; "
           "echo x > o/table5.json; $SSM2D reproduce table5 --out o 2> err && "
           "cp o/table5.csv two.csv && " SAME_TABLES);
-    assert_file_says(in_folder("err"), "\"accuracy\" is 7, which is no result; it is made again");
+    assert_file_says(in_folder("err"),
+                     "\"accuracy\" is 7, which is not a valid result; it is recreated");
     /* without metrics the weights are evaluated, which gives the same accuracies */
     shell("cd $FOLDER && rm o/runs/*+s4nd*/result.json o/runs/*+s4nd*/metrics.jsonl && "
           "$SSM2D reproduce table5 --out o && cp o/table5.csv two.csv && " SAME_TABLES);
@@ -212,7 +215,7 @@ static void test_damaged(void **state)
     shell("cd $FOLDER && for f in o/runs/*/result.json; do echo '{}' > $f; done; "
           "$SSM2D reproduce table5 --out o --tables-only");
     assert_says(tool.out, "0 of 10 runs are done.");
-    assert_int_equal(count_of(tool.err, "; a call without --tables-only makes it again\n"), 10);
+    assert_int_equal(count_of(tool.err, "; a call without --tables-only recreates it\n"), 10);
     shell("cd $FOLDER/o && rm runs/*/result.json && for d in runs/*/; do mkfifo $d/result.json; "
           "done; $SSM2D reproduce table5 --out . --tables-only"); /* nobody waits for a pipe */
     assert_says(tool.out, "0 of 10 runs are done.");
@@ -229,7 +232,7 @@ static void test_damaged(void **state)
 }
 
 /* A run that cannot be trained is recorded, the others go on, and it is tried again later. */
-static void test_failed_run(void **state)
+static void test_failed_run_is_recorded_and_tried_again(void **state)
 {
     (void)state;
     shell("cd $FOLDER && $SSM2D " TABLE5
@@ -250,15 +253,21 @@ static void test_failed_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_interrupted, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_two_processes, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_commands, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_results, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_other_version, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_other_data, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_bad_results, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_damaged, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_failed_run, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_interrupted_run_gives_the_same_tables, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_two_processes_share_the_runs, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_commands_of_dry_run_train_the_planned_runs, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_results_of_another_folder_are_imported, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_runs_with_other_defaults_are_refused, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_runs_with_other_data_are_refused, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_bad_results_are_refused, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_results_are_recreated, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_failed_run_is_recorded_and_tried_again, setup,
+                                        folder_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void put_faces(void)
 
 /* The accuracy is the mean over attributes, which are learned from the first step on: they are the
  * same in every face. The paper's models have 40 outputs by themselves. */
-static void test_attributes(void **state)
+static void test_accuracy_of_attributes_is_their_mean(void **state)
 {
     (void)state;
     put_faces();
@@ -98,7 +98,7 @@ static void put_cifar(void)
              "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n");
 }
 
-static void test_grey_images(void **state)
+static void test_grey_data_train_grey_models(void **state)
 {
     (void)state;
     put_cifar();
@@ -111,6 +111,13 @@ static void test_grey_images(void **state)
     cell_of(root, 1, "Mega", 1);
     cell_of(root, 2, "Mega 2-D SSM", 1);
     cJSON_Delete(root);
+    assert_non_null(strstr(tool.out, "| Image - LRA |"));
+    /* other data that are given by this name are named */
+    shell_run("cd $FOLDER && $SSM2D reproduce table3 --scale tiny --seeds 1 --tables-only "
+              "--data lra-image=cifar10:cifar --out other");
+    assert_int_equal(tool.code, 0);
+    assert_non_null(strstr(tool.out, "| Image - LRA (cifar10) |"));
+    assert_non_null(strstr(tool.out, "these are cifar10, which stand in for lra-image"));
     /* the paper's model and recipe are planned on the same files */
     shell_run("cd $FOLDER && $SSM2D reproduce table3 --seeds 1 --data lra-image=lra-image:cifar "
               "--rows '*SSM' --out p --dry-run");
@@ -122,8 +129,10 @@ static void test_grey_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_attributes, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_grey_images, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_accuracy_of_attributes_is_their_mean, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_grey_data_train_grey_models, folder_setup,
+                                        folder_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static void assert_same_file(const char *one, const char *two)
     free(b);
 }
 
-static void test_train(void **state)
+static void test_train_writes_a_run_that_resumes(void **state)
 {
     (void)state;
     static const char *const files[] = {"train.json",       "config.json",       "data.json",
@@ -79,7 +79,7 @@ static void assert_setting(const char *setting, const char *from)
         fail_msg("%s is from %.20s", setting, at);
 }
 
-static void test_recipes(void **state)
+static void test_recipes_set_and_print_settings(void **state)
 {
     (void)state;
     put_text(in_folder("c.json"), "{\"lr\": 0.003, \"mixer\": {\"directions\": 2}, \"seed\": 4}");
@@ -146,7 +146,7 @@ static void test_recipes(void **state)
     assert_done();
 }
 
-static void test_folders(void **state)
+static void test_folders_with_other_files_are_not_touched(void **state)
 {
     (void)state;
     train(in_folder("run"));
@@ -206,88 +206,103 @@ static void test_folders(void **state)
     assert_refused(1, "train", "is a file, not a folder");
 }
 
-static void test_wrong(void **state)
+/* A refused `ssm2d train`: exit code, one line that names what is wrong, and no folder of a run. */
+#define REFUSED(code, named, ...)                                                                  \
+    do {                                                                                           \
+        TOOL("train", __VA_ARGS__);                                                                \
+        assert_refused(code, "train", named);                                                      \
+        assert_absent(in_folder("x"));                                                             \
+    } while (0)
+
+static void test_wrong_options_are_refused_in_one_line(void **state)
 {
     (void)state;
-    TOOL("train");
-    assert_refused(2, "train", "--out is missing");
-    TOOL("train", "--resume", "x", "--lr", "1");
-    assert_refused(2, "train", "--lr cannot be combined with --resume");
+    char x[512];
+    snprintf(x, sizeof x, "%s", in_folder("x"));
+    REFUSED(2, "--overwrite", "--overwrite");
+    REFUSED(2, "--lr", "--resume", "x", "--lr", "1");
+    REFUSED(2, "--out", "--resume", "x", "--out", "y");
+    REFUSED(2, "--val-fraction", "--resume", in_folder("run"), "--val-fraction", "0.1");
+    REFUSED(2, "--lr=fast", "--out", x, "--lr", "fast");
+    REFUSED(2, "--epochs=0", "--out", x, "--epochs=0");
+    REFUSED(2, "--set lr", "--out", x, "--set", "lr");
+    REFUSED(2, "smoothing", "--out", x, "--set", "smothing=0.1");
+    REFUSED(2, "\"mixer.directions\"", "--out", x, "--set", "mixer.direction=2");
+    REFUSED(2, "directions", "--out", x, "--set", "mixer.directions=3");
+    REFUSED(2, "\"vit-mini\"", "--out", x, "--model", "vit-mni");
+    REFUSED(2, "ssm2d", "--out", x, "--mixer", "ssm3d");
+    REFUSED(2, "--learning-rate", "--out", x, "--learning-rate", "1");
+    /* the model's name is checked before the data */
+    REFUSED(2, "\"vit-mini\"", "--out", x, "--data", in_folder("nothing"), "--set", "depth=2",
+            "--set", "model=vit-mni");
+}
+
+static void test_wrong_files_are_refused_in_one_line(void **state)
+{
+    (void)state;
+    char x[512], data[512], config[512];
+    snprintf(x, sizeof x, "%s", in_folder("x"));
+    snprintf(data, sizeof data, "%s", in_folder("data"));
+    snprintf(config, sizeof config, "%s", in_folder("c.json"));
+    REFUSED(1, "fashion-mnist", "--out", x, "--data", "fashion-mnits");
+    REFUSED(1, "nothing", "--out", x, "--data", in_folder("nothing"));
+    REFUSED(1, "nothing.json", "--out", x, "--config", in_folder("nothing.json"));
+    put_text(config, "{\"epoch\": 3}");
+    REFUSED(1, "\"epochs\"", "--out", x, "--config", config);
+    REFUSED(1, "batch=100", "--out", x, "--data", data, "--batch", "100");
+    REFUSED(1, "heads", "--out", x, "--data", data, "--set", "heads=5");
+    TOOL("train", "--out", x, "--data", data, SMALL, "--lr", "900", "--clip", "0", "--schedule",
+         "constant", "--warmup", "0", "--decay", "100");
+    assert_refused(1, "train", "not finite");
+}
+
+static void test_start_needs_data(void **state)
+{
+    (void)state;
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("short"), SMALL, "--epochs", "1");
+    assert_done();
+    REFUSED(2, "--data", "--start", in_folder("short/model.safetensors"), "--out", in_folder("x"),
+            SMALL);
+}
+
+static void test_longer_run_says_that_epochs_changed(void **state)
+{
+    (void)state;
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("short"), SMALL, "--epochs", "1");
     assert_done();
     TOOL("train", "--resume", in_folder("short"), "--epochs", "2", "--bad-images", "skip");
     assert_done();
     assert_non_null(strstr(tool.out, "the run had 1 epochs and has 2 now"));
-    TOOL("train", "--start", in_folder("short/model.safetensors"), "--out", in_folder("x"), SMALL);
-    assert_refused(2, "train", "--data is missing: say which images to train the weights");
-    TOOL("train", "--resume", in_folder("run"), "--val-fraction", "0.1");
-    assert_refused(2, "train", "--val-fraction cannot be combined with --resume");
-    TOOL("train", "--resume", "x", "--out", "y");
-    assert_refused(2, "train", "--out cannot be combined with --resume");
-    TOOL("train", "--out", "x", "--lr", "fast");
-    assert_refused(2, "train", "--lr=fast: use a number from 0 to 1000");
-    TOOL("train", "--out", "x", "--epochs=0");
-    assert_refused(2, "train", "--epochs=0: use a whole number from 1");
-    TOOL("train", "--out", "x", "--set", "lr");
-    assert_refused(2, "train", "--set lr: write it as key=value");
-    TOOL("train", "--out", "x", "--set", "smothing=0.1");
-    assert_refused(2, "train", "did you mean smoothing?");
-    TOOL("train", "--out", "x", "--set", "mixer.direction=2");
-    assert_refused(2, "train", "did you mean \"mixer.directions\"?");
-    TOOL("train", "--out", "x", "--set", "mixer.directions=3");
-    assert_refused(2, "train", "directions");
-    TOOL("train", "--out", "x", "--model", "vit-mni");
-    assert_refused(2, "train", "did you mean \"vit-mini\"?");
-    TOOL("train", "--out", "x", "--mixer", "ssm3d");
-    assert_refused(2, "train", "use none, ssm2d, s4nd or ema");
-    TOOL("train", "--out", "x", "--learning-rate", "1");
-    assert_refused(2, "train", "unknown option --learning-rate");
-    TOOL("train", "--out", in_folder("x"), "--data", "fashion-mnits");
-    assert_refused(1, "train", "did you mean fashion-mnist?");
-    TOOL("train", "--out", in_folder("x"), "--data", in_folder("nothing"));
-    assert_refused(1, "train", "nothing");
-    TOOL("train", "--out", in_folder("x"), "--config", in_folder("nothing.json"));
-    assert_refused(1, "train", "nothing.json");
-    /* the model's name counts first */
-    TOOL("train", "--out", in_folder("x"), "--data", in_folder("nothing"), "--set", "depth=2",
-         "--set", "model=vit-mni");
-    assert_refused(2, "train", "did you mean \"vit-mini\"?");
+}
+
+static void test_set_overrides_config(void **state)
+{
+    (void)state;
+    size_t size;
     put_text(in_folder("c.json"), "{\"model\": \"vit\", \"dim\": 16, \"heads\": 2, \"depth\": 1, "
                                   "\"mixer\": {\"kind\": \"ssm2d\", \"d_state\": 3}}");
     TOOL("train", "--out", in_folder("z"), "--data", in_folder("data"), "--config",
          in_folder("c.json"), "--batch", "8", "--epochs", "1", "--set", "depth=2", "--set",
          "model=vit-mini");
     assert_done();
-    size_t size;
     char *settings = get_file(in_folder("z/config.json"), &size);
     assert_non_null(strstr(settings, "vit-mini"));
     assert_non_null(strstr(settings, "\"dim\":\t16"));
     assert_non_null(strstr(settings, "\"depth\":\t2"));
     assert_non_null(strstr(settings, "\"d_state\":\t3"));
     free(settings);
-    put_text(in_folder("c.json"), "{\"epoch\": 3}");
-    TOOL("train", "--out", in_folder("x"), "--config", in_folder("c.json"));
-    assert_refused(1, "train", "did you mean \"epochs\"?");
-    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), "--batch", "100");
-    assert_refused(1, "train", "batch=100: an epoch has only 80 images");
-    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), "--set", "heads=5");
-    assert_refused(1, "train", "heads");
-    TOOL("train", "--out", in_folder("x"), "--data", in_folder("data"), SMALL, "--lr", "900",
-         "--clip", "0", "--schedule", "constant", "--warmup", "0", "--decay", "100");
-    assert_refused(1, "train", "not finite");
-    assert_int_equal(access(in_folder("y"), F_OK), -1);
 }
 
 /* SIGINT: the step is finished, saved, and a message says how to go on; the end is as if nothing
  * had happened. */
-static void test_signals(void **state)
+static void test_signal_stops_with_a_checkpoint(void **state)
 {
     (void)state;
-    static const int signals[] = {SIGINT, SIGTERM};
+    static const int signals[] = {SIGINT, SIGTERM, SIGUSR1};
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("whole"), SMALL, "--epochs",
          "40");
     assert_done();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         char run[512], data[512];
         snprintf(run, sizeof run, "%s", in_folder("run%d", i));
         snprintf(data, sizeof data, "%s", in_folder("data"));
@@ -310,7 +325,7 @@ static void test_signals(void **state)
         char line[512] = "";
         rewind(err);
         if (WEXITSTATUS(status)) { /* else it was faster than the signal */
-            assert_int_equal(WEXITSTATUS(status), 1);
+            assert_int_equal(WEXITSTATUS(status), 128 + signals[i]);
             assert_non_null(fgets(line, sizeof line, err));
             if (!strstr(line, "stopped by a signal; step ") || !strstr(line, "--resume"))
                 fail_msg("%s", line);
@@ -333,7 +348,7 @@ static double accuracy_of(const char *json)
     return value;
 }
 
-static void test_eval(void **state)
+static void test_eval_measures_a_run(void **state)
 {
     (void)state;
     train(in_folder("run"));
@@ -403,7 +418,7 @@ static void put_class(const char *path, int label, int side)
     ssm2d_context_destroy(context);
 }
 
-static void test_predict(void **state)
+static void test_predict_prints_classes(void **state)
 {
     (void)state;
     char files[4][512];
@@ -417,17 +432,21 @@ static void test_predict(void **state)
     }
     TOOL("predict", in_folder("run"), files[0], files[1], files[2], files[3], "--top", "1");
     assert_done();
-    const char *at = tool.out;
-    for (int i = 0; i < 4; i++) {
+    char head[600];
+    snprintf(head, sizeof head, "weights of the best epoch of %s\n", in_folder("run"));
+    assert_memory_equal(tool.out, head, strlen(head));
+    const char *at = tool.out + strlen(head);
+    for (int i = 0; i < 4; i++) { /* a line per image */
         char name[8];
         double percent;
-        at = strstr(at, files[i]);
-        assert_non_null(at);
-        at = strchr(at, '\n');
-        assert_int_equal(sscanf(at, " %lf %% %7s", &percent, name), 2);
+        assert_memory_equal(at, files[i], strlen(files[i]));
+        at += strlen(files[i]);
+        assert_int_equal(sscanf(at, ": %7s %lf %%", name, &percent), 2);
         assert_int_equal(atoi(name), i);
         assert_true(percent > 50 && percent <= 100);
+        at = strchr(at, '\n') + 1;
     }
+    assert_string_equal(at, "");
     shell_run("cp \"$(ls $FOLDER/*.png | head -n 1)\" $FOLDER/$(printf 'a\\377b.png') && "
               "$SSM2D predict $FOLDER/run --json $FOLDER/$(printf 'a\\377b.png')");
     assert_done();
@@ -466,7 +485,7 @@ static void test_predict(void **state)
     assert_non_null(strstr(tool.err, "1 of 3 images could not be classified"));
 }
 
-static void test_kernels(void **state)
+static void test_kernels_of_a_run_are_drawn(void **state)
 {
     (void)state;
     train(in_folder("run"));
@@ -490,7 +509,7 @@ static void test_kernels(void **state)
 #define FIELDS(...) TOOL("kernels", "-o", in_folder("f.png"), "--receptive-field", __VA_ARGS__)
 
 /* Receptive fields of a plain run beside one with the mixer, on its test images and others. */
-static void test_receptive_fields(void **state)
+static void test_receptive_fields_of_runs_are_drawn(void **state)
 {
     (void)state;
     train(in_folder("run"));
@@ -500,6 +519,8 @@ static void test_receptive_fields(void **state)
     FIELDS("test", "--images", "5", in_folder("plain"), in_folder("run"));
     assert_done();
     assert_non_null(strstr(tool.out, "plain: vit-mini, none: half of "));
+    assert_non_null(strstr(tool.out, " (quartiles "));
+    assert_non_null(strstr(tool.out, "; medians over 5 images\n"));
     assert_non_null(strstr(tool.out, "run: vit-mini, ssm2d ("));
     free(get_file(in_folder("f.png"), &(size_t){0}));
     shell_run("cd $FOLDER && touch test && "
@@ -510,6 +531,7 @@ static void test_receptive_fields(void **state)
     put_picture(in_folder("one.png"), 9, 7, 3);
     FIELDS(in_folder("one.png"), in_folder("run"), "--weights", "best");
     assert_done();
+    assert_null(strstr(tool.out, "quartiles"));
     FIELDS(in_folder("none.png"), in_folder("run"));
     assert_refused(1, "kernels", "none.png");
     FIELDS("test", in_folder("run"), "--block", "99");
@@ -544,15 +566,27 @@ static void test_receptive_fields(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_train, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_recipes, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_folders, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_wrong, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_signals, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_eval, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_predict, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_kernels, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_receptive_fields, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_train_writes_a_run_that_resumes, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_recipes_set_and_print_settings, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_folders_with_other_files_are_not_touched, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_options_are_refused_in_one_line, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_files_are_refused_in_one_line, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_start_needs_data, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_longer_run_says_that_epochs_changed, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_set_overrides_config, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_signal_stops_with_a_checkpoint, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_eval_measures_a_run, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_predict_prints_classes, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_kernels_of_a_run_are_drawn, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_receptive_fields_of_runs_are_drawn, setup,
+                                        folder_teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

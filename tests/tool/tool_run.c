@@ -78,12 +78,19 @@ void assert_done(void)
     if (tool.code || tool.err[0]) fail_msg("exit code %d: %s", tool.code, tool.err);
 }
 
+void assert_absent(const char *path)
+{
+    if (!access(path, F_OK)) fail_msg("there is a %s", path);
+}
+
 int folder_setup(void **state)
 {
     (void)state;
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.40s/ssm2d-XXXXXX", base ? base : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
+    if (!mkdtemp(folder)) return -1;
+    /* the tool remembers there which images it has read, and not in the home of who tests */
+    return setenv("XDG_CACHE_HOME", in_folder(".cache"), 1);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)

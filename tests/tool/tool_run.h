@@ -2,6 +2,8 @@
 #ifndef SSM2D_TESTS_TOOL_RUN_H
 #define SSM2D_TESTS_TOOL_RUN_H
 
+#include "../short_tests.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,6 +35,7 @@ void shell_run(const char *script);
  * contains part. */
 void assert_refused(int code, const char *name, const char *part);
 void assert_done(void); /* code 0 and nothing on standard error */
+void assert_absent(const char *path);
 
 /* The test's folder: made before each test, removed after it. */
 int folder_setup(void **state);

@@ -15,7 +15,7 @@
 
 #include "core/context.h"
 #include "small_data.h"
-#include "train/loop.h"
+#include "train/training.h"
 
 #include <ftw.h>
 #include <math.h>
@@ -111,6 +111,18 @@ typedef struct ending {
     float *memory;
 } ending;
 
+static inline const optimizer *optimizer_in(const char *options)
+{
+    cJSON *root = cJSON_Parse(options);
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "optimizer"));
+    const optimizer *found = NULL;
+    for (int i = 0; name && optimizer_at(i); i++)
+        if (!strcmp(optimizer_at(i)->name, name)) found = optimizer_at(i);
+    cJSON_Delete(root);
+    assert_non_null(found);
+    return found;
+}
+
 static inline ending load(const char *run)
 {
     ssm2d_context *context = make(1);
@@ -124,12 +136,13 @@ static inline ending load(const char *run)
     e.memory = calloc(5 * m.weights->total, sizeof *e.memory);
     memcpy(e.memory + 4 * m.weights->total, m.params, m.weights->total * sizeof *e.memory);
     run_model_close(&m);
-    e.state.weights = e.memory;
-    e.state.moment1 = e.memory + e.state.count;
-    e.state.moment2 = e.memory + 2 * e.state.count;
-    e.state.average = e.memory + 3 * e.state.count;
     assert_int_equal(run_path(run, RUN_LAST, path, &error), SSM2D_OK);
     if (checkpoint_open(context, path, &c, &identity, &error)) fail_msg("%s", error.line);
+    e.state.arrays =
+        (train_arrays){.optimizer = optimizer_in(identity.options),
+                       .weights = e.memory,
+                       .optimizer_arrays = {e.memory + e.state.count, e.memory + 2 * e.state.count},
+                       .average = e.memory + 3 * e.state.count};
     if (checkpoint_read(c, &e.state, &error)) fail_msg("%s", error.line);
     checkpoint_close(c);
     ssm2d_context_destroy(context);

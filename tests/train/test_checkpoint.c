@@ -17,10 +17,10 @@ static const train_identity who = {"{\"lr\": 0.1}", "{\"model\": \"vit\"}", "{\"
 static train_state state_of(int which, int average)
 {
     return (train_state){.count = COUNT,
-                         .weights = arrays[which][0],
-                         .moment1 = arrays[which][1],
-                         .moment2 = arrays[which][2],
-                         .average = average ? arrays[which][3] : NULL};
+                         .arrays = {.optimizer = optimizer_at(0),
+                                    .weights = arrays[which][0],
+                                    .optimizer_arrays = {arrays[which][1], arrays[which][2]},
+                                    .average = average ? arrays[which][3] : NULL}};
 }
 
 static train_state filled(int average)
@@ -33,7 +33,7 @@ static train_state filled(int average)
     s.step = 123456789012;
     s.epochs = 7;
     s.images = 640;
-    s.correct = 321;
+    s.score_sum = 321;
     s.loss_sum = 1.0 / 3;
     s.log_sum = M_PI;
     s.log_steps = 3;
@@ -67,10 +67,7 @@ static void test_round_trip(void **unused)
         assert_int_equal(identity.layout, who.layout);
         for (int i = 0; i < 3 + average; i++)
             assert_memory_equal(arrays[0][i], arrays[1][i], sizeof arrays[0][i]);
-        back.weights = s.weights;
-        back.moment1 = s.moment1;
-        back.moment2 = s.moment2;
-        back.average = s.average;
+        back.arrays = s.arrays;
         assert_memory_equal(&s, &back, sizeof s);
     }
 }

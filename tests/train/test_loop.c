@@ -41,12 +41,12 @@ static void test_learns(void **state)
     /* positions are all that counts here */
     assert_int_equal(train_settings_set(&s, "test", "pos_scale", "1", &error), SSM2D_OK);
     if (train_begin(context, path_of("run"), &s, NULL, &result, &error)) fail_msg("%s", error.line);
-    if (result.test_accuracy < 0.9) fail_msg("accuracy %g", result.test_accuracy);
+    if (result.test_score < 0.9) fail_msg("accuracy %g", result.test_score);
     /* what was saved evaluates to the same */
     run_model m;
     if (run_model_open(context, path_of("run"), RUN_MODEL, NULL, &m, &error))
         fail_msg("%s", error.line);
-    assert_int_equal(m.data.classes, SMALL_CLASSES);
+    assert_int_equal(m.data.outputs, SMALL_CLASSES);
     assert_string_equal(m.data.names[2], "2");
     assert_true(m.data.norm.std[0] > 0);
     run_model_close(&m);
@@ -208,7 +208,7 @@ static void test_start(void **state)
     weights_report report = {0};
     run_model m;
     char path[RUN_PATH];
-    train_hooks hooks = {.user = &report, .start = keep_report};
+    run_control hooks = {.user = &report, .start = keep_report};
     if (train_settings_set(&s, "test", "mixer", "none", &error)) fail_msg("%s", error.line);
     if (train_begin(context, path_of("plain"), &s, &hooks, &result, &error))
         fail_msg("%s", error.line);
@@ -241,7 +241,7 @@ static void test_start(void **state)
     weights_destroy(given);
 
     model_config more = m.settings.model;
-    more.classes = SMALL_CLASSES + 2;
+    more.outputs = SMALL_CLASSES + 2;
     assert_int_equal(weights_create(context, &more, &given, &error), SSM2D_OK);
     first = calloc(given->total, sizeof *first);
     assert_int_equal(weights_init(given, PARAM_ALL, 1, first, &error), SSM2D_OK);

@@ -32,7 +32,7 @@ static int attempt(const char *run, int threads, long steps, long microseconds)
     assert_true(child >= 0);
     if (child == 0) {
         killer k = {steps, 0};
-        train_hooks hooks = {.user = &k, .step = kill_at};
+        run_control hooks = {.user = &k, .step = kill_at};
         train_result result;
         ssm2d_context *context;
         train_settings s = tiny();
@@ -114,7 +114,7 @@ static void test_stopped(void **state)
         train_settings s = tiny();
         train_result result;
         stopper stop = {at, 0};
-        train_hooks hooks = {.user = &stop, .stop = stop_at};
+        run_control hooks = {.user = &stop, .stop = stop_at};
         char name[32];
         snprintf(name, sizeof name, "stopped%ld", at);
         if (train_begin(context, path_of(name), &s, &hooks, &result, &error))
@@ -168,7 +168,7 @@ static void test_one_at_a_time(void **state)
     ssm2d_context *context = make(1), *other = make(1);
     train_settings s = tiny();
     train_result result;
-    train_hooks hooks = {.user = other, .step = try_another};
+    run_control hooks = {.user = other, .step = try_another};
     if (train_begin(context, path_of("run"), &s, &hooks, &result, &error))
         fail_msg("%s", error.line);
     assert_int_equal(result.step, STEPS);

@@ -42,7 +42,7 @@ static train_result run(const char *name, const train_settings *s, int *loss_cha
 {
     ssm2d_context *context = make(2);
     train_result result;
-    train_hooks hooks = {.user = loss_changed, .start = loss_changed ? note_start : NULL};
+    run_control hooks = {.user = loss_changed, .start = loss_changed ? note_start : NULL};
     if (train_begin(context, path_of(name), s, &hooks, &result, &error)) fail_msg("%s", error.line);
     ssm2d_context_destroy(context);
     return result;
@@ -70,7 +70,7 @@ static void test_learns_attributes(void **state)
     set(&s, "crop_padding", "0");
     train_result result = run("run", &s, &loss_changed);
     assert_int_equal(loss_changed, 1); /* the default is cross-entropy */
-    if (result.test_accuracy < 0.9) fail_msg("accuracy %g", result.test_accuracy);
+    if (result.test_score < 0.9) fail_msg("accuracy %g", result.test_score);
     assert_true(result.test_loss < 0.4);
     char *data = text_of("run", RUN_DATA), *settings = text_of("run", RUN_TRAIN);
     assert_non_null(strstr(data, "\"labels\":\t\"binary\""));
@@ -79,7 +79,7 @@ static void test_learns_attributes(void **state)
     free(data);
     free(settings);
 
-    s.options.loss = TRAIN_LOSS_BCE;
+    s.options.loss = LOSS_BCE;
     s.options.epochs = 1;
     run("asked", &s, &loss_changed);
     assert_int_equal(loss_changed, 0);
@@ -102,7 +102,7 @@ static void test_evaluates_attributes(void **state)
         || dataset_open(context, "corners", DATASET_TEST, &d, &error)
         || run_data_matches(&m.data, dataset_about(d), &error))
         fail_msg("%s", error.line);
-    assert_int_equal(m.data.labels, LABEL_BINARY);
+    assert_ptr_equal(m.data.task, &task_attributes);
     loader_options o = loader_options_default(d);
     o.batch = 5; /* the last batch is smaller */
     o.norm = m.data.norm;
@@ -110,9 +110,9 @@ static void test_evaluates_attributes(void **state)
         || evaluator_create(context, &m.settings.model, o.batch, &e, &error))
         fail_msg("%s", error.line);
     evaluator_weights(e, m.params);
-    if (evaluate(e, l, TRAIN_LOSS_BCE, NULL, &got, &error)) fail_msg("%s", error.line);
+    if (evaluate(e, l, &task_attributes, LOSS_BCE, NULL, &got, &error)) fail_msg("%s", error.line);
     assert_int_equal(got.images, CORNERS_TEST);
-    assert_true(fabs(got.accuracy - result.test_accuracy) < 1e-9);
+    assert_true(fabs(got.metrics[0] - result.test_score) < 1e-9);
     assert_true(fabs(got.loss - result.test_loss) < 1e-5);
 
     double loss = 0, correct = 0; /* the same, image by image */
@@ -128,8 +128,8 @@ static void test_evaluates_attributes(void **state)
         }
     }
     assert_true(fabs(got.loss - loss / (CORNERS_TEST * CORNERS)) < 1e-9);
-    assert_true(fabs(got.accuracy - correct / (CORNERS_TEST * CORNERS)) < 1e-9);
-    assert_int_equal(evaluate(e, l, TRAIN_LOSS_CROSS_ENTROPY, NULL, &got, &error),
+    assert_true(fabs(got.metrics[0] - correct / (CORNERS_TEST * CORNERS)) < 1e-9);
+    assert_int_equal(evaluate(e, l, &task_attributes, LOSS_CROSS_ENTROPY, NULL, &got, &error),
                      SSM2D_ERROR_ARGUMENT);
     assert_line("loss=cross-entropy: the data have binary labels: use bce");
 
@@ -190,7 +190,7 @@ static void test_stages(void **state)
             ssm2d_context *context = make(1);
             train_result result;
             stopper stop = {.at = at};
-            train_hooks hooks = {.user = &stop, .stop = stop_at};
+            run_control hooks = {.user = &stop, .stop = stop_at};
             snprintf(name, sizeof name, "stopped%d-%ld", classes, at);
             if (train_begin(context, path_of(name), &s, &hooks, &result, &error))
                 fail_msg("%s", error.line);
@@ -210,7 +210,7 @@ static void test_stages(void **state)
     }
 }
 
-/* Files of runs on classes are as they were before there were other labels. */
+/* Files of runs on classes do not mention labels, and files without a task are read as before. */
 static void test_classes_are_not_mentioned(void **state)
 {
     (void)state;
@@ -224,10 +224,23 @@ static void test_classes_are_not_mentioned(void **state)
     char path[RUN_PATH];
     run_data read;
     assert_int_equal(run_data_read(context, path_of("run"), &read, &error), SSM2D_OK);
-    assert_int_equal(read.labels, LABEL_CLASS);
+    assert_ptr_equal(read.task, &task_classification);
     run_data_free(context, &read);
     assert_int_equal(run_path(path_of("run"), RUN_DATA, path, &error), SSM2D_OK);
     FILE *f = fopen(path, "wb");
+    fputs("{\"classes\": [\"a\"], \"task\": \"none such\"}", f);
+    fclose(f);
+    assert_int_equal(run_data_read(context, path_of("run"), &read, &error), SSM2D_ERROR_ARGUMENT);
+    assert_line("\"task\" is none such, which this version has not");
+    f = fopen(path, "wb");
+    fputs("{\"classes\": [\"a\"], \"labels\": \"binary\", \"channels\": 1, "
+          "\"mean\": [0, 0, 0], \"std\": [1, 1, 1]}",
+          f);
+    fclose(f);
+    assert_int_equal(run_data_read(context, path_of("run"), &read, &error), SSM2D_OK);
+    assert_ptr_equal(read.task, &task_attributes);
+    run_data_free(context, &read);
+    f = fopen(path, "wb");
     fputs("{\"classes\": [\"a\"], \"labels\": \"ternary\"}", f);
     fclose(f);
     assert_int_equal(run_data_read(context, path_of("run"), &read, &error), SSM2D_ERROR_ARGUMENT);

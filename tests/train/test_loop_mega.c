@@ -36,7 +36,7 @@ static train_settings tiny_mega(void)
     return s;
 }
 
-static void run(const char *name, int threads, const train_hooks *hooks)
+static void run(const char *name, int threads, const run_control *hooks)
 {
     ssm2d_context *context = make(threads);
     const train_settings s = tiny_mega();
@@ -56,7 +56,7 @@ static void test_same_bits(void **state)
         char name[32];
         snprintf(name, sizeof name, "stopped%ld", at);
         stopper s = {at, 0};
-        run(name, 2, &(train_hooks){.user = &s, .stop = stop_at});
+        run(name, 2, &(run_control){.user = &s, .stop = stop_at});
         ssm2d_context *context = make(1);
         train_result result;
         if (train_resume(context, path_of(name), NULL, &result, &error)) fail_msg("%s", error.line);
@@ -89,8 +89,10 @@ static void test_moments(void **state)
                 const size_t at = a->offset + n;
                 moved += m.params[at] != (a->spec.nonnegative ? 1 : 0);
                 if (i) continue;
-                assert_true(e.state.moment1[at] == 0 && e.state.moment2[at] == 0);
-                assert_true(e.state.weights[at] != e.state.average[at]);
+                const train_arrays *own = &e.state.arrays;
+                assert_true(own->optimizer_arrays[0][at] == 0);
+                assert_true(own->optimizer_arrays[1][at] == 0);
+                assert_true(own->weights[at] != own->average[at]);
             }
         }
         assert_int_equal(arrays, 5 * 2);
@@ -108,12 +110,12 @@ static void test_default_mixer(void **state)
 {
     (void)state;
     train_settings s = tiny_mega();
-    assert_ptr_equal(s.model.mixer.kind, &mixer_ema);
+    assert_ptr_equal(s.model.mixer.kind, &layer_ema);
     assert_int_equal(train_settings_set(&s, "test", "model", "vit-mini", &error), SSM2D_OK);
-    assert_ptr_equal(s.model.mixer.kind, &mixer_ssm2d);
+    assert_ptr_equal(s.model.mixer.kind, &layer_ssm2d);
     cJSON *object = cJSON_Parse("{\"model\": \"mega-lra\"}");
     assert_int_equal(train_settings_from_json(&s, "file", object, &error), SSM2D_OK);
-    assert_ptr_equal(s.model.mixer.kind, &mixer_ema);
+    assert_ptr_equal(s.model.mixer.kind, &layer_ema);
     assert_int_equal(s.model.channels, 1); /* whatever the data have */
     cJSON_Delete(object);
     object = cJSON_Parse("{\"model\": \"mega\", \"mixer\": null}");

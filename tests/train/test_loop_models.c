@@ -38,7 +38,7 @@ static train_settings settings_of(int which)
     return s;
 }
 
-static train_result run_model_of(int which, const char *run, int threads, const train_hooks *hooks)
+static train_result run_model_of(int which, const char *run, int threads, const run_control *hooks)
 {
     ssm2d_context *context = make(threads);
     train_settings s = settings_of(which);
@@ -67,7 +67,7 @@ static void test_same_bits(void **state)
         assert_same(&e, run_of(m, "five"));
         /* stopped in the second epoch */
         stopper stop = {EPOCH_STEPS + 3, 0};
-        const train_hooks hooks = {.user = &stop, .stop = stop_at};
+        const run_control hooks = {.user = &stop, .stop = stop_at};
         train_result result = run_model_of(m, run_of(m, "stopped"), 2, &hooks);
         assert_int_equal(result.stopped, 1);
         ssm2d_context *context = make(1);
@@ -95,8 +95,8 @@ static void test_learns(void **state)
         s.augment = augment_options_default();
         if (train_begin(context, run_of(which, "run"), &s, NULL, &result, &error))
             fail_msg("%s", error.line);
-        if (result.test_accuracy < 0.9)
-            fail_msg("%s: accuracy %g", models[which].model, result.test_accuracy);
+        if (result.test_score < 0.9)
+            fail_msg("%s: accuracy %g", models[which].model, result.test_score);
         if (run_model_open(context, run_of(which, "run"), RUN_BEST, (int[]){16, 24}, &m, &error))
             fail_msg("%s", error.line);
         assert_true(m.resized);

@@ -41,7 +41,7 @@ static train_result run(const char *name, const train_settings *settings, seen *
 {
     ssm2d_context *context = make(1);
     train_result result;
-    const train_hooks hooks = {.user = s, .start = on_start, .stop = stop};
+    const run_control hooks = {.user = s, .start = on_start, .stop = stop};
     if (train_begin(context, path_of(name), settings, &hooks, &result, &error))
         fail_msg("%s", error.line);
     while (result.stopped) { /* every few steps again */
@@ -86,9 +86,10 @@ static void chooses_by_what_is_held_out(void **state)
         || evaluator_create(context, &m.settings.model, lo.batch, &e, &error))
         fail_msg("%s", error.line);
     evaluator_weights(e, m.params);
-    if (evaluate(e, l, TRAIN_LOSS_CROSS_ENTROPY, NULL, &got, &error)) fail_msg("%s", error.line);
+    if (evaluate(e, l, &task_classification, LOSS_CROSS_ENTROPY, NULL, &got, &error))
+        fail_msg("%s", error.line);
     assert_int_equal(got.images, TRAIN / 4);
-    assert_true(fabs(got.accuracy - r.test_accuracy) < 1e-9);
+    assert_true(fabs(got.metrics[0] - r.test_score) < 1e-9);
     evaluator_destroy(e);
     loader_destroy(l);
     dataset_close(d);
@@ -126,7 +127,8 @@ static void another_split_is_another_run(void **state)
     s.options.split_seed = 1;
     run("two", &s, &at);
     ending b = load(path_of("two"));
-    assert_memory_not_equal(a.state.weights, b.state.weights, a.state.count * sizeof(float));
+    assert_memory_not_equal(a.state.arrays.weights, b.state.arrays.weights,
+                            a.state.count * sizeof(float));
     free(a.memory);
     free(b.memory);
 }

@@ -1,8 +1,10 @@
-/* The measurement of a run: its counts are those of the run, and it leaves nothing behind. */
+/* The measurement of a run: its counts are those of the run, and it leaves nothing behind. And the
+ * quartiles of what is measured on several images. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
 #include "train/measure.h"
+#include "train/run_receptive_field.h"
 
 static int count_entries(void)
 {
@@ -52,11 +54,33 @@ static void test_measure_refused(void **state)
     ssm2d_context_destroy(context);
 }
 
+static void check_quartiles(double *values, size_t count, double low, double median, double high,
+                            const char *expected)
+{
+    char text[QUARTILES_TEXT];
+    const quartiles q = quartiles_of(values, count);
+    assert_float_equal(q.low, low, 1e-12);
+    assert_float_equal(q.median, median, 1e-12);
+    assert_float_equal(q.high, high, 1e-12);
+    assert_string_equal(quartiles_text(q, count, text), expected);
+}
+
+/* As numpy.quantile(values, [.25, .5, .75]) has them. */
+static void test_quartiles(void **state)
+{
+    (void)state;
+    check_quartiles((double[]){7}, 1, 7, 7, 7, "7");
+    check_quartiles((double[]){4, 2}, 2, 2.5, 3, 3.5, "3 (quartiles 2.5 and 3.5)");
+    check_quartiles((double[]){9, 1, 5, 3, 7}, 5, 3, 5, 7, "5 (quartiles 3 and 7)");
+    check_quartiles((double[]){1, 100, 2, 3}, 4, 1.75, 2.5, 27.25, "2.5 (quartiles 1.75 and 27.2)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_measure, setup, teardown),
         cmocka_unit_test_setup_teardown(test_measure_refused, setup, teardown),
+        cmocka_unit_test(test_quartiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

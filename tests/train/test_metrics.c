@@ -2,6 +2,7 @@
 #include "../io_helpers.h"
 
 #include "io/file.h"
+#include "train/loss_note.h"
 #include "train/metrics.h"
 
 #include <math.h>
@@ -23,9 +24,9 @@ static void add_lines(metrics *m, long first, long last)
                     .step = step,
                     .epoch = (double)step / 4,
                     .loss = l.loss,
-                    .accuracy = 0.5 + 0.01 * (double)step,
+                    .score = 0.5 + 0.01 * (double)step,
                     .test_loss = l.loss * 0.9,
-                    .test_accuracy = 0.55 + 0.009 * (double)step,
+                    .test_score = 0.55 + 0.009 * (double)step,
                     .seconds = 3};
         assert_int_equal(metrics_add(m, &e, &error), SSM2D_OK);
     }
@@ -37,7 +38,8 @@ static void test_take_up(void **state)
     (void)state;
     metrics *m;
     size_t size, again;
-    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
     add_lines(m, 1, 20);
     metrics_close(m);
     unsigned char *whole = io_get(io_path("m"), &size);
@@ -47,9 +49,11 @@ static void test_take_up(void **state)
         FILE *f = fopen(io_path("m"), "ab");
         fputs("{\"kind\": \"step\", \"st", f);
         fclose(f);
-        assert_int_equal(metrics_open(context, io_path("m"), step, step / 4, &m, &error), SSM2D_OK);
+        assert_int_equal(
+            metrics_open(context, io_path("m"), &task_classification, step, step / 4, &m, &error),
+            SSM2D_OK);
         add_lines(m, step + 1, 20);
-        assert_int_equal(metrics_draw(m, io_path("c.svg"), "curves", 5, &error), SSM2D_OK);
+        assert_int_equal(metrics_draw(m, io_path("c.svg"), "curves", NULL, 5, &error), SSM2D_OK);
         metrics_close(m);
         unsigned char *now = io_get(io_path("m"), &again);
         assert_int_equal(size, again);
@@ -57,7 +61,8 @@ static void test_take_up(void **state)
         free(now);
     }
     /* stopped while evaluating: the step is there, the epoch is not */
-    assert_int_equal(metrics_open(context, io_path("m"), 8, 1, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 8, 1, &m, &error),
+                     SSM2D_OK);
     metrics_close(m);
     unsigned char *now = io_get(io_path("m"), &again);
     now[again] = 0;
@@ -72,24 +77,28 @@ static void test_draw(void **state)
 {
     (void)state;
     metrics *m;
-    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("a.svg"), "nothing", 5, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("a.svg"), "nothing", NULL, 5, &error), SSM2D_OK);
     add_lines(m, 1, 1);
-    assert_int_equal(metrics_draw(m, io_path("b.png"), "one", 5, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("b.png"), "one", NULL, 5, &error), SSM2D_OK);
     add_lines(m, 2, 20);
-    assert_int_equal(metrics_draw(m, io_path("c.png"), "all", 5, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("c.png"), "all", NULL, 5, &error), SSM2D_OK);
     const char *keep = getenv("KEEP_CURVES"); /* a name to look at the picture */
     if (keep)
-        assert_int_equal(metrics_draw(m, keep, "vit-mini on fashion-mnist", 5, &error), SSM2D_OK);
-    assert_int_not_equal(metrics_draw(m, io_path("c.gif"), "all", 5, &error), SSM2D_OK);
+        assert_int_equal(metrics_draw(m, keep, "vit-mini on fashion-mnist", NULL, 5, &error),
+                         SSM2D_OK);
+    assert_int_not_equal(metrics_draw(m, io_path("c.gif"), "all", NULL, 5, &error), SSM2D_OK);
     assert_line(".png, .svg or .pdf");
     metrics_close(m);
     /* what is read for drawing gives the picture of a run that is resumed */
-    assert_int_equal(metrics_open(context, io_path("m"), 20, 5, &m, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("written.png"), NULL, 5, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 20, 5, &m, &error),
+                     SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("written.png"), NULL, NULL, 5, &error), SSM2D_OK);
     metrics_close(m);
-    assert_int_equal(metrics_read(context, io_path("m"), &m, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("read.png"), NULL, 5, &error), SSM2D_OK);
+    assert_int_equal(metrics_read(context, io_path("m"), &task_classification, &m, &error),
+                     SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("read.png"), NULL, NULL, 5, &error), SSM2D_OK);
     metrics_close(m);
     size_t size, other;
     unsigned char *a = io_get(io_path("written.png"), &size);
@@ -98,7 +107,8 @@ static void test_draw(void **state)
     assert_memory_equal(a, b, size);
     free(a);
     free(b);
-    assert_int_equal(metrics_read(context, io_path("none"), &m, &error), SSM2D_ERROR_SYSTEM);
+    assert_int_equal(metrics_read(context, io_path("none"), &task_classification, &m, &error),
+                     SSM2D_ERROR_SYSTEM);
 }
 
 /* The numbers per block come back; what is not finite as NaN, and lists that do not fit as none. */
@@ -108,7 +118,8 @@ static void test_blocks(void **state)
     static const double norms[2] = {0.25, INFINITY}, gains[2] = {3, 4.5};
     metrics *m;
     metric l = {.step = 1, .loss = 2, .blocks = 2, .mixer_norms = norms, .kernel_gains = gains};
-    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
     assert_int_equal(metrics_add(m, &l, &error), SSM2D_OK);
     assert_null(metrics_line(m, 0)->mixer_norms);
     metrics_close(m);
@@ -116,7 +127,8 @@ static void test_blocks(void **state)
     assert_non_null(f);
     fputs("{\"kind\": \"step\", \"step\": 2, \"mixer_norms\": [1, 2], \"kernel_gains\": [1]}\n", f);
     fclose(f);
-    assert_int_equal(metrics_read(context, io_path("m"), &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_read(context, io_path("m"), &task_classification, &m, &error),
+                     SSM2D_OK);
     const metric *one = metrics_line(m, 0), *two = metrics_line(m, 1);
     assert_int_equal(one->blocks, 2);
     assert_true(one->mixer_norms[0] == 0.25 && isnan(one->mixer_norms[1]));
@@ -147,14 +159,15 @@ static void test_draw_short(void **state)
 {
     (void)state;
     metrics *m;
-    metric end = {.is_epoch = 1, .step = 7, .epoch = 1, .loss = 2, .accuracy = .5, .test_loss = 3};
-    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("none.svg"), NULL, 2, &error), SSM2D_OK);
+    metric end = {.is_epoch = 1, .step = 7, .epoch = 1, .loss = 2, .score = .5, .test_loss = 3};
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("none.svg"), NULL, NULL, 2, &error), SSM2D_OK);
     const int legend = blue_strokes(io_path("none.svg"));
     assert_int_equal(metrics_add(m, &end, &error), SSM2D_OK);
     end.step = 14, end.epoch = 2, end.loss = 1;
     assert_int_equal(metrics_add(m, &end, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("short.svg"), NULL, 2, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("short.svg"), NULL, NULL, 2, &error), SSM2D_OK);
     /* in both panels a line and two dots */
     assert_int_equal(blue_strokes(io_path("short.svg")), legend + 2 * 3);
     metrics_close(m);
@@ -169,11 +182,12 @@ static void test_draw_validation(void **state)
     const metric end = {.is_epoch = 1, .step = 7, .epoch = 1, .loss = 2, .validation = 1};
     const metric step = {.step = 8, .epoch = 1.1, .loss = 2};
     size_t one_size, two_size;
-    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
     assert_int_equal(metrics_add(m, &end, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("one.png"), NULL, 2, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("one.png"), NULL, NULL, 2, &error), SSM2D_OK);
     assert_int_equal(metrics_add(m, &step, &error), SSM2D_OK);
-    assert_int_equal(metrics_draw(m, io_path("two.png"), NULL, 2, &error), SSM2D_OK);
+    assert_int_equal(metrics_draw(m, io_path("two.png"), NULL, NULL, 2, &error), SSM2D_OK);
     unsigned char *one = io_get(io_path("one.png"), &one_size),
                   *two = io_get(io_path("two.png"), &two_size);
     assert_int_equal(one_size, two_size);
@@ -186,11 +200,12 @@ static void test_draw_validation(void **state)
 static ssm2d_status attempt(void)
 {
     metrics *m;
-    ssm2d_status status = metrics_open(context, io_path("m"), 20, 5, &m, &error);
+    ssm2d_status status =
+        metrics_open(context, io_path("m"), &task_classification, 20, 5, &m, &error);
     if (status) return status;
     metric l = {.step = 21};
     status = metrics_add(m, &l, &error);
-    if (!status) status = metrics_draw(m, io_path("c.svg"), "curves", 6, &error);
+    if (!status) status = metrics_draw(m, io_path("c.svg"), "curves", NULL, 6, &error);
     metrics_close(m);
     return status;
 }
@@ -203,7 +218,8 @@ static void test_speed(void **state)
     static const double medians[] = {300, 200, 300, 250};
     metrics *m;
     double speed;
-    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
     assert_int_equal(metrics_speed(m, &speed, &error), SSM2D_OK);
     assert_true(isnan(speed));
     for (int i = 0; i < 4; i++) {
@@ -222,7 +238,8 @@ static void test_memory(void **state)
 {
     (void)state;
     metrics *m;
-    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
     add_lines(m, 1, 20);
     metrics_close(m);
     assert_true(io_fail_everywhere(attempt) > 3);
@@ -238,7 +255,8 @@ static void test_full(void **state)
     signal(SIGXFSZ, SIG_IGN);
     small = was;
     small.rlim_cur = 10;
-    assert_int_equal(metrics_open(context, io_path("full"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("full"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     ssm2d_status status = metrics_add(m, &l, &error);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
@@ -246,12 +264,16 @@ static void test_full(void **state)
     assert_line("full: cannot be written: File too large");
     metrics_close(m);
     /* devices, and links that lead elsewhere */
-    assert_int_not_equal(metrics_open(context, "/dev/null", 0, 0, &m, &error), SSM2D_OK);
+    assert_int_not_equal(metrics_open(context, "/dev/null", &task_classification, 0, 0, &m, &error),
+                         SSM2D_OK);
     assert_line("/dev/null: is not a regular file");
     assert_int_equal(symlink("full", io_path("link")), 0);
-    assert_int_not_equal(metrics_open(context, io_path("link"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_not_equal(
+        metrics_open(context, io_path("link"), &task_classification, 0, 0, &m, &error), SSM2D_OK);
     assert_line("link: is not a regular file");
-    assert_int_not_equal(metrics_open(context, io_path("no/such"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_not_equal(
+        metrics_open(context, io_path("no/such"), &task_classification, 0, 0, &m, &error),
+        SSM2D_OK);
     assert_line("no/such");
 }
 
@@ -265,15 +287,58 @@ static void test_mixers(void **state)
     metrics *m;
     size_t size;
     char *text;
-    assert_int_equal(metrics_open(context, io_path("m"), 0, 0, &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 0, 0, &m, &error),
+                     SSM2D_OK);
     assert_int_equal(metrics_add(m, &line, &error), SSM2D_OK);
     metrics_close(m);
     assert_int_equal(file_read(context, io_path("m"), 1 << 20, &text, &size, &error), SSM2D_OK);
     assert_non_null(strstr(
         text, "\"mixer_norms\": [0.5, 2], \"kernel_gains\": [null, 0.25], \"images_per_s\""));
     mem_free(context, text);
-    assert_int_equal(metrics_read(context, io_path("m"), &m, &error), SSM2D_OK);
+    assert_int_equal(metrics_read(context, io_path("m"), &task_classification, &m, &error),
+                     SSM2D_OK);
     metrics_close(m);
+}
+
+/* ---- what the training loss has in it -------------------------------------------------------- */
+
+static void check_loss_note(const char *settings, const task *t, const char *expected)
+{
+    char text[128], parts[LOSS_PARTS], note[LOSS_NOTE], *rest = text;
+    train_settings s;
+    assert_int_equal(train_settings_default(&s, &error), SSM2D_OK);
+    snprintf(text, sizeof text, "%s", settings);
+    for (char *word; (word = strtok_r(rest, " ", &rest));) {
+        char *value = strchr(word, '=');
+        *value++ = 0;
+        if (train_settings_set(&s, "test", word, value, &error)) fail_msg("%s", error.line);
+    }
+    const char *said = loss_note(loss_parts(&s, t, parts), "test", note);
+    if (expected)
+        assert_string_equal(said, expected);
+    else
+        assert_null(said);
+}
+
+static void test_loss_note(void **state)
+{
+    (void)state;
+#define NOTE(parts, raise) "Training loss: with " parts ", which " raise " it; test loss: without."
+    check_loss_note("smoothing=0", &task_classification, NULL);
+    check_loss_note("smoothing=0.2", &task_classification, NOTE("label smoothing (0.2)", "raises"));
+    check_loss_note("smoothing=0.2", &task_attributes, NULL);
+    check_loss_note("binary_smoothing=0.3", &task_attributes,
+                    NOTE("label smoothing (0.3)", "raises"));
+    check_loss_note("smoothing=0 mixup=0.8", &task_classification, NOTE("Mixup", "raises"));
+    check_loss_note("smoothing=0.1 cutmix=1", &task_classification,
+                    NOTE("label smoothing (0.1) and CutMix", "raise"));
+    check_loss_note("smoothing=0.1 mixup=0.8 cutmix=1", &task_classification,
+                    NOTE("label smoothing (0.1), Mixup and CutMix", "raise"));
+    check_loss_note("smoothing=0 mixup=0.8 cutmix=1 mix_switch=0", &task_classification,
+                    NOTE("Mixup", "raises"));
+    check_loss_note("smoothing=0 mixup=0.8 cutmix=1 mix_switch=1", &task_classification,
+                    NOTE("CutMix", "raises"));
+    check_loss_note("smoothing=0 mixup=0.8 mix_probability=0", &task_classification, NULL);
 }
 
 int main(void)
@@ -288,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup(test_blocks, io_begin),
         cmocka_unit_test_setup(test_draw_short, io_begin),
         cmocka_unit_test_setup(test_draw_validation, io_begin),
+        cmocka_unit_test(test_loss_note),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

@@ -77,7 +77,7 @@ static void test_resumes(void **state)
     ssm2d_context *context = make(2);
     train_result result;
     char data[512];
-    const train_hooks hooks = {.start = told};
+    const run_control hooks = {.start = told};
     take_run("0.1");
     snprintf(data, sizeof data, "idx:%s", path_of("data"));
     const train_changes changes = {.data = data};

@@ -1,5 +1,6 @@
-/* Linear in training with the matrix products of another library: they are those of plain loops,
- * whatever the number of threads, to the bit; and a library that cannot is done without. */
+/* Linear in training with the matrix products of another library: they are those of our own,
+ * whatever the number of threads, to the bit; and a library that is out of memory is noticed, while
+ * planning or after a run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,9 @@
 #include "train/onednn.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 
 static ssm2d_error error;
 
@@ -33,30 +36,43 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 typedef struct result {
     size_t y_count, count;
     float *y, *grads; /* of w, the bias, x */
+    int out_of_memory;
 } result;
 
-static int refuse(const sgemm_args *args)
+/* Computes so many products, and is out of memory then. */
+static _Atomic int products_left;
+
+static int some_products(const sgemm_args *args)
 {
-    (void)args;
-    return 0;
+    return atomic_fetch_sub(&products_left, 1) > 0 && onednn_sgemm(args);
 }
 
-/* y = linear(x w^T + b), and the gradients for dy = y, added to ones. */
-static result run_linear(const shape *s, int threads, sgemm_function *sgemm)
+/* y = linear(x w^T + b). */
+static ssm2d_status build_linear(const shape *s, graph *g, sgemm_function *sgemm, tensor **out)
 {
     const size_t wide = s->strided ? s->k + 5 : s->k;
-    ssm2d_context *c = context_of(threads);
-    graph *g;
-    assert_int_equal(graph_create(c, 1, &g, &error), SSM2D_OK);
-    onednn_match_cpu(c);
+    assert_int_equal(onednn_start(g->context, &error), SSM2D_OK);
     g->sgemm = sgemm;
     const param_spec rows = {.rank = 2, .shape = {s->m, wide}}, bias = {.rank = 1, .shape = {s->n}},
                      weights = {.rank = 2, .shape = {s->n, s->k}};
     tensor *w = graph_param(g, &weights, "w"), *b = graph_param(g, &bias, "b"),
            *x = scale(g, graph_param(g, &rows, "x"), 1);
     if (s->strided) x = columns(g, x, 2, s->k);
-    tensor *y = linear(g, x, w, s->has_bias ? b : NULL);
-    if (graph_finish(g, y, &error)) fail_msg("%s", error.line);
+    *out = linear(g, x, w, s->has_bias ? b : NULL);
+    return graph_finish(g, *out, &error);
+}
+
+/* y, and the gradients for dy = y, added to ones. After planning, sgemm computes as many products
+ * as `left` says. */
+static result run_linear_with(const shape *s, int threads, sgemm_function *sgemm, int left)
+{
+    ssm2d_context *c = context_of(threads);
+    graph *g;
+    tensor *y;
+    assert_int_equal(graph_create(c, 1, &g, &error), SSM2D_OK);
+    products_left = INT_MAX;
+    if (build_linear(s, g, sgemm, &y)) fail_msg("%s", error.line);
+    products_left = left;
     result r = {.y_count = y->count, .count = g->param_count};
     float *params = calloc(r.count, sizeof *params);
     r.y = calloc(r.y_count, sizeof *r.y);
@@ -71,10 +87,16 @@ static result run_linear(const shape *s, int threads, sgemm_function *sgemm)
     memcpy(r.y, y->data, r.y_count * sizeof *r.y);
     memcpy(y->grad, r.y, r.y_count * sizeof *r.y);
     graph_backward(g);
+    r.out_of_memory = g->out_of_memory;
     graph_destroy(g);
     ssm2d_context_destroy(c);
     free(params);
     return r;
+}
+
+static result run_linear(const shape *s, int threads, sgemm_function *sgemm)
+{
+    return run_linear_with(s, threads, sgemm, INT_MAX);
 }
 
 static void result_free(result *r)
@@ -123,14 +145,59 @@ static void test_products(void **state)
     }
 }
 
-static void test_refusal(void **state)
+/* Products that a run of a shape has, counted by a run. */
+static int count_products(const shape *s)
+{
+    result r = run_linear_with(s, 1, some_products, INT_MAX);
+    const int count = INT_MAX - products_left;
+    assert_false(r.out_of_memory);
+    result_free(&r);
+    return count;
+}
+
+/* A run whose last product is out of memory says so, as does one whose first is; one that computes
+ * them all is as good as any. */
+static void test_run_out_of_memory(void **state)
 {
     (void)state;
     for (int i = 0; i < SHAPES; i++) {
-        result own = run_linear(&shapes[i], 2, NULL), slow = run_linear(&shapes[i], 3, refuse);
-        assert_near(&slow, &own);
-        result_free(&own);
-        result_free(&slow);
+        const int count = count_products(&shapes[i]);
+        result whole = run_linear(&shapes[i], 1, onednn_sgemm);
+        for (int left = 0; left <= count; left += count > 1 ? count - 1 : 1) {
+            result r = run_linear_with(&shapes[i], 3, some_products, left);
+            assert_int_equal(r.out_of_memory, left < count);
+            result_free(&r);
+        }
+        result all = run_linear_with(&shapes[i], 3, some_products, count);
+        assert_false(all.out_of_memory);
+        assert_same(&all, &whole);
+        result_free(&all);
+        result_free(&whole);
+    }
+}
+
+/* Planning computes a product of each shape, and fails when it cannot. */
+static void test_plan_out_of_memory(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        if (!count_products(&shapes[i])) continue; /* this instruction set needs none */
+        int status = 0, tried = 0;
+        do {
+            ssm2d_context *c = context_of(1);
+            graph *g;
+            tensor *y;
+            assert_int_equal(graph_create(c, 1, &g, &error), SSM2D_OK);
+            products_left = tried++;
+            status = build_linear(&shapes[i], g, some_products, &y);
+            if (status) {
+                assert_int_equal(status, SSM2D_ERROR_MEMORY);
+                assert_non_null(strstr(error.line, "out of memory: matrix products of"));
+            }
+            graph_destroy(g);
+            ssm2d_context_destroy(c);
+        } while (status);
+        assert_true(tried > 1);
     }
 }
 
@@ -161,9 +228,9 @@ static void test_openmp(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products),
-                                       cmocka_unit_test(test_refusal),
-                                       cmocka_unit_test(test_openmp)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products), cmocka_unit_test(test_run_out_of_memory),
+        cmocka_unit_test(test_plan_out_of_memory), cmocka_unit_test(test_openmp)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

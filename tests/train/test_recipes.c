@@ -159,7 +159,7 @@ static rates rates_of(const char *run, const train_settings *s)
     static rates r;
     ssm2d_context *context = make(1);
     train_result result;
-    const train_hooks hooks = {.user = &r, .step = note_rate};
+    const run_control hooks = {.user = &r, .step = note_rate};
     r.count = 0;
     if (train_begin(context, path_of(run), s, &hooks, &result, &error)) fail_msg("%s", error.line);
     ssm2d_context_destroy(context);
@@ -211,11 +211,12 @@ static void test_rates_of_lra(void **state)
 static void test_resumes_to_the_bit(void **state)
 {
     (void)state;
-    static const char *const names[] = {"small", "deit", "lra"};
-    for (int i = 0; i < 3; i++) {
-        static const char *const more[] = {"epochs", "2",   "cooldown_epochs", "1",      "lr",
-                                           "0.002",  "ema", "0.99996",         "warmup", "0.1",
-                                           NULL};
+    static const char *const names[] = {"small", "deit", "lra", "small", "lra"};
+    static const char *const optimizers[] = {"adamw", "adamw", "adamw", "sgd", "lion"};
+    for (int i = 0; i < 5; i++) {
+        const char *const more[] = {"epochs",    "2",           "cooldown_epochs", "1",      "lr",
+                                    "0.002",     "ema",         "0.99996",         "warmup", "0.1",
+                                    "optimizer", optimizers[i], "nesterov",        "true",   NULL};
         train_settings s = tiny_recipe(names[i], more);
         ssm2d_context *context = make(2);
         train_result result;
@@ -227,7 +228,7 @@ static void test_resumes_to_the_bit(void **state)
         const ending e = load(path_of(whole));
         s.options.workers = 2;
         stopper stop = {4, 0};
-        const train_hooks hooks = {.user = &stop, .stop = stop_at};
+        const run_control hooks = {.user = &stop, .stop = stop_at};
         if (train_begin(context, path_of(parts), &s, &hooks, &result, &error))
             fail_msg("%s", error.line);
         assert_int_equal(result.stopped, 1);
@@ -236,8 +237,8 @@ static void test_resumes_to_the_bit(void **state)
             fail_msg("%s", error.line);
         assert_int_equal(result.step, e.state.step);
         assert_same(&e, path_of(parts));
-        assert_memory_not_equal(e.state.average, e.state.weights,
-                                e.state.count * sizeof *e.state.weights);
+        assert_memory_not_equal(e.state.arrays.average, e.state.arrays.weights,
+                                e.state.count * sizeof *e.state.arrays.weights);
         free(e.memory);
         ssm2d_context_destroy(context);
     }

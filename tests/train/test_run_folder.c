@@ -206,7 +206,7 @@ static void test_replaced(void **state)
         ssm2d_context *context = make(1);
         train_settings s = tiny();
         train_result result;
-        train_hooks hooks = {.user = &at, .step = replace_folder};
+        run_control hooks = {.user = &at, .step = replace_folder};
         assert_int_not_equal(train_begin(context, path_of("run"), &s, &hooks, &result, &error),
                              SSM2D_OK);
         assert_line("is not the folder that this run trains in any more");

@@ -1,7 +1,7 @@
 /* Settings of a run: from text and files and back, and what is said about wrong ones. */
 #include "../io_helpers.h"
 
-#include "mixers/ssm2d_mixer.h"
+#include "layers/ssm2d/ssm2d_config.h"
 #include "models/vit.h"
 #include "train/settings.h"
 
@@ -78,7 +78,7 @@ static void test_json_and_back(void **state)
     o.options.clip = 1e-17;
     o.options.epochs = 999999;
     strcpy(o.options.data, "a \"strange\"\nname");
-    o.options.loss = TRAIN_LOSS_BCE;
+    o.options.loss = LOSS_BCE;
     if (augment_options_set(&o.augment, "flip", "true", &error)
         || augment_options_set(&o.augment, "crop_padding", "3", &error))
         fail_msg("%s", error.line);
@@ -90,7 +90,7 @@ static void test_json_and_back(void **state)
         fail_msg("%s", error.line);
     assert_int_equal(o.model.image[0], 20);
     assert_int_equal(o.model.image[1], 28);
-    assert_int_equal(o.model.classes, 7);
+    assert_int_equal(o.model.outputs, 7);
     cJSON *json = train_settings_to_json(&o);
     assert_non_null(json);
     char *text = cJSON_Print(json);
@@ -107,10 +107,10 @@ static void test_keys(void **state)
 {
     (void)state;
     train_settings s = default_settings();
-    assert_ptr_equal(s.model.mixer.kind, &mixer_ssm2d);
-    assert_int_equal(s.model.classes, 0);
+    assert_ptr_equal(s.model.mixer.kind, &layer_ssm2d);
+    assert_int_equal(s.model.outputs, 0);
     assert_int_equal(train_settings_set(&s, "--set", "mixer.directions", "2", &error), SSM2D_OK);
-    assert_int_equal(ssm2d_mixer_of(&s.model.mixer)->layer.directions, 2);
+    assert_int_equal(ssm2d_config_of(&s.model.mixer.values)->directions, 2);
     assert_int_equal(train_settings_set(&s, "--set", "flip", "true", &error), SSM2D_OK);
     augment_options flipped = augment_options_default();
     assert_memory_not_equal(&s.augment, &flipped, sizeof flipped);
@@ -120,7 +120,7 @@ static void test_keys(void **state)
     assert_int_equal(s.options.log_every, 9);
     /* another model forgets what was said about the one before, but not the rest */
     assert_int_equal(train_settings_set(&s, "--model", "model", "vit", &error), SSM2D_OK);
-    assert_int_equal(ssm2d_mixer_of(&s.model.mixer)->layer.directions, 4);
+    assert_int_equal(ssm2d_config_of(&s.model.mixer.values)->directions, 4);
     assert_int_equal(s.options.log_every, 9);
     static const char *const wrong[][3] = {
         {"smothing", "1", "did you mean smoothing?"},
@@ -132,7 +132,7 @@ static void test_keys(void **state)
         {"crop_padding", "-1", "\"crop_padding\" is -1: use a whole number"},
         {"dim", "0", "\"dim\" is 0"},
         {"model", "vit-mni", "did you mean \"vit-mini\"?"},
-        {"mixer", "ssm3d", "use none, ssm2d, s4nd or ema"}};
+        {"mixer", "ssm3d", "use none, ssm2d, s4nd, ema or conv"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_not_equal(train_settings_set(&s, "--set", wrong[i][0], wrong[i][1], &error),
                              SSM2D_OK);
@@ -248,10 +248,15 @@ static void test_older_file(void **state)
     /* binary labels have only one loss */
     dataset_info data = {.count = 1, .classes = 7, .channels = 1, .rows = 28, .cols = 28};
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
-    assert_int_equal(s.options.loss, TRAIN_LOSS_CROSS_ENTROPY);
+    assert_int_equal(s.options.loss, LOSS_CROSS_ENTROPY);
+    assert_string_equal(task_names[s.options.task], "classification"); /* it was auto */
     data.labels = LABEL_BINARY;
+    assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_ERROR_ARGUMENT);
+    assert_line("task=classification: needs data with one class per image");
+    s.options.task = 0;
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
-    assert_int_equal(s.options.loss, TRAIN_LOSS_BCE);
+    assert_string_equal(task_names[s.options.task], "attributes");
+    assert_int_equal(s.options.loss, LOSS_BCE);
 }
 
 static void test_fit(void **state)
@@ -316,7 +321,7 @@ static void test_files(void **state)
     io_put("o.json", good, strlen(good));
     if (train_settings_read(context, io_path("o.json"), &s, &error)) fail_msg("%s", error.line);
     assert_int_equal(vit_of(&s.model)->dim, 48);
-    assert_int_equal(ssm2d_mixer_of(&s.model.mixer)->layer.n_ssm, 3);
+    assert_int_equal(ssm2d_config_of(&s.model.mixer.values)->n_ssm, 3);
     assert_int_equal(s.model.image[0], 0);
     assert_int_equal(s.options.epochs, 2);
 }

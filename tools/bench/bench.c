@@ -1,4 +1,4 @@
-/* bench - `ssm2d bench`, and its part `layer`: the layer's time as a multiple of one Linear layer's
+/* bench - `ssm2d bench`, and its part `layer`: the layer's time as a multiple of a Linear layer's
  * on the same tokens. Ratios, because times of one machine mean little on another. */
 #include "bench.h"
 
@@ -34,7 +34,7 @@ static const double exponent_goal = 1.1;
 static const char *precision_name(int i) { return i == 0 ? "float" : i == 1 ? "double" : NULL; }
 static const char *algo_name(int i)
 {
-    return i == 0 ? "auto" : i == 1 ? "all" : ssm2d_algorithm_name(i - 2);
+    return i == 0 ? "auto" : i == 1 ? "all" : ssm2d_kind_algorithm("ssm2d", i - 2);
 }
 
 static const option options[] = {
@@ -82,7 +82,7 @@ void bench_number(const char *key, double value)
 
 void bench_warn(double spread)
 {
-    static const double max_spread = 1.3; /* of a machine that does nothing else */
+    static const double max_spread = 1.3; /* of an idle machine */
     if (spread > max_spread)
         fprintf(stderr,
                 "ssm2d bench: this machine is busy (times vary by a factor of %.1f); the ratios "
@@ -222,7 +222,7 @@ static void print_baselines(const layer_goal *cases, const bench_result *results
     }
 }
 
-/* The time of a cell as a multiple of that at 32x32: 1 is in proportion. */
+/* The time per cell relative to that at 32x32; 1: the time is proportional to the cells. */
 static double per_cell(const bench_growth *g, int i)
 {
     const double cells = (double)(g->side[i] * g->side[i]);
@@ -251,8 +251,8 @@ static void print_growth(const bench_growth *g, double share, int json)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Measures and prints one case. When the user compares all algorithms, one that refuses the case is
- * printed as a result too. */
+/* Measures and prints one case. With --algo all, an algorithm that refuses the case is printed as a
+ * result too. */
 static ssm2d_status run_one(ssm2d_context *context, const values *o, const layer_goal *w,
                             const char *algo, double seconds, bench_result *result,
                             ssm2d_error *error)
@@ -260,6 +260,7 @@ static ssm2d_status run_one(ssm2d_context *context, const values *o, const layer
     bench_case c = {ssm2d_config_default(), w->batch, w->rows, w->cols, SSM2D_FLOAT, algo, seconds};
     ssm2d_error why = {""};
     c.config.channels = w->channels;
+    c.config.n_ssm = 8;
     c.config.directions = (int)o->directions;
     if (o->complex) c.config.values = SSM2D_POLAR;
     if (!strcmp(o->precision, "double")) c.type = SSM2D_DOUBLE;
@@ -290,14 +291,14 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     for (int i = 0; i < (defaults ? DEFAULT_CASES : 1) && !status; i++) {
         layer_goal w = defaults ? default_cases[i] : own;
         if (!goals) w.goal = 0;
-        for (int k = 0; !status && (all ? ssm2d_algorithm_name(k) != NULL : k == 0); k++) {
+        for (int k = 0; !status && (all ? ssm2d_kind_algorithm("ssm2d", k) != NULL : k == 0); k++) {
             assert(lines < MAX_LINES);
             bench_result *result = &results[lines];
             *result = (bench_result){{0}};
             cases[lines] = w;
             if (o->json && lines) printf(",");
-            status = run_one(context, o, &w, all ? ssm2d_algorithm_name(k) : o->algo, seconds,
-                             result, error);
+            status = run_one(context, o, &w, all ? ssm2d_kind_algorithm("ssm2d", k) : o->algo,
+                             seconds, result, error);
             spread = fmax(spread, result->spread);
             if (lines++ == 0) share = result->kernel_train / result->train;
         }

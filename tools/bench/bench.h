@@ -2,6 +2,7 @@
 #ifndef SSM2D_TOOLS_BENCH_H
 #define SSM2D_TOOLS_BENCH_H
 
+#include "layers/ssm2d/ssm2d_config.h"
 #include "tools/command.h"
 
 /* parts of `ssm2d bench` */
@@ -12,7 +13,7 @@ typedef void (*bench_work)(void *arg);
 
 double bench_now(void);
 
-/* Returns the shortest of `times` runs: what the machine can do when nothing else disturbs it. */
+/* Returns the shortest of `times` runs, which other processes have disturbed least. */
 double bench_time(bench_work work, void *arg, int times);
 double bench_median(double *values, int count); /* sorts values */
 /* Prints ,"key":value as JSON, or null for a value that is not positive, which means none. */
@@ -64,7 +65,7 @@ typedef struct bench_result {
     size_t bytes; /* of the workspace */
     int rounds;
     double forward, train;                     /* of the layer, kernels included */
-    double linear_forward, linear_train;       /* 0 in double, which oneDNN does not have */
+    double linear_forward, linear_train;       /* 0 in double: oneDNN has no such sgemm */
     double memory;                             /* a copy of the input */
     double kernel, kernel_train;               /* generating the kernels; with the adjoint */
     double forward_ratio, train_ratio;         /* to the Linear of the same round */
@@ -78,8 +79,8 @@ typedef struct bench_result {
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result,
                          ssm2d_error *error);
 
-/* Fills in the shares of bounds from the times, when the machine does so many multiply-adds in a
- * millisecond (0: not known). */
+/* Fills in the shares of the bounds from the times. products_per_ms: the machine's peak in
+ * multiply-adds per millisecond; 0: unknown. */
 void bench_find_bounds(const bench_case *c, double products_per_ms, bench_result *result);
 void bench_print_bounds_head(void);
 void bench_print_bounds(const bench_result *result, const char *name);

@@ -1,5 +1,5 @@
-/* bench_bounds - how near the layer comes to what bounds it: the machine's multiply-adds, and the
- * bytes that must be read and written in any case. */
+/* bench_bounds - how close the layer comes to its bounds: the machine's multiply-adds, and the
+ * bytes that must be read and written. */
 #include "bench.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Multiply-adds of one channel of one image in a forward pass. Directions share one two-sided
- * kernel, so that their number does not matter to a convolution. */
+ * kernel, so the cost of a convolution does not depend on their number. */
 static double forward_products(const bench_case *c, const char *algorithm)
 {
     const double rows = (double)c->rows, cols = (double)c->cols, cells = rows * cols;
@@ -15,8 +15,8 @@ static double forward_products(const bench_case *c, const char *algorithm)
     if (!strcmp(algorithm, "direct"))
         return cells * fmin(c->config.directions * (rows + 1) * (cols + 1) / 4, cells);
     if (!strcmp(algorithm, "fft")) {
-        /* The textbook's count for real numbers, 2.5 n log2 n operations, there and back, padded
-         * to twice the sides; a complex product is four multiply-adds for two numbers. */
+        /* The textbook's count for real data, 2.5 n log2 n operations, forward and inverse, padded
+         * to twice the sides; a complex product is four multiply-adds for two elements. */
         const double padded = 4 * cells, transform = 1.25 * padded * log2(padded);
         return 2 * transform + 2 * padded;
     }
@@ -24,9 +24,9 @@ static double forward_products(const bench_case *c, const char *algorithm)
     return cells * c->config.directions * products * c->config.d_state;
 }
 
-/* What forward and backward take together, as a multiple of forward alone: a convolution has two
- * more of its size, one for the input's and one for the kernel's gradient; by fft the transforms of
- * the input and of the output's gradient, and one back; a recurrence runs once more and back. */
+/* Forward and backward together, as a multiple of forward alone: a convolution has two more of its
+ * size, for the gradients of the input and of the kernel; fft has the transforms of the input and
+ * of the output's gradient, and one inverse; a recurrence runs once more and backwards. */
 static double train_products(const bench_case *c, const char *algorithm)
 {
     if (!strcmp(algorithm, "fft")) return 2.5 * forward_products(c, algorithm);

@@ -114,8 +114,8 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
     model_config without = *config;
     mixer_config_default(&mixer_none, &without.mixer);
     *outcome = (bench_outcome){.batch = batch};
-    onednn_match_cpu(context);
-    ssm2d_status status = bench_model_create(context, config, batch, task, &mixed, error);
+    ssm2d_status status = onednn_start(context, error);
+    if (!status) status = bench_model_create(context, config, batch, task, &mixed, error);
     outcome->rss = peak_memory();
     if (!status && config->mixer.kind != &mixer_none)
         status = bench_model_create(context, &without, batch, task, &plain, error);

@@ -1,10 +1,10 @@
-/* bench data - how many images the loader makes in a second: CIFAR with the recipe `small`, and a
- * folder of JPEG files with the recipe `deit`. */
+/* bench data - images per second of the loader: CIFAR with the recipe `small`, and a folder of JPEG
+ * files with the recipe `deit`. */
 #include "bench.h"
 #include "bench_images.h"
 #include "core/arith.h"
 #include "core/status.h"
-#include "data/dataset_impl.h"
+#include "data/dataset.h"
 #include "data/loader.h"
 #include "train/recipes.h"
 
@@ -24,13 +24,12 @@ typedef struct values {
 static const option options[] = {
     {"json", OPTION_FLAG, offsetof(values, json), "print JSON instead of text"},
     {"quick", OPTION_FLAG, offsetof(values, quick), "about five seconds in all, less accurate"},
-    {"workers", OPTION_INT, offsetof(values, workers), "threads that make images", .low = 1,
+    {"workers", OPTION_INT, offsetof(values, workers), "threads of the loader", .low = 1,
      .high = MAX_WORKERS, .default_value = "1"},
     {"cifar", OPTION_STRING, offsetof(values, cifar),
-     "data for the first case, as for train --data; when not given, images are made",
-     .value = "DATA"},
+     "data for the first case, as for train --data; synthetic by default", .value = "DATA"},
     {"folder", OPTION_STRING, offsetof(values, folder),
-     "data for the second case; when not given, JPEG files of 375 x 500 are made in TMPDIR",
+     "data for the second case; default: synthetic JPEG files of 375 x 500, in TMPDIR",
      .value = "DATA"},
     {0}};
 
@@ -41,7 +40,7 @@ typedef struct data_case {
     double goal; /* images per second on one worker */
 } data_case;
 
-/* Per second of the clock, and of the processor: the same on a machine that does nothing else. */
+/* Per second of wall-clock time, and of processor time: equal on an idle machine. */
 typedef struct data_speed {
     double images_per_s, images_per_cpu_s, spread;
 } data_speed;
@@ -67,14 +66,15 @@ static ssm2d_status make_loader(const ssm2d_context *context, const data_case *c
     o.channels = s.model.channels;
     o.norm = dataset_norm(info, o.channels);
     o.augment = s.augment;
-    o.smoothing = s.options.smoothing;
+    o.targets = task_targets(&task_classification, &(task_shape){.outputs = info->classes},
+                             s.options.smoothing);
     o.repeats = s.options.repeats;
     o.repeat_kind = (repeat_kind)s.options.repeat_kind;
     o.workers = workers;
     return loader_create(context, d, &o, out, error);
 }
 
-/* Milliseconds that the threads of this process have had a processor. */
+/* Processor time of this process, in milliseconds. */
 static double cpu_now(void)
 {
     struct timespec t;
@@ -82,7 +82,7 @@ static double cpu_now(void)
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-/* Takes batches for so many seconds. */
+/* Takes batches for `seconds`. */
 static ssm2d_status measure(loader *l, double seconds, double *per_s, double *per_cpu_s,
                             ssm2d_error *error)
 {
@@ -109,14 +109,14 @@ static ssm2d_status run_case(const ssm2d_context *context, const values *o, cons
     double speeds[ROUNDS], cpu_speeds[ROUNDS];
     ssm2d_status status = dataset_open(context, c->data, DATASET_TRAIN, &d, error);
     if (!status) status = make_loader(context, c, d, (int)o->workers, &l, error);
-    /* batches that were made ahead while nobody took any do not count */
+    /* skips batches that were prefetched before the measurement */
     if (!status) status = measure(l, 0.3, &speeds[0], &cpu_speeds[0], error);
     for (int i = 0; i < ROUNDS && !status; i++)
         status = measure(l, o->quick ? 0.4 : 2, &speeds[i], &cpu_speeds[i], error);
     if (!status) {
         *speed = (data_speed){.images_per_s = bench_median(speeds, ROUNDS),
                               .images_per_cpu_s = bench_median(cpu_speeds, ROUNDS)};
-        speed->spread = speeds[ROUNDS - 1] / speed->images_per_s; /* they are sorted */
+        speed->spread = speeds[ROUNDS - 1] / speed->images_per_s; /* bench_median has sorted them */
     }
     loader_destroy(l);
     dataset_close(d);
@@ -133,14 +133,17 @@ static void print_text(const data_case *c, const data_speed *s, long workers)
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    char folder[BENCH_FOLDER] = "";
-    data_case cases[] = {{"cifar", "small", "vit", o->cifar ? o->cifar : bench_cifar_name, 3000},
+    char folder[BENCH_FOLDER] = "", cifar[BENCH_FOLDER + 16], jpeg[BENCH_FOLDER + 16];
+    data_case cases[] = {{"cifar", "small", "vit", o->cifar, 3000},
                          {"jpeg", "deit", "deit-t", o->folder, 150}};
     data_speed speeds[2];
     double spread = 0;
-    ssm2d_status status = bench_images_register(error);
-    if (!status && !o->folder) status = bench_jpegs_make(context, folder, error);
-    if (!o->folder) cases[1].data = folder;
+    ssm2d_status status = SSM2D_OK;
+    if (!o->cifar || !o->folder) status = bench_images_make(context, folder, error);
+    snprintf(cifar, sizeof cifar, "cifar100:%s/cifar", folder);
+    snprintf(jpeg, sizeof jpeg, "%s/jpeg", folder);
+    if (!o->cifar) cases[0].data = cifar;
+    if (!o->folder) cases[1].data = jpeg;
     for (int i = 0; i < 2 && !status; i++) {
         status = run_case(context, o, &cases[i], &speeds[i], error);
         if (status) break;
@@ -148,8 +151,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         if (!o->json) print_text(&cases[i], &speeds[i], o->workers);
         fflush(stdout);
     }
-    bench_jpegs_remove(folder);
-    dataset_forget_registered();
+    bench_images_remove(folder);
     if (status) return status;
     if (o->json) {
         printf("{\"workers\":%ld", o->workers);
@@ -171,11 +173,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 
 const command command_bench_data = {
     "bench data",
-    "images that the loader decodes and augments in a second",
-    "Counts the images that the loader makes in a second, with everything that a recipe does to "
-    "them, when nothing else waits for the processor: CIFAR (32 x 32) with the recipe small, and "
-    "JPEG files at 224 x 224 with the recipe deit. Without data, images are made that are about as "
-    "hard to decode as photographs.",
+    "images per second of the data loader",
+    "Measures the images per second of the loader with all augmentations of a recipe, on an idle "
+    "machine: CIFAR (32 x 32) with the recipe small, and JPEG files at 224 x 224 with the recipe "
+    "deit. Without data, synthetic images are used that are about as hard to decode as "
+    "photographs.",
     options,
     NULL,
     run};

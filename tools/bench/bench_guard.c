@@ -1,4 +1,4 @@
-/* bench guard - whether this version is slower than the one whose ratios are in a file. */
+/* bench guard - compares the speed of this version with the ratios in a file. */
 #include "bench_model.h"
 #include "core/arith.h"
 #include "core/context.h"
@@ -26,12 +26,12 @@ static const option options[] = {
 
 enum { PASSES = 3, WRITE_PASSES = 5 };
 static const double case_seconds = 3, layer_seconds = 1.5;
-/* A change below this is never reported: medians of a quiet machine differ by as much. */
+/* A smaller change is never reported: medians of an idle machine differ by as much. */
 static const double least_noise = 0.05;
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* The values of the passes, by the order of ratios, which is the same in every pass. */
+/* The values of the passes; every pass measures the ratios in the same order. */
 typedef struct passes {
     guard_ratios *r;
     double values[GUARD_RATIOS][WRITE_PASSES];
@@ -114,6 +114,9 @@ static ssm2d_status measure_layer(ssm2d_context *context, const layer_guard *l, 
                     .algorithm = "auto",
                     .seconds = layer_seconds};
     c.config.channels = l->channels;
+    c.config.directions = 2; /* the configuration of the ratios in bench/guard */
+    c.config.n_ssm = 8;
+    c.config.assign = SSM2D_ASSIGN_AUTHORS;
     ssm2d_status status = bench_layer(context, &c, &result, error);
     if (status) return status;
     p->spread = fmax(p->spread, result.spread);
@@ -122,8 +125,8 @@ static ssm2d_status measure_layer(ssm2d_context *context, const layer_guard *l, 
     return SSM2D_OK;
 }
 
-/* Medians of `count` passes; the noise is what they differ by, but for the highest and the lowest,
- * in which something else may have run. */
+/* Medians of `count` passes. The noise is the range of the values without the highest and the
+ * lowest, which other processes may have disturbed. */
 static ssm2d_status measure(ssm2d_context *context, int count, guard_ratios *r, double *spread,
                             ssm2d_error *error)
 {
@@ -227,15 +230,14 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 
 const command command_bench_guard = {
     "bench guard",
-    "whether something got slower, for developers",
+    "detect slowdowns, for developers",
     "Measures a short list of ratios (a model's step with and without its mixer, the share of the "
     "sgemm peak that matrix products and single operators reach, the layer against a Linear layer) "
-    "and compares them with those in a file: bench/guard has one for each kind of processor, so "
-    "that this is to be run in the source tree, on a machine that does nothing else; it takes "
-    "about two minutes.\n"
-    "What is worse by more than the noise that the file states is printed as slower, and the exit "
-    "code is 1. For a processor that has no file, check out the version to compare with, run ssm2d "
-    "bench guard --write, and commit what it writes; SSM2D_CPU=avx2 has a file of its own.",
+    "and compares them with those in a file of bench/guard, which has one for each kind of "
+    "processor. Run it in the source tree, on an idle machine; it takes about two minutes.\n"
+    "Ratios that are worse by more than the noise in the file are printed as slower, and the exit "
+    "code is 1. For a processor without a file, check out the version to compare with, run ssm2d "
+    "bench guard --write, and commit the file; SSM2D_CPU=avx2 has a file of its own.",
     options,
     NULL,
     run,

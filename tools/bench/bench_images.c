@@ -1,10 +1,7 @@
 #include "bench_images.h"
 
-#include "core/context.h"
 #include "core/rng.h"
 #include "core/status.h"
-#include "data/dataset_impl.h"
-#include "data/samples.h"
 #include "io/file.h"
 #include "io/image.h"
 #include "io/text.h"
@@ -20,7 +17,7 @@
 
 enum { WAVES = 12 };
 
-/* Waves of all lengths, an edge, and grain: to a JPEG encoder about as hard as a photograph. */
+/* Waves of all lengths, an edge, and grain: about as hard for a JPEG decoder as a photograph. */
 typedef struct picture {
     double across[WAVES], down[WAVES], phase[WAVES], height[WAVES];
     double edge;
@@ -56,60 +53,34 @@ static void picture_row(picture *p, size_t y, size_t cols, uint8_t *rgb)
     }
 }
 
-/* ---- like CIFAR ------------------------------------------------------------------------------ */
+enum { FOLDER_PATH = BENCH_FOLDER + 32 };
+
+/* ---- CIFAR-100 ------------------------------------------------------------------------------- */
 
 enum { CIFAR_IMAGES = 4096, CIFAR_SIDE = 32, CIFAR_CLASSES = 100 };
 
-const char bench_cifar_name[] = "bench-cifar";
-
-static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split split,
-                               ssm2d_error *error)
+/* A record is two labels, of which the second is the class, and three planes. */
+static ssm2d_status write_cifar(const ssm2d_context *context, const char *path, ssm2d_error *error)
 {
-    enum { PLANE = CIFAR_SIDE * CIFAR_SIDE, SIZE = 3 * PLANE };
-    samples *s;
-    (void)folder;
-    (void)split;
-    ssm2d_status status = samples_create(d, &s, error);
+    enum { PLANE = CIFAR_SIDE * CIFAR_SIDE, LABELS = 2 };
+    uint8_t record[LABELS + 3 * PLANE] = {0}, row[3 * CIFAR_SIDE];
+    atomic_file file;
+    ssm2d_status status = atomic_open(context, path, &file, error);
     if (status) return status;
-    s->blocks[0] = mem_alloc(d->context, CIFAR_IMAGES * SIZE);
-    s->blocks[1] = mem_alloc(d->context, CIFAR_IMAGES);
-    if (!s->blocks[0] || !s->blocks[1])
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d images", CIFAR_IMAGES);
-    for (int i = 0; i < CIFAR_IMAGES; i++) {
+    for (int i = 0; i < CIFAR_IMAGES && !status; i++) {
         picture p = make_picture((uint64_t)i);
-        uint8_t row[3 * CIFAR_SIDE], *to = s->blocks[0] + i * SIZE;
-        s->blocks[1][i] = (uint8_t)(i % CIFAR_CLASSES);
+        record[LABELS - 1] = (uint8_t)(i % CIFAR_CLASSES);
         for (size_t y = 0; y < CIFAR_SIDE; y++) {
             picture_row(&p, y, CIFAR_SIDE, row);
             for (size_t k = 0; k < sizeof row; k++)
-                to[k % 3 * PLANE + y * CIFAR_SIDE + k / 3] = row[k];
+                record[LABELS + k % 3 * PLANE + y * CIFAR_SIDE + k / 3] = row[k];
         }
+        status = atomic_write(&file, record, sizeof record, error);
     }
-    s->pixels = s->blocks[0];
-    s->pixels_stride = SIZE;
-    s->label = s->blocks[1];
-    s->label_stride = 1;
-    d->info.count = CIFAR_IMAGES;
-    d->info.channels = 3;
-    d->info.rows = d->info.cols = CIFAR_SIDE;
-    d->info.norm = (normalisation){{.5070f, .4865f, .4409f}, {.2673f, .2564f, .2762f}};
-    return dataset_name_classes(d, CIFAR_CLASSES, NULL, error);
+    if (!status) return atomic_commit(&file, error);
+    atomic_cancel(&file);
+    return status;
 }
-
-ssm2d_status bench_images_register(ssm2d_error *error)
-{
-    static const dataset_impl impl = {.name = bench_cifar_name,
-                                      .help = "made by the tool",
-                                      .contents = "",
-                                      .default_folder = ".",
-                                      .open = open_cifar,
-                                      .fetch = samples_fetch,
-                                      .label = samples_label,
-                                      .close = samples_close};
-    return dataset_register(&impl, error);
-}
-
-enum { FOLDER_PATH = BENCH_FOLDER + 32 };
 
 /* ---- JPEG files ------------------------------------------------------------------------------ */
 
@@ -117,7 +88,7 @@ static ssm2d_status write_jpeg(const ssm2d_context *context, const char *path, u
                                ssm2d_error *error)
 {
     const image_info info = {BENCH_JPEG_ROWS, BENCH_JPEG_COLS, 3, 8};
-    const image_write_options how = {.jpeg = 1, .quality = 90};
+    const image_write_options how = {.format = "JPEG", .quality = 90};
     uint8_t row[3 * BENCH_JPEG_COLS];
     picture p = make_picture(seed);
     image_writer *writer;
@@ -132,8 +103,8 @@ static ssm2d_status write_jpeg(const ssm2d_context *context, const char *path, u
     return status;
 }
 
-ssm2d_status bench_jpegs_make(const ssm2d_context *context, char folder[BENCH_FOLDER],
-                              ssm2d_error *error)
+ssm2d_status bench_images_make(const ssm2d_context *context, char folder[BENCH_FOLDER],
+                               ssm2d_error *error)
 {
     char path[FOLDER_PATH];
     const char *base = getenv("TMPDIR");
@@ -145,26 +116,31 @@ ssm2d_status bench_jpegs_make(const ssm2d_context *context, char folder[BENCH_FO
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: no folder for images can be made: %s",
                     text_path(base ? base : "/tmp"), strerror(errno));
     }
-    snprintf(path, sizeof path, "%s/train/photo", folder);
+    snprintf(path, sizeof path, "%s/cifar", folder);
     ssm2d_status status = folder_make(path, error);
+    snprintf(path, sizeof path, "%s/cifar/train.bin", folder);
+    if (!status) status = write_cifar(context, path, error);
+    snprintf(path, sizeof path, "%s/jpeg/train/photo", folder);
+    if (!status) status = folder_make(path, error);
     for (int i = 0; i < BENCH_JPEGS && !status; i++) {
-        snprintf(path, sizeof path, "%s/train/photo/%02d.jpg", folder, i);
+        snprintf(path, sizeof path, "%s/jpeg/train/photo/%02d.jpg", folder, i);
         status = write_jpeg(context, path, (uint64_t)i, error);
     }
     return status;
 }
 
-void bench_jpegs_remove(const char *folder)
+void bench_images_remove(const char *folder)
 {
     char path[FOLDER_PATH];
     if (!*folder) return;
     for (int i = 0; i < BENCH_JPEGS; i++) {
-        snprintf(path, sizeof path, "%s/train/photo/%02d.jpg", folder, i);
+        snprintf(path, sizeof path, "%s/jpeg/train/photo/%02d.jpg", folder, i);
         unlink(path);
     }
-    static const char *const below[] = {"/train/photo", "/train", ""};
-    for (int i = 0; i < 3; i++) {
+    static const char *const below[] = {"/jpeg/train/photo", "/jpeg/train", "/jpeg",
+                                        "/cifar/train.bin",  "/cifar",      ""};
+    for (int i = 0; i < 6; i++) {
         snprintf(path, sizeof path, "%s%s", folder, below[i]);
-        rmdir(path);
+        remove(path);
     }
 }

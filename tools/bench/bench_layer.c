@@ -6,8 +6,6 @@
  * result is the median over all rounds. */
 #include "bench.h"
 
-#include "bench_baseline.h"
-
 #include "core/arith.h"
 #include "core/clock.h"
 #include "core/context.h"
@@ -46,41 +44,41 @@ double bench_median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* A layer with its plan and arrays. u, y, dy, du: [batch][rows][cols][channels]; kernel:
- * [directions][channels][rows][cols] */
+/* A layer with its plan and arrays. u, y, dy, du: [batch][rows][cols][channels] */
 typedef struct subject {
     ssm2d_context *context;
     ssm2d_plan *plan;
     ssm2d_workspace *workspace;
-    ssm2d_plan_options options;
+    ssm2d_type type;
     size_t bytes; /* of u */
+    int borrows;  /* u, y, dy and du are of another subject */
     void *params, *dparams, *u, *y, *dy, *du, *kernel;
 } subject;
 
 static void forward(void *arg)
 {
     subject *s = arg;
-    ssm2d_forward(s->plan, s->workspace, s->params, s->u, s->y);
+    layer_forward(s->plan, s->workspace, s->type, s->params, s->u, s->y);
 }
 
 static void train(void *arg)
 {
     subject *s = arg;
-    ssm2d_forward(s->plan, s->workspace, s->params, s->u, s->y);
-    ssm2d_backward(s->plan, s->workspace, s->params, s->u, s->dy, s->du, s->dparams);
+    layer_forward(s->plan, s->workspace, s->type, s->params, s->u, s->y);
+    layer_backward(s->plan, s->workspace, s->type, s->params, s->u, s->dy, s->du, s->dparams);
 }
 
 static void kernel(void *arg)
 {
     subject *s = arg;
-    ssm2d_kernel(s->plan, s->workspace, s->params, s->kernel);
+    layer_kernel(s->plan, s->workspace, s->type, s->params, s->kernel);
 }
 
 static void kernel_train(void *arg)
 {
     subject *s = arg;
-    ssm2d_kernel(s->plan, s->workspace, s->params, s->kernel);
-    ssm2d_kernel_backward(s->plan, s->workspace, s->params, s->kernel, s->dparams);
+    layer_kernel(s->plan, s->workspace, s->type, s->params, s->kernel);
+    layer_kernel_backward(s->plan, s->workspace, s->type, s->params, s->kernel, s->dparams);
 }
 
 static void copy_block(void *arg, size_t task, int worker)
@@ -99,8 +97,9 @@ static void copy(void *arg)
 
 static void close_subject(subject *s)
 {
-    void *const arrays[] = {s->params, s->dparams, s->u, s->y, s->dy, s->du, s->kernel};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) mem_free(s->context, arrays[i]);
+    void *const arrays[] = {s->params, s->dparams, s->kernel, s->u, s->y, s->dy, s->du};
+    const size_t count = sizeof arrays / sizeof *arrays - (s->borrows ? 4 : 0);
+    for (size_t i = 0; i < count; i++) mem_free(s->context, arrays[i]);
     ssm2d_workspace_destroy(s->workspace);
     ssm2d_plan_destroy(s->plan);
 }
@@ -116,50 +115,76 @@ static void fill(rng *r, ssm2d_type type, size_t count, void *values)
     }
 }
 
-/* Creates a subject, which the caller closes. kernels_only: without u, y and their gradients. */
+/* Makes plan, parameters and kernel of a subject, which the caller closes in any case. */
+static ssm2d_status plan_subject(const bench_case *c, const ssm2d_layer *layer,
+                                 const char *algorithm, subject *s, ssm2d_error *error)
+{
+    const size_t number = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+    const size_t params = ssm2d_layer_param_count(layer);
+    size_t shape[SSM2D_KERNEL_RANK], kernels = 1;
+    ssm2d_plan_options options = ssm2d_plan_options_default();
+    options.batch = c->batch;
+    options.grid = ssm2d_grid_2d(c->rows, c->cols);
+    options.type = s->type = c->type;
+    options.algorithm = algorithm;
+    ssm2d_status status = ssm2d_plan_create(s->context, layer, &options, &s->plan, error);
+    if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
+    if (status) return status;
+    const int rank = ssm2d_kernel_shape(s->plan, shape);
+    for (int i = 0; i < rank; i++) kernels *= shape[i];
+    s->params = mem_alloc(s->context, params * number);
+    s->dparams = mem_alloc(s->context, params * number);
+    s->kernel = mem_alloc(s->context, kernels * number);
+    if (!s->params || !s->dparams || !s->kernel)
+        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters and their kernels",
+                    params);
+    return layer_params_init(layer, 1, c->type, s->params, error);
+}
+
+/* Creates a subject of the case's layer. kernels_only: without u, y and their gradients. */
 static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, int kernels_only,
                                  subject *s, ssm2d_error *error)
 {
     size_t number = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
-    size_t cells = c->rows * c->cols, channels = (size_t)c->config.channels;
-    size_t params = ssm2d_param_total(&c->config), count = c->batch * cells * channels;
-    size_t kernels = (size_t)c->config.directions * channels * cells;
+    size_t channels = (size_t)c->config.channels, count = c->batch * c->rows * c->cols * channels;
+    ssm2d_config config = c->config;
+    config.init = LAYER_INIT_AUTHORS;
+    const ssm2d_layer layer = layer_of(&layer_ssm2d, &config);
     rng r = rng_seed(1);
     *s = (subject){.context = context, .bytes = count * number};
-    ssm2d_plan_options options = ssm2d_plan_options_default();
-    options.batch = c->batch;
-    options.rows = c->rows;
-    options.cols = c->cols;
-    options.type = c->type;
-    options.algorithm = c->algorithm;
-    s->options = options;
-    ssm2d_status status = ssm2d_plan_create(context, &c->config, &options, &s->plan, error);
-    if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
-    if (status) goto done;
-    s->params = mem_alloc(context, params * number);
-    s->dparams = mem_alloc(context, params * number);
-    s->kernel = mem_alloc(context, kernels * number);
-    int enough = s->params && s->dparams && s->kernel;
-    if (!kernels_only) {
-        s->u = mem_alloc(context, s->bytes);
-        s->y = mem_alloc(context, s->bytes);
-        s->dy = mem_alloc(context, s->bytes);
-        s->du = mem_alloc(context, s->bytes);
-        enough = enough && s->u && s->y && s->dy && s->du;
-    }
-    if (!enough) {
+    ssm2d_status status = plan_subject(c, &layer, c->algorithm, s, error);
+    if (status || kernels_only) goto done;
+    s->u = mem_alloc(context, s->bytes);
+    s->y = mem_alloc(context, s->bytes);
+    s->dy = mem_alloc(context, s->bytes);
+    s->du = mem_alloc(context, s->bytes);
+    if (!s->u || !s->y || !s->dy || !s->du) {
         status =
             fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers",
                  c->batch, c->rows, c->cols, channels);
         goto done;
     }
-    status = ssm2d_params_init(&c->config, SSM2D_INIT_AUTHORS, 1, c->type, s->params, error);
-    if (status || kernels_only) goto done;
     fill(&r, c->type, count, s->u);
     fill(&r, c->type, count, s->dy);
 done:
     if (status) close_subject(s);
     return status;
+}
+
+/* A layer of another kind, with its defaults, on the same arrays. It chooses its own algorithm. */
+static ssm2d_status open_peer(const bench_case *c, const layer_kind *kind, const subject *on,
+                              subject *s, ssm2d_error *error)
+{
+    ssm2d_layer layer = layer_default(kind);
+    layer_set_channels(&layer, c->config.channels);
+    *s = (subject){.context = on->context,
+                   .bytes = on->bytes,
+                   .borrows = 1,
+                   .u = on->u,
+                   .y = on->y,
+                   .dy = on->dy,
+                   .du = on->du};
+    return plan_subject(c, &layer, NULL, s, error);
 }
 
 enum {
@@ -194,30 +219,29 @@ static double ratio(double (*samples)[MAX_ROUNDS], int a, int b, int rounds)
     return bench_median(ratios, rounds);
 }
 
-static bench_baseline_result baseline_result(const bench_baseline *b, ssm2d_baseline_kind kind,
-                                             double (*samples)[MAX_ROUNDS], int first, int rounds)
+static bench_baseline_result baseline_result(const subject *s, double (*samples)[MAX_ROUNDS],
+                                             int first, int rounds)
 {
-    bench_baseline_result r = {.name = ssm2d_baseline_name(kind),
+    bench_baseline_result r = {.name = s->plan->kind->name,
                                .forward_ratio = ratio(samples, first, FORWARD, rounds),
                                .train_ratio = ratio(samples, first + 1, TRAIN, rounds)};
-    strncpy(r.algorithm, bench_baseline_algorithm(b), sizeof r.algorithm - 1);
+    strncpy(r.algorithm, ssm2d_plan_algorithm(s->plan), sizeof r.algorithm - 1);
     return r;
 }
 
 ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_result *result,
                          ssm2d_error *error)
 {
-    static const ssm2d_baseline_kind kinds[BENCH_BASELINES] = {SSM2D_S4ND, SSM2D_EMA};
+    static const layer_kind *const kinds[BENCH_BASELINES] = {&layer_s4nd, &layer_ema};
     double samples[WORKS][MAX_ROUNDS], median[WORKS];
     subject s;
     bench_linear *linear = NULL;
     bench_peak *peak = NULL;
-    bench_baseline *baselines[BENCH_BASELINES] = {NULL};
+    subject peers[BENCH_BASELINES] = {{.context = context}, {.context = context}};
     ssm2d_status status = open_subject(context, c, 0, &s, error);
     if (status) return status;
     for (int i = 0; i < BENCH_BASELINES && !status; i++)
-        status = bench_baseline_create(context, kinds[i], &s.options, c->config.channels, s.u, s.y,
-                                       s.dy, s.du, &baselines[i], error);
+        status = open_peer(c, kinds[i], &s, &peers[i], error);
     if (status) goto done;
     if (c->type == SSM2D_FLOAT) {
         size_t tokens = c->batch * c->rows * c->cols;
@@ -235,10 +259,10 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
                                [PEAK] = {bench_peak_run, peak},
                                [KERNEL] = {kernel, &s},
                                [KERNEL_TRAIN] = {kernel_train, &s},
-                               [S4ND_FORWARD] = {bench_baseline_forward, baselines[0]},
-                               [S4ND_TRAIN] = {bench_baseline_train, baselines[0]},
-                               [EMA_FORWARD] = {bench_baseline_forward, baselines[1]},
-                               [EMA_TRAIN] = {bench_baseline_train, baselines[1]}};
+                               [S4ND_FORWARD] = {forward, &peers[0]},
+                               [S4ND_TRAIN] = {train, &peers[0]},
+                               [EMA_FORWARD] = {forward, &peers[1]},
+                               [EMA_TRAIN] = {train, &peers[1]}};
     static const int warm[] = {TRAIN, LINEAR_TRAIN, S4ND_TRAIN, EMA_TRAIN};
     double start = bench_now();
     /* warms up caches, and shows whether this case is slow */
@@ -256,8 +280,7 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
                              .forward_ratio = ratio(samples, FORWARD, LINEAR_FORWARD, rounds),
                              .train_ratio = ratio(samples, TRAIN, LINEAR_TRAIN, rounds)};
     for (int i = 0; i < BENCH_BASELINES; i++)
-        result->baselines[i] =
-            baseline_result(baselines[i], kinds[i], samples, S4ND_FORWARD + 2 * i, rounds);
+        result->baselines[i] = baseline_result(&peers[i], samples, S4ND_FORWARD + 2 * i, rounds);
     /* sorts the samples, so that nothing is taken within rounds after it */
     for (int w = 0; w < WORKS; w++) median[w] = bench_median(samples[w], rounds);
     result->forward = median[FORWARD];
@@ -275,7 +298,7 @@ ssm2d_status bench_layer(ssm2d_context *context, const bench_case *c, bench_resu
     strncpy(result->algorithm, ssm2d_plan_algorithm(s.plan), sizeof result->algorithm - 1);
     bench_find_bounds(c, peak ? bench_peak_products(peak) / median[PEAK] : 0, result);
 done:
-    for (int i = 0; i < BENCH_BASELINES; i++) bench_baseline_destroy(baselines[i]);
+    for (int i = 0; i < BENCH_BASELINES; i++) close_subject(&peers[i]);
     bench_linear_destroy(linear);
     bench_peak_destroy(peak);
     close_subject(&s);
@@ -293,6 +316,7 @@ ssm2d_status bench_kernel_growth(ssm2d_context *context, double seconds, bench_g
         subject s;
         c.config.channels = 8;
         c.config.directions = 1;
+        c.config.n_ssm = 8;
         ssm2d_status status = open_subject(context, &c, 1, &s, error);
         if (status) return status;
         /* The shortest of all, as long runs are disturbed more often than short ones. */

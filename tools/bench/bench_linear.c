@@ -111,10 +111,13 @@ ssm2d_status bench_linear_create(ssm2d_context *context, size_t tokens, size_t c
     }
     if (!l || !l->w || !l->y || !l->dx || !l->dw) {
         bench_linear_destroy(l);
-        return fail(error, SSM2D_ERROR_MEMORY,
-                    "no memory for a Linear of %zu tokens and %zu channels", tokens, channels);
+        return fail_memory(error, "Linear of %zu tokens and %zu channels", tokens, channels);
     }
-    onednn_match_cpu(context);
+    const ssm2d_status status = onednn_start(context, error);
+    if (status) {
+        bench_linear_destroy(l);
+        return status;
+    }
     for (size_t i = 0; i < size; i++) l->w[i] = (float)(i % 13) / 13 - 0.5f;
     *(void **)&l->limit_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *linear = l;

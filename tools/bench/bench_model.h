@@ -18,8 +18,8 @@ ssm2d_status bench_model_create(ssm2d_context *context, const model_config *conf
 void bench_model_run(void *m);
 void bench_model_destroy(bench_model *m);
 
-/* Called with the name of an operator (the update of the weights is "adamw") before its work, and
- * with NULL when the last one is done. NULL: nobody. */
+/* Called with the name of an operator (the update of the weights is "adamw") before it runs, and
+ * with NULL after the last one. May be NULL. */
 typedef void bench_watcher(void *arg, const char *op, int backward);
 void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg);
 
@@ -33,8 +33,7 @@ typedef struct bench_op {
 } bench_op;
 
 enum { BENCH_OPS = 32 };
-/* Lists the operators, and the update of the weights as one more, the slowest first. Returns how
- * many there are. */
+/* Lists the operators and the update of the weights, slowest first. Returns their number. */
 int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS]);
 /* Returns the multiply-adds of a run's matrix products, counted from the shapes:
  *
@@ -47,7 +46,7 @@ double bench_model_products(const bench_model *m);
 
 /* ---- comparing (bench_compare.c) ------------------------------------------------------------- */
 
-/* Options of the parts `train` and `infer`: bench_model_options.def, and what each has besides. */
+/* Options of `train`, `infer` and `scale`: bench_model_options.def, and those of `train`. */
 typedef struct bench_values {
     const char *model, *mixer;
     long batch, image, directions, n_ssm, d_state;

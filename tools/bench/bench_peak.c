@@ -4,11 +4,12 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "train/onednn.h"
 
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 
-/* Large enough for the cost of packing not to matter; a thread's three matrices take 7 MB. */
+/* Large enough to make the cost of packing negligible; a thread's three matrices take 7 MB. */
 enum { SIDE = 768 };
 
 struct bench_peak {
@@ -38,6 +39,8 @@ double bench_peak_products(const bench_peak *p) { return (double)p->threads * SI
 ssm2d_status bench_peak_create(ssm2d_context *context, bench_peak **peak, ssm2d_error *error)
 {
     const size_t threads = (size_t)ssm2d_context_threads(context), count = threads * SIDE * SIDE;
+    const ssm2d_status status = onednn_start(context, error);
+    if (status) return status;
     bench_peak *p = mem_alloc(context, sizeof *p);
     if (p) {
         *p = (bench_peak){.context = context, .threads = threads};
@@ -47,8 +50,7 @@ ssm2d_status bench_peak_create(ssm2d_context *context, bench_peak **peak, ssm2d_
     }
     if (!p || !p->a || !p->b || !p->c) {
         bench_peak_destroy(p);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for products of %d x %d matrices", SIDE,
-                    SIDE);
+        return fail_memory(error, "products of %d x %d matrices", SIDE, SIDE);
     }
     for (size_t i = 0; i < count; i++) p->a[i] = p->b[i] = (float)(i % 13) / 13 - 0.5f;
     *(void **)&p->limit_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");

@@ -23,7 +23,7 @@
 #include <string.h>
 
 enum { MAX_SHAPES = 256, NAMES = 80, BLOCK = 512, RUNS = 3, MAX_ROUNDS = 50, MIN_ROUNDS = 3 };
-/* Rows beyond these change no speed, only the time that it takes to measure. */
+/* More rows do not change the speed, only the time that measuring takes. */
 enum { MAX_ROWS = 16384, LARGE_IMAGE = 64, BATCH = 128, LARGE_BATCH = 32 };
 
 typedef enum product_kind { PRODUCT_Y, PRODUCT_DX, PRODUCT_DW, PRODUCTS } product_kind;
@@ -160,8 +160,7 @@ static ssm2d_status ours_create(ssm2d_context *context, const shape *s, int need
     o->params = mem_alloc(context, g->param_count * sizeof *o->params);
     o->grads = mem_alloc(context, g->param_count * sizeof *o->grads);
     if (!o->params || !o->grads)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a Linear of %zu x %zu x %zu", s->m,
-                    s->n, s->k);
+        return fail_memory(error, "Linear of %zu x %zu x %zu", s->m, s->n, s->k);
     rng r = rng_seed(2);
     for (size_t i = 0; i < g->param_count; i++) o->params[i] = (float)rng_uniform(&r, -1, 1);
     if (!needs_dx) in->data = x;
@@ -263,7 +262,7 @@ static void measure(ours *both, ours *dw_alone, theirs *t, bench_peak *peak, dou
             best[PRODUCT_Y] = fmin(best[PRODUCT_Y], 1e3 * both->times[1][0]);
             best[PRODUCT_DX] = fmin(best[PRODUCT_DX], 1e3 * both->times[1][1]);
         }
-        /* both of dx and dW; never nothing, whatever the noise */
+        /* dx and dW were timed together; keep the difference positive despite noise */
         best[PRODUCT_DX] = fmax(best[PRODUCT_DX] - best[PRODUCT_DW], best[PRODUCT_DX] / 100);
         for (int p = 0; p < PRODUCTS; p++) {
             times[p][n] = best[p];
@@ -296,9 +295,7 @@ static ssm2d_status run_shape(ssm2d_context *context, const shape *s, double sec
     rng r = rng_seed(1);
     for (int i = 0; i < 6 && !status; i++) {
         a[i] = mem_alloc(context, counts[i] * sizeof **a);
-        if (!a[i])
-            status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a Linear of %zu x %zu x %zu",
-                          s->m, s->n, s->k);
+        if (!a[i]) status = fail_memory(error, "Linear of %zu x %zu x %zu", s->m, s->n, s->k);
         for (size_t k = 0; !status && k < counts[i]; k++) a[i][k] = (float)rng_uniform(&r, -1, 1);
     }
     if (!status) status = ours_create(context, s, 1, a[0], &both, error);
@@ -381,8 +378,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     static shape shapes[MAX_SHAPES];
     int count;
     ssm2d_status status = collect(context, o, shapes, &count, error);
+    if (!status) status = onednn_start(context, error);
     if (status) return status;
-    onednn_match_cpu(context);
     if (o->json)
         printf("{\"threads\":%d,\"isa\":\"%s\",\"shapes\":[", ssm2d_context_threads(context),
                ssm2d_context_cpu(context));

@@ -15,7 +15,7 @@
 #include <string.h>
 
 typedef struct values {
-    bench_values model;
+    bench_values model; /* first: bench_model_options.def counts offsets from it */
     const char *latency, *bandwidth, *plot;
     long ranks;
 } values;
@@ -25,19 +25,7 @@ _Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small fo
 #define AT(field) offsetof(values, field)
 
 static const option options[] = {
-    {"json", OPTION_FLAG, AT(model.json), "print JSON instead of a table"},
-    {"quick", OPTION_FLAG, AT(model.quick), "a few seconds, less accurate"},
-    {"model", OPTION_STRING, AT(model.model), "a model, see ssm2d models", .value = "NAME",
-     .default_value = "vit"},
-    {"mixer", OPTION_STRING, AT(model.mixer),
-     "the mixer inside a block; the model's own when not given", .value = "NAME"},
-    {"batch", OPTION_INT, AT(model.batch), "images of each process in a step", .low = 1,
-     .high = 65536, .default_value = "16"},
-    {"image", OPTION_INT, AT(model.image),
-     "side of the images in pixels; the model's own when not given", .low = 1, .high = 16384},
-    {"set", OPTION_LIST, AT(model.set),
-     "any key of a model, such as mixer.place=ffn or depth=2; may be repeated",
-     .value = "KEY=VALUE"},
+#include "bench_model_options.def"
     {"latency", OPTION_STRING, AT(latency),
      "of a short message on the network, such as 2us or 0.05ms; measured when not given",
      .value = "TIME"},
@@ -78,11 +66,10 @@ static ssm2d_status parse(const char *name, const char *text, const unit *units,
                 !strcmp(name, "latency") ? "2us or 0.05ms" : "12.5GB/s or 10Gbit/s");
 }
 
-static ssm2d_status config_of(const values *o, model_config *config, ssm2d_error *error)
+/* Images of each process in a step. */
+static long batch_of(const values *o)
 {
-    bench_values m = o->model;
-    m.directions = m.n_ssm = m.d_state = OPTION_UNSET; /* --set will do */
-    return bench_model_config(&m, config, error);
+    return o->model.batch == OPTION_UNSET ? 16 : o->model.batch;
 }
 
 static ssm2d_status network_of(const values *o, scale_network *n, ssm2d_error *error)
@@ -100,7 +87,7 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
     const values *o = v;
     scale_network n;
     model_config config;
-    ssm2d_status status = config_of(o, &config, error);
+    ssm2d_status status = bench_model_config(&o->model, &config, error);
     if (!status) status = network_of(o, &n, error);
     if (!status && o->plot) status = canvas_check(o->plot, error);
     if (!status && !o->latency != !o->bandwidth)
@@ -141,8 +128,7 @@ static ssm2d_status measure_network(ssm2d_context *context, scale_network *n, ss
     enum { SMALL = 64, MIDDLE = 1 << 16, LARGE = 1 << 20 };
     double small = 0, middle = 0, large = 0;
     char *memory = mem_alloc(context, 2 * LARGE);
-    ssm2d_status status =
-        memory ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for messages");
+    ssm2d_status status = memory ? SSM2D_OK : fail_memory(error, "messages");
     status = cluster_agree(processes(), status, error);
     if (!status) status = time_exchange(memory, SMALL, 200, &small, error);
     if (!status) status = time_exchange(memory, MIDDLE, 100, &middle, error);
@@ -159,19 +145,19 @@ static ssm2d_status measure_network(ssm2d_context *context, scale_network *n, ss
     return status;
 }
 
-/* Bytes per ms that are added to others, in a piece as large as half a bucket. */
+/* The speed of adding gradients, in bytes per ms, for half a bucket. */
 static ssm2d_status measure_adding(ssm2d_context *context, double *speed, ssm2d_error *error)
 {
     enum { COUNT = 1 << 17 };
     float *memory = mem_alloc(context, 2 * COUNT * sizeof *memory);
     double best = INFINITY;
-    if (!memory) return fail(error, SSM2D_ERROR_MEMORY, "no memory for numbers to add");
+    if (!memory) return fail_memory(error, "gradients to add");
     for (int r = 0; r < 20; r++) {
         const double start = bench_now();
         float *restrict to = memory;
         const float *restrict from = memory + COUNT;
         for (size_t i = 0; i < COUNT; i++) to[i] += from[i];
-        __asm__ volatile("" : : "r"(to) : "memory"); /* it must not be left out */
+        __asm__ volatile("" : : "r"(to) : "memory"); /* keeps the loop */
         best = fmin(best, bench_now() - start);
     }
     mem_free(context, memory);
@@ -183,7 +169,7 @@ static ssm2d_status measure_adding(ssm2d_context *context, double *speed, ssm2d_
 
 enum { MAX_POINTS = 16 };
 
-/* Networks that people have, with usual numbers. */
+/* Common networks, with typical values. */
 static const scale_network usual[] = {{"1 Gbit/s Ethernet", 0.05, 0.125e6, 0},
                                       {"10 Gbit/s Ethernet", 0.02, 1.25e6, 0},
                                       {"100 Gbit/s InfiniBand", 0.002, 12.5e6, 0}};
@@ -206,7 +192,7 @@ static prediction predict(const scale_work *w, const scale_network *n, long max_
 
 static double efficiency(const prediction *p, int i) { return p->steps[0].ms / p->steps[i].ms; }
 
-/* Whether a network that was given is one of those that are drawn anyway. */
+/* Whether the given network is one of those that are drawn anyway. */
 static int is_usual(const scale_network *n)
 {
     for (int k = 0; k < USUAL; k++)
@@ -225,7 +211,8 @@ static ssm2d_status draw(const ssm2d_context *context, const values *o, const sc
     int count = 0;
     for (int k = 0; k <= USUAL; k++) {
         const scale_network *n = k < USUAL ? &usual[k] : own;
-        if (k == USUAL && n->by_processor) continue; /* a machine does not have as many */
+        if (k == USUAL && n->by_processor)
+            continue; /* one machine does not have that many processors */
         if (k == USUAL && is_usual(n)) continue;
         const prediction p = predict(w, n, o->ranks);
         for (int i = 0; i < p.count; i++) {
@@ -236,7 +223,7 @@ static ssm2d_status draw(const ssm2d_context *context, const values *o, const sc
     }
     const curve_panel panel = {"efficiency, % of one process's images/s", curves, count, 0, 0};
     snprintf(title, sizeof title, "%s: predicted, %ld images per process and step", name,
-             o->model.batch);
+             batch_of(o));
     const curve_figure figure = {.title = title,
                                  .x_label = "processes",
                                  .x_is_log2 = 1,
@@ -256,8 +243,8 @@ typedef struct outcome {
     prediction predicted;
     double batch; /* of each process */
     size_t gradients;
-    double measured; /* ms of a step of the processes there are; */
-    scale_step same; /* what is predicted for it */
+    double measured; /* ms of a step of the processes that are running */
+    scale_step same; /* the prediction for it */
 } outcome;
 
 static double per_second(const outcome *r, int ranks, double ms)
@@ -320,8 +307,8 @@ static void print_table(const outcome *r)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Times computing alone and whole steps in alternation. Of the rounds the one counts whose
- * prediction is the median in how wrong it is; the caller frees *visits. */
+/* Times the computation alone and whole steps in alternation. Uses the round whose prediction error
+ * is the median; the caller frees *visits. */
 static ssm2d_status measure_steps(ssm2d_context *context, bench_step *step,
                                   const scale_network *here, double seconds, outcome *r,
                                   double **visits, ssm2d_error *error)
@@ -331,8 +318,7 @@ static ssm2d_status measure_steps(ssm2d_context *context, bench_step *step,
     outcome rounds[ROUNDS];
     double ratios[ROUNDS], sorted[ROUNDS];
     *visits = mem_alloc(context, ROUNDS * count * sizeof **visits);
-    ssm2d_status status =
-        *visits ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu times", count);
+    ssm2d_status status = *visits ? SSM2D_OK : fail_memory(error, "%zu times", count);
     status = cluster_agree(processes(), status, error);
     for (int i = 0; i < ROUNDS && !status; i++) {
         outcome *one = &rounds[i];
@@ -361,15 +347,15 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     bench_step *step = NULL;
     scale_bucket buckets[SCALE_BUCKETS];
     scale_network here = {.name = "none"};
-    outcome r = {.batch = (double)o->model.batch};
+    outcome r = {.batch = (double)batch_of(o)};
     double *visits = NULL;
     if (c->size & (c->size - 1))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%d processes: use a power of two", c->size);
-    ssm2d_status status = config_of(o, &config, error);
+    ssm2d_status status = bench_model_config(&o->model, &config, error);
     const bench_step_setup setup = {.context = context,
                                     .cluster = c,
                                     .config = &config,
-                                    .batch = (size_t)o->model.batch * (size_t)c->size,
+                                    .batch = (size_t)batch_of(o) * (size_t)c->size,
                                     .slices = c->size};
     status = cluster_agree(c, status, error);
     if (!status) status = bench_step_create(&setup, &step, error);
@@ -407,13 +393,12 @@ const command command_bench_scale = {
     "bench scale",
     "training in many processes, predicted from few",
     "Predicts the images per second of training in 1 to 1,024 processes (mpirun), each with as "
-    "many "
-    "images in a step, by simulating the schedule of a step: the times of its operators, which are "
+    "many images in a step, by simulating the schedule of a step: the times of its operators, "
+    "which are "
     "measured, with the buckets of gradients that are sent meanwhile, over a network whose latency "
     "and bandwidth are measured in mpirun -np 2 or more, or given.\n"
-    "It also times the step of the processes there are and says by how much the prediction for "
-    "them "
-    "is wrong.",
+    "It also times the step of the processes that are running, and prints the error of the "
+    "prediction for them.",
     options,
     check,
     run,

@@ -50,7 +50,7 @@ static int longest_first(const void *a, const void *b)
     return (x->many < y->many) - (x->many > y->many);
 }
 
-/* What a recorded step takes, with the operators on their own where `s` is given. */
+/* The time of a recorded step; s, unless NULL, gets the time of each operator. */
 static simulated_op simulate(simulation *s, const step_record *r, int threads,
                              const pool_costs *costs, void *scratch)
 {
@@ -88,8 +88,8 @@ typedef struct bed {
 
 static void bed_clear(bed *b)
 {
-    step_trace_destroy(b->trace);
     bench_model_destroy(b->recorded);
+    step_trace_destroy(b->trace);
     bench_model_destroy(b->measured);
     ssm2d_context_destroy(b->recording);
     ssm2d_context_destroy(b->real_threads);
@@ -108,9 +108,10 @@ static ssm2d_status bed_make(bed *b, const model_config *config, size_t batch, i
 {
     ssm2d_status status = make_context(1, &b->recording, error);
     if (status) return status;
-    pool_pretend(b->recording->pool, threads);
-    status = bench_model_create(b->recording, config, batch, BENCH_TRAINING, &b->recorded, error);
-    if (!status) status = step_trace_create(b->recording, MAX_ROUNDS, &b->trace, error);
+    status = step_trace_create(b->recording, threads, MAX_ROUNDS, &b->trace, error);
+    if (!status)
+        status =
+            bench_model_create(b->recording, config, batch, BENCH_TRAINING, &b->recorded, error);
     if (status || !measures) return status;
     status = make_context(threads, &b->real_threads, error);
     return status ? status
@@ -156,8 +157,7 @@ ssm2d_status bench_simulate(const model_config *config, size_t batch, int thread
         const int cut_for = i < 0 ? threads : i + 1;
         status = bed_make(&b, config, batch, cut_for, check != NULL, error);
         void *scratch = b.recording ? mem_alloc(b.recording, pool_schedule_bytes(cut_for)) : NULL;
-        if (!status && !scratch)
-            status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %d threads", cut_for);
+        if (!status && !scratch) status = fail_memory(error, "%d threads", cut_for);
         if (!status)
             status = record_steps(&b, seconds / 3, &rounds, check, &s->spread, &record, error);
         if (!status && !check) {

@@ -1,5 +1,5 @@
-/* bench_step - a training step as src/train makes it, by one process or several together, on random
- * images: what several processes are timed with. */
+/* bench_step - a training step like that of src/train, in one process or several, on random images;
+ * used to time several processes. */
 #ifndef SSM2D_TOOLS_BENCH_STEP_H
 #define SSM2D_TOOLS_BENCH_STEP_H
 
@@ -21,17 +21,17 @@ typedef struct bench_step_setup {
 ssm2d_status bench_step_create(const bench_step_setup *setup, bench_step **out, ssm2d_error *error);
 void bench_step_destroy(bench_step *b);
 
-/* Makes a step: gradient, its sum over processes, what they tell each other, update. */
+/* Makes a step: gradient, its sum over processes, the loss, update. */
 ssm2d_status bench_step_run(bench_step *b, ssm2d_error *error);
 
 typedef struct bench_step_cost {
     double ms;               /* of a step */
-    double working, waiting; /* ms of it in communication, beside computing and instead of it */
+    double working, waiting; /* ms of it in communication, overlapped with computing and not */
     double bytes;            /* that this process sends in a step */
 } bench_step_cost;
 
-/* Makes steps for `seconds`, three at least, all processes as many; *cost has the medians of the
- * slowest process's step, and means of the others. */
+/* Makes steps for `seconds`, at least three, equally many in all processes; *cost has the median of
+ * the slowest process's step, and means of the other values. */
 ssm2d_status bench_step_measure(bench_step *b, double seconds, bench_step_cost *cost,
                                 ssm2d_error *error);
 
@@ -42,5 +42,10 @@ int bench_step_visits(bench_step *b);
 ssm2d_status bench_step_timeline(bench_step *b, double seconds, double *visits, double *update,
                                  ssm2d_error *error);
 const batch_gradient *bench_step_gradient(const bench_step *b);
+
+/* Times the step of all processes with the ordered and the unordered sum in alternation, and prints
+ * what they cost (bench_together.c). */
+ssm2d_status bench_together(ssm2d_context *context, const model_config *config, size_t batch,
+                            double seconds, int json, ssm2d_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-#include "bench_together.h"
-
+/* bench_together - `bench train` in several processes: the step that they make together. */
+#include "bench_model.h"
 #include "bench_step.h"
 #include "core/arith.h"
 #include "core/status.h"

@@ -1,7 +1,7 @@
 /* bench train - the training step of a model: forward, backward, AdamW. */
 #include "bench_model.h"
 #include "bench_simulate.h"
-#include "bench_together.h"
+#include "bench_step.h"
 #include "core/status.h"
 #include "tools/processes.h"
 #include "tools/setting_hint.h"

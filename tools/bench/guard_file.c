@@ -140,7 +140,7 @@ ssm2d_status guard_read(const ssm2d_context *context, const char *path, guard_ra
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Four digits: more are chance. */
+/* Four digits: more would be noise. */
 static double rounded(double value) { return round(value * 1e4) / 1e4; }
 
 static int add_ratio(cJSON *list, const guard_ratio *r)

@@ -5,7 +5,7 @@
 
 #include "ssm2d.h"
 
-/* A ratio, and how much of it (0.05: 5 %) is chance. */
+/* A ratio, and its noise as a fraction (0.05: 5 %). */
 typedef struct guard_ratio {
     char name[80];
     double value, noise;
@@ -32,7 +32,7 @@ ssm2d_status guard_write(const ssm2d_context *context, const char *path, const g
 
 /* The ratio of that name, or NULL. */
 const guard_ratio *guard_find(const guard_ratios *r, const char *name);
-/* How many times as bad as `then` the value is: 1.1 is 10 % worse, whichever way is better. */
+/* How much worse than `then` the value is: 1.1 is 10 % worse, whichever direction is better. */
 double guard_worse(const guard_ratio *then, double value);
 
 #endif

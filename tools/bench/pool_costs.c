@@ -1,4 +1,4 @@
-/* pool_costs - what it costs when cache lines move between the threads of a pool, measured. */
+/* pool_costs - measures the cost of cache lines that move between the threads of a pool. */
 #include "pool_schedule.h"
 
 #include "bench.h"
@@ -13,7 +13,7 @@ const pool_costs typical_pool_costs = {.signal = 200e-9, .counter = 60e-9, .line
 enum { ROUNDS = 2001, TAKES = 2000, LINES = 63, LINE = 64, REPEATS = 15 };
 
 typedef struct meeting {
-    _Alignas(LINE) _Atomic int arrived; /* tasks that are there, so that both begin at once */
+    _Alignas(LINE) _Atomic int arrived; /* tasks that have arrived, so that both start together */
     _Alignas(LINE) _Atomic long counter;
     struct {
         _Alignas(LINE) _Atomic int left;
@@ -28,9 +28,9 @@ static void meet(meeting *m, int round)
     }
 }
 
-/* The threads take numbers in turn, each as soon as it sees that the other has taken one: when they
- * do so as fast as they can, a processor keeps the line for many numbers at a time. The line moves
- * twice for each number: to be read, and to be written. */
+/* The threads increment the counter in turn, each as soon as it sees the other's increment: if they
+ * did so as fast as possible, a processor would keep the line for many increments. The line moves
+ * twice for each: for reading, and for writing. */
 static void take_numbers(void *arg, size_t task, int worker)
 {
     meeting *m = arg;
@@ -45,8 +45,8 @@ static void take_numbers(void *arg, size_t task, int worker)
     if (task == 0) m->seconds = (clock_seconds() - start) / (2 * 2 * TAKES);
 }
 
-/* One thread writes as many lines as 64 threads have, the other reads them, as close_gate does, but
- * not in their order: the processor would fetch them ahead, as it may not when each was written by
+/* One thread writes as many lines as 64 threads have; the other reads them, as close_gate does, but
+ * not in order, because the processor would prefetch them, which it cannot when each was written by
  * another one. */
 static void read_lines(void *arg, size_t task, int worker)
 {
@@ -108,8 +108,8 @@ ssm2d_status pool_costs_measure(pool_costs *costs, ssm2d_error *error)
     if (status) return status;
     costs->counter = median_of(context->pool, take_numbers);
     costs->line = median_of(context->pool, read_lines);
-    /* What remains of a run: the worker takes a number, the caller sees it arrive, both find no
-     * number left, and the caller reads one line. */
+    /* The rest of a run: the worker takes a task, the caller sees it arrive, both find no task
+     * left, and the caller reads one line. */
     const double rest = shared_run(context->pool) - 4 * costs->counter - costs->line;
     costs->signal = rest > costs->counter ? rest : costs->counter;
     ssm2d_context_destroy(context);

@@ -6,7 +6,7 @@
 /* A thread, and when it is free. */
 typedef struct hand {
     double free;
-    int group, groups_left; /* where it takes tasks, and how many groups it will look at after it */
+    int group, groups_left; /* where it takes tasks, and how many groups it will check after it */
 } hand;
 
 typedef struct hand_group {
@@ -19,7 +19,7 @@ size_t pool_schedule_bytes(int threads)
     return (size_t)threads * sizeof(hand) + POOL_GROUPS * sizeof(hand_group);
 }
 
-/* hands are a heap with the one that is free first at its top, which becomes `value`. */
+/* hands is a heap with the one that is free first at the top, which `value` replaces. */
 static void replace_top(hand *hands, int count, hand value)
 {
     int at = 0;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* A bucket on its way. */
+/* A bucket that is being exchanged. */
 typedef struct lane {
     int stage;   /* -1: not begun; 2n: done */
     double here; /* when the exchange of its stage is complete */
@@ -39,7 +39,7 @@ static void exchange(simulation *s, int bucket)
     l->here = start + time + s->network->latency;
 }
 
-/* What reduction_progress does: what has come is added, and the next stage begins. */
+/* Simulates reduction_progress: adds what has arrived, and starts the next stage. */
 static void progress(simulation *s)
 {
     for (int i = 0; i < s->begun; i++) {
@@ -63,7 +63,7 @@ static void begin_ready(simulation *s, int visit)
     }
 }
 
-/* The earliest time at which something comes. */
+/* The time of the next arrival. */
 static double next_arrival(const simulation *s)
 {
     double next = INFINITY;
@@ -89,7 +89,7 @@ scale_step scale_simulate(const scale_work *work, const scale_network *network, 
         s.now = fmax(s.now, next_arrival(&s));
         progress(&s);
     }
-    /* the losses, which all tell each other before the update */
+    /* the sum of the losses before the update */
     s.now += s.stages * network->latency + work->update;
     return (scale_step){s.now, s.now - alone};
 }

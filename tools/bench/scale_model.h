@@ -10,8 +10,8 @@ typedef struct scale_network {
     const char *name;
     double latency;   /* ms, of a short message */
     double bandwidth; /* bytes per ms that a process sends while it receives as much */
-    /* The bytes are moved by the process itself, as within a machine: it cannot compute meanwhile.
-     * A network moves them by itself. */
+    /* The process moves the bytes itself, as within a machine, and cannot compute meanwhile; a
+     * network moves them on its own. */
     int by_processor;
 } scale_network;
 

@@ -8,7 +8,8 @@
 
 struct step_trace {
     ssm2d_context *context;
-    pool_watcher watcher;
+    pool_executor executor;
+    int recording;
     trace_item *items;
     double *times, *sorted;                       /* [steps][time_count], [max_steps] */
     size_t item_count, time_count, item_capacity; /* time_count: of one step */
@@ -19,12 +20,11 @@ struct step_trace {
     const char *op;
     int backward, depth; /* depth: of runs within tasks */
     double last;         /* when the last time was taken */
-    double clock;        /* seconds that taking a time takes */
+    double clock;        /* seconds that reading the clock takes */
     int failed, differs;
 };
 
-/* As mem_grow. Large memory is cleared by the pool, which is watched: what it runs for that is no
- * part of the step. */
+/* As mem_grow. The pool clears large memory, which is not part of the step. */
 static void *grow(step_trace *t, void *list, size_t element, size_t count, size_t *capacity)
 {
     t->depth++;
@@ -34,7 +34,7 @@ static void *grow(step_trace *t, void *list, size_t element, size_t count, size_
     return larger;
 }
 
-/* Writes down the time since the last one. */
+/* Records the time since the last one. */
 static void take_time(step_trace *t)
 {
     const double now = clock_seconds(), spent = now - t->last - t->clock;
@@ -64,24 +64,20 @@ static void next_item(step_trace *t, size_t tasks)
     }
 }
 
-static void run_begin(void *arg, size_t tasks)
+/* A run within a task is part of the task. */
+static void execute(void *user, size_t tasks, pool_task run, void *arg)
 {
-    step_trace *t = arg;
-    if (t->depth++) return; /* part of a task */
-    next_item(t, tasks);
-    take_time(t);
-}
-
-static void task_done(void *arg)
-{
-    step_trace *t = arg;
-    if (t->depth == 1) take_time(t);
-}
-
-static void run_end(void *arg)
-{
-    step_trace *t = arg;
-    t->depth--;
+    step_trace *t = user;
+    const int records = t->recording && t->depth++ == 0;
+    if (records) {
+        next_item(t, tasks);
+        take_time(t);
+    }
+    for (size_t task = 0; task < tasks; task++) {
+        run(arg, task, 0);
+        if (records) take_time(t);
+    }
+    t->depth -= t->recording;
 }
 
 static void operator_begins(void *arg, const char *name, int backward)
@@ -102,7 +98,7 @@ static double clock_cost(void)
     return (last - start) / CALLS;
 }
 
-ssm2d_status step_trace_create(ssm2d_context *context, int max_steps, step_trace **out,
+ssm2d_status step_trace_create(ssm2d_context *context, int threads, int max_steps, step_trace **out,
                                ssm2d_error *error)
 {
     step_trace *t = mem_alloc(context, sizeof *t);
@@ -110,13 +106,14 @@ ssm2d_status step_trace_create(ssm2d_context *context, int max_steps, step_trace
     if (!t || !sorted) {
         mem_free(context, t);
         mem_free(context, sorted);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory to record a step");
+        return fail_memory(error, "recording a step");
     }
     *t = (step_trace){.context = context,
-                      .watcher = {t, run_begin, task_done, run_end},
+                      .executor = {threads, t, execute},
                       .sorted = sorted,
                       .max_steps = max_steps,
                       .clock = clock_cost()};
+    pool_delegate(context->pool, &t->executor);
     *out = t;
     return SSM2D_OK;
 }
@@ -125,6 +122,7 @@ void step_trace_destroy(step_trace *t)
 {
     if (!t) return;
     ssm2d_context *context = t->context;
+    pool_delegate(context->pool, NULL);
     mem_free(context, t->items);
     mem_free(context, t->times);
     mem_free(context, t->sorted);
@@ -137,14 +135,14 @@ ssm2d_status step_trace_record(step_trace *t, bench_model *m, ssm2d_error *error
         return fail(error, SSM2D_ERROR_ARGUMENT, "%d steps are recorded already", t->steps);
     t->item = t->time = 0;
     t->op = NULL;
-    pool_watch(t->context->pool, &t->watcher);
+    t->recording = 1;
     bench_model_watch(m, operator_begins, t);
     t->last = clock_seconds();
     bench_model_run(m);
     operator_begins(t, NULL, 0);
     bench_model_watch(m, NULL, NULL);
-    pool_watch(t->context->pool, NULL);
-    if (t->failed) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the tasks of a step");
+    t->recording = 0;
+    if (t->failed) return fail_memory(error, "tasks of a step");
     if (t->steps == 0) t->time_count = t->time;
     if (t->differs || t->item != t->item_count || t->time != t->time_count)
         return fail(error, SSM2D_ERROR_ARGUMENT, "a step has other tasks than the step before it");

@@ -23,10 +23,12 @@ typedef struct step_record {
 
 typedef struct step_trace step_trace;
 
-ssm2d_status step_trace_create(ssm2d_context *context, int max_steps, step_trace **out,
+/* From here until it is destroyed, the context cuts work for `threads` threads, and runs it on the
+ * caller's. */
+ssm2d_status step_trace_create(ssm2d_context *context, int threads, int max_steps, step_trace **out,
                                ssm2d_error *error);
 void step_trace_destroy(step_trace *t);
-/* Runs a step of the model, which has the context of the trace, of one thread. */
+/* Runs and records a step of the model, which has the context of the trace. */
 ssm2d_status step_trace_record(step_trace *t, bench_model *m, ssm2d_error *error);
 /* Once, after the last step. */
 ssm2d_status step_trace_medians(step_trace *t, step_record *record, ssm2d_error *error);

@@ -7,6 +7,7 @@
 #include "io/image.h"
 #include "io/text.h"
 #include "tools/help.h"
+#include "tools/written.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static const option options[] = {
     {"value", OPTION_STRING, offsetof(values, value), "its value, as listed below", .value = "V"},
     {0}};
 
-/* What the options ask for. */
+/* The request that the options make. */
 typedef struct request {
     int resizes;
     pixel_op op;
@@ -103,8 +104,8 @@ static void choose_bicubic(void *user, size_t rows, size_t cols, resize_region *
     region->filter = RESIZE_BICUBIC;
 }
 
-/* Reads the whole image, resized to rows x cols unless they are 0. Whoever calls frees
- * image->pixels; spare is in the same block. */
+/* Reads the whole image, resized to rows x cols unless they are 0. The caller frees image->pixels;
+ * spare is in the same block. */
 static ssm2d_status read_image(ssm2d_context *context, const char *path, const request *r,
                                pixel_image *image, uint8_t **memory, ssm2d_error *error)
 {
@@ -119,7 +120,7 @@ static ssm2d_status read_image(ssm2d_context *context, const char *path, const r
                            .channels = info.channels};
     const size_t size = image->rows * image->cols * (size_t)image->channels;
     if (!(*memory = mem_alloc(context, 2 * size)))
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its pixels", text_path(path));
+        status = fail_memory(error, "%s: pixels", text_path(path));
     image->pixels = *memory;
     image->spare = *memory + size;
     if (!status)
@@ -166,6 +167,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         pixel_op_apply(r.op, r.number, &autoaugment_sampling, &image);
     }
     if (!status) status = write_image(context, o->output, &image, error);
+    if (!status) written_print(o->output, "%zu x %zu pixels", image.rows, image.cols);
     mem_free(context, memory);
     return status;
 }
@@ -184,9 +186,10 @@ static void list_operations(const help_page *page)
 }
 
 static const char about_text[] =
-    "Applies one operation to an image and writes the result, for looking and for checking: the "
-    "operations of AutoAugment, and resizing, to the bit as Pillow has them. Shears are bicubic, "
-    "translations and rotations nearest; what comes in from outside is grey.";
+    "Applies one operation to an image and writes the result: the operations of AutoAugment, and "
+    "resizing, equal to Pillow's to the bit. Shears are bicubic, translations and rotations "
+    "nearest; "
+    "pixels from outside of the image are grey.";
 
 const command command_data_augment = {.name = "data augment",
                                       .summary = "apply one operation to an image",

@@ -1,5 +1,5 @@
 /* ssm2d data check - reads every image of a data set: counts, sizes, mean and standard deviation,
- * and what cannot be read. */
+ * and unreadable files. */
 #include "core/context.h"
 #include "core/status.h"
 #include "data.h"
@@ -135,7 +135,7 @@ static ssm2d_status check_split(ssm2d_context *context, const values *o, dataset
     progress_end(&v.progress);
     if (!status && !root) print_text(o, split_names[split], info, &s);
     if (!status && root && !add_json(root, split_names[split], info, &s))
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the result");
+        status = fail_memory(error, "result");
     *bad = v.bad;
     fflush(stdout);
     mem_free(context, s.of_class);
@@ -152,8 +152,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     ssm2d_status status = dataset_splits(o->data, &splits, error);
     if (!status && !splits)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images", text_path(o->data));
-    if (!status && o->json && !(root = cJSON_CreateObject()))
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the result");
+    if (!status && o->json && !(root = cJSON_CreateObject())) status = fail_memory(error, "result");
     for (int split = 0; split <= DATASET_TEST && !status; split++)
         if (splits & 1 << split)
             status = check_split(context, o, (dataset_split)split, root, &bad, error);
@@ -161,7 +160,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (text)
         puts(text);
     else if (!status && root)
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory to print the result");
+        status = fail_memory(error, "printing the result");
     cJSON_free(text);
     cJSON_Delete(root);
     if (!status && bad)
@@ -171,8 +170,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Reads all images of a data set, each file to its end, and prints how many there are of each "
-    "class in each split, their sizes, and the mean and standard deviation of all pixels. Images "
+    "Reads all images of a data set, each file to its end, and prints the number of images of "
+    "each class in each split, their sizes, and the mean and standard deviation of all pixels. "
+    "Images "
     "that cannot be read are named on standard error, and make the exit code 1.";
 
 const command command_data_check = {.name = "data check",

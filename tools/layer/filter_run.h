@@ -3,6 +3,7 @@
 #ifndef SSM2D_TOOLS_FILTER_RUN_H
 #define SSM2D_TOOLS_FILTER_RUN_H
 
+#include "layers/ssm2d/ssm2d_config.h"
 #include "train/run_folder.h"
 
 typedef struct filter_run {

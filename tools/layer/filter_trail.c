@@ -10,7 +10,7 @@
 
 #include "core/context.h"
 #include "core/status.h"
-#include "layer/config.h"
+#include "layers/ssm2d/ssm2d_config.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,14 +46,15 @@ ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail
     c.values = SSM2D_REAL;
     c.c_per_channel = 1; /* C per direction, too */
     c.skip = 1;
-    ssm2d_status status = ssm2d_config_check(&c, error);
+    const ssm2d_layer layer = layer_of(&layer_ssm2d, &c);
+    ssm2d_status status = layer_check(&layer, error);
     if (status) return status;
     size_t used = 0; /* the direction of the trail */
     while (config_flip(&c, (int)used).rows != up || config_flip(&c, (int)used).cols != left) used++;
-    double *p = mem_alloc(context, ssm2d_param_total(&c) * sizeof *p);
+    double *p = mem_alloc(context, ssm2d_layer_param_count(&layer) * sizeof *p);
     if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the parameters");
-    for (int i = 0; ssm2d_param_get(&c, i, &param); i++)
-        for (size_t k = 0; k < param.size; k++) {
+    for (int i = 0; ssm2d_layer_param(&layer, i, &param); i++)
+        for (size_t k = 0; k < param.count; k++) {
             double *value = &p[param.offset + k];
             size_t rows = param.shape[1]; /* A (4, systems, 1), C (2, directions * channels, 1) */
             if (!strcmp(param.name, "A"))

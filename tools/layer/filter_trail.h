@@ -3,7 +3,7 @@
 #ifndef SSM2D_TOOLS_FILTER_TRAIL_H
 #define SSM2D_TOOLS_FILTER_TRAIL_H
 
-#include "ssm2d.h"
+#include "layers/ssm2d/ssm2d_config.h"
 
 typedef struct filter_trail {
     double angle;  /* degrees: 0 to the right, 90 down, 180 to the left, 270 up */

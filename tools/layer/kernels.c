@@ -5,12 +5,14 @@
 #include "core/status.h"
 #include "draw/canvas.h"
 #include "draw/heatmap.h"
+#include "kernels.h"
 #include "kernels_field.h"
 #include "kernels_run.h"
-#include "layer/config.h"
+#include "layers/ssm2d/ssm2d_config.h"
 #include "layer_setup.h"
 #include "tools/command.h"
 #include "tools/runs/run_weights.h"
+#include "tools/written.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,13 +131,13 @@ static ssm2d_status kernels_of(ssm2d_context *context, const ssm2d_config *confi
     ssm2d_plan_options plan_options = ssm2d_plan_options_default();
     ssm2d_plan *plan = NULL;
     ssm2d_workspace *workspace = NULL;
-    plan_options.rows = (size_t)o->rows;
-    plan_options.cols = (size_t)o->cols;
+    plan_options.grid = ssm2d_grid_2d((size_t)o->rows, (size_t)o->cols);
     plan_options.type = SSM2D_DOUBLE;
     plan_options.inference = 1;
-    ssm2d_status status = ssm2d_plan_create(context, config, &plan_options, &plan, error);
+    const ssm2d_layer layer = layer_of(&layer_ssm2d, config);
+    ssm2d_status status = ssm2d_plan_create(context, &layer, &plan_options, &plan, error);
     if (!status) status = ssm2d_workspace_create(plan, &workspace, error);
-    if (!status) ssm2d_kernel(plan, workspace, params, kernel);
+    if (!status) status = ssm2d_kernel_double(plan, workspace, params, kernel);
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
     return status;
@@ -167,8 +169,9 @@ static const char *scale_note(const values *o)
 static void spread_a(const ssm2d_config *config, double *params)
 {
     ssm2d_param a;
-    ssm2d_param_get(config, 0, &a);
-    for (size_t i = 0; i < a.size; i++) params[a.offset + i] = 3 + 7.5 * params[a.offset + i];
+    const ssm2d_layer layer = layer_of(&layer_ssm2d, config);
+    ssm2d_layer_param(&layer, 0, &a);
+    for (size_t i = 0; i < a.count; i++) params[a.offset + i] = 3 + 7.5 * params[a.offset + i];
 }
 
 static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_error *error)
@@ -187,7 +190,7 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     setup.config.d_state = 2;
     setup.config.directions = 1;
     setup.config.skip = 0;
-    setup.init = SSM2D_INIT_AUTHORS;
+    setup.config.init = LAYER_INIT_AUTHORS;
     layer_setup_override(&setup, o->seed, NULL);
     double *kernel = mem_alloc(context, 2 * (size_t)draws * cells * sizeof *kernel);
     ssm2d_status status =
@@ -196,8 +199,8 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     if (!status) spread_a(&setup.config, params);
     for (int i = 0; i < 2 && !status; i++) {
         setup.config.norm = norms[i];
-        status = kernels_of(context, &setup.config, o, params, kernel + (size_t)(i * draws) * cells,
-                            error);
+        status = kernels_of(context, &setup.config, o, params,
+                            kernel + row_major(i, draws, 0) * cells, error);
     }
     for (int i = 0; i < 2 * draws && !status; i++)
         panels[i] = kernel_panel(o, kernel + (size_t)i * cells);
@@ -224,6 +227,17 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     return status;
 }
 
+ssm2d_status kernels_figure2_draw(ssm2d_context *context, const char *path, ssm2d_error *error)
+{
+    const values o = {.output = path,
+                      .scale = "panel",
+                      .seed = OPTION_UNSET,
+                      .rows = DEFAULT_SIDE,
+                      .cols = DEFAULT_SIDE,
+                      .draws = OPTION_UNSET};
+    return draw_figure2(context, &o, error);
+}
+
 /* ---- a layer --------------------------------------------------------------------------------- */
 
 /* Computes field[2*rows-1][2*cols-1]: |dy[centre]/du| by offset from the centre, averaged over
@@ -236,7 +250,8 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
     double scale = c->average ? 1.0 / c->directions : 1;
     const double *skip = NULL;
     ssm2d_param param;
-    for (int i = 0; ssm2d_param_get(c, i, &param); i++)
+    const ssm2d_layer layer = layer_of(&layer_ssm2d, c);
+    for (int i = 0; ssm2d_layer_param(&layer, i, &param); i++)
         if (!strcmp(param.name, "D")) skip = params + param.offset;
     for (int di = 1 - rows; di < rows; di++)
         for (int dj = 1 - cols; dj < cols; dj++) {
@@ -249,9 +264,9 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
                     flip f = config_flip(c, r);
                     int p = f.rows ? di : -di, q = f.cols ? dj : -dj;
                     if (p >= 0 && q >= 0)
-                        tap += scale
-                               * kernel[(size_t)(r * c->channels + h) * cells
-                                        + (size_t)(p * cols + q)];
+                        tap +=
+                            scale
+                            * kernel[row_major(r, c->channels, h) * cells + row_major(p, cols, q)];
                 }
                 sum += fabs(tap);
             }
@@ -261,16 +276,17 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
 
 static void describe(const layer_setup *s, const values *o, char *note, size_t size)
 {
-    char norm[32], kind[32];
+    const ssm2d_layer layer = layer_of(&layer_ssm2d, &s->config);
+    char norm[32], numbers[32];
+    ssm2d_layer_setting(&layer, "norm", norm, sizeof norm);
+    ssm2d_layer_setting(&layer, "values", numbers, sizeof numbers);
     snprintf(note, size,
              "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] "
              "is at the bottom left.\n%s\n"
              "Receptive field: |dy/du| by offset from the output's position, averaged over "
              "channels%s; logarithmic scale.",
-             s->config.channels, s->config.channels == 1 ? "" : "s",
-             layer_field_text(&s->config, "norm", norm, sizeof norm),
-             layer_field_text(&s->config, "values", kind, sizeof kind), s->config.n_ssm,
-             s->config.d_state, layer_init_name((int)s->init), (unsigned long long)s->seed,
+             s->config.channels, s->config.channels == 1 ? "" : "s", norm, numbers, s->config.n_ssm,
+             s->config.d_state, layer_init_name((int)s->config.init), (unsigned long long)s->seed,
              scale_note(o), s->config.layer_norm ? ", before the LayerNorm" : "");
 }
 
@@ -310,7 +326,8 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
         flip f = config_flip(&setup.config, r);
         row_titles[r] = flip_titles[f.rows][f.cols];
         for (int h = 0; h < shown; h++)
-            panels[r * shown + h] = kernel_panel(o, kernel + (size_t)(r * channels + h) * cells);
+            panels[row_major(r, shown, h)] =
+                kernel_panel(o, kernel + row_major(r, channels, h) * cells);
     }
     for (int h = 0; h < shown; h++) {
         snprintf(titles[h], sizeof titles[h], "channel %d", h);
@@ -370,16 +387,31 @@ static ssm2d_status draw_fields(ssm2d_context *context, const values *o, ssm2d_e
     return kernels_field_draw(context, &what, error);
 }
 
+static ssm2d_status draw(ssm2d_context *context, const values *o, ssm2d_error *error)
+{
+    if (o->receptive_field) return draw_fields(context, o, error);
+    if (o->runs.count) return draw_run(context, o, error);
+    return o->figure2 ? draw_figure2(context, o, error) : draw_layer(context, o, error);
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     values o = *(const values *)v;
     if (!o.weights) o.weights = "last";
     if (!o.scale) o.scale = "panel";
-    if (o.receptive_field) return draw_fields(context, &o, error);
-    if (o.runs.count) return draw_run(context, &o, error);
-    if (o.rows == OPTION_UNSET) o.rows = DEFAULT_SIDE;
-    if (o.cols == OPTION_UNSET) o.cols = DEFAULT_SIDE;
-    return o.figure2 ? draw_figure2(context, &o, error) : draw_layer(context, &o, error);
+    if (!o.runs.count && o.rows == OPTION_UNSET) o.rows = DEFAULT_SIDE;
+    if (!o.runs.count && o.cols == OPTION_UNSET) o.cols = DEFAULT_SIDE;
+    const ssm2d_status status = draw(context, &o, error);
+    if (status) return status;
+    if (o.receptive_field)
+        written_print(o.output, "receptive fields of %d run%s", o.runs.count,
+                      o.runs.count == 1 ? "" : "s");
+    else
+        written_print(o.output, "%s",
+                      o.runs.count ? "kernels of a run"
+                      : o.figure2  ? "Figure 2"
+                                   : "kernels of a layer");
+    return SSM2D_OK;
 }
 
 static const char about[] =
@@ -394,7 +426,7 @@ static const char about[] =
     "block and one column per channel, all directions together.\n"
     "\n"
     "With --receptive-field, draws how strongly the output of the centre token depends on each "
-    "pixel, averaged over images, for each of the runs side by side:\n"
+    "pixel, averaged over images of which each counts alike, for each of the runs side by side:\n"
     "\n"
     "  ssm2d kernels runs/plain runs/ssm --receptive-field test -o fields.png\n"
     "\n"

@@ -44,16 +44,26 @@ static ssm2d_status field_of(ssm2d_context *context, const kernels_field *what, 
     status = run_receptive_field_compute(context, &request, &out->computed, error);
     progress_end(&p);
     if (!status) {
-        const int *radius = out->computed.radius;
+        const run_receptive_field *f = &out->computed;
+        char half[QUARTILES_TEXT], most[QUARTILES_TEXT], all[QUARTILES_TEXT];
         mixer_config_text(&c->mixer, mixed, sizeof mixed);
         snprintf(out->title, sizeof out->title, "%s, %s", c->model->name, c->mixer.kind->name);
         text_print(stdout, folder);
-        printf(": %s, %s: half of the derivatives' squares are within %d pixels of the centre "
-               "token, 90 %% within %d, 99 %% within %d\n",
-               c->model->name, mixed, radius[0], radius[1], radius[2]);
+        printf(": %s, %s: half of the derivatives' squares are within %s pixels of the centre "
+               "token, 90 %% within %s, 99 %% within %s",
+               c->model->name, mixed, quartiles_text(f->radius[0], f->images, half),
+               quartiles_text(f->radius[1], f->images, most),
+               quartiles_text(f->radius[2], f->images, all));
+        if (f->images > 1) printf("; medians over %zu images", f->images);
+        printf("\n");
     }
     run_model_close(&m);
     return status;
+}
+
+static heat_mark mark_of(const run_receptive_field *f)
+{
+    return (heat_mark){f->centre.row, f->centre.col, f->centre.rows, f->centre.cols};
 }
 
 static ssm2d_status draw(ssm2d_context *context, const kernels_field *what, const field *fields,
@@ -73,6 +83,7 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_field *what, cons
                                  .cols = fields[i].computed.cols,
                                  .map = COLOUR_SEQUENTIAL,
                                  .logarithmic = 1,
+                                 .mark = mark_of(&fields[i].computed),
                                  .row_label = "row",
                                  .col_label = "column"};
         if (fields[i].computed.rows != fields[0].computed.rows
@@ -84,8 +95,9 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_field *what, cons
                           fields[0].computed.rows, fields[0].computed.cols);
     }
     snprintf(note, sizeof note,
-             "Root mean square of the derivatives of the centre token's output by each pixel, over "
-             "%zu image%s, as a share of the largest; the scale is logarithmic.",
+             "Derivatives of the centre token's output by each pixel: the root of their mean "
+             "square over %zu image%s, each image's squares adding up to 1; as a share of the "
+             "largest, on a logarithmic scale. The frame is the centre token.",
              fields[0].computed.images, fields[0].computed.images == 1 ? "" : "s");
     const heat_figure figure = {.title = what->no_title ? NULL : "Effective receptive fields",
                                 .note = what->no_title ? NULL : note,

@@ -27,10 +27,9 @@ static size_t field_size(const block_kernels *b)
 static ssm2d_status compute(ssm2d_context *context, const run_model *m, int shown, block_kernels *b,
                             ssm2d_error *error)
 {
-    const mixer *kind = m->settings.model.mixer.kind;
     b->fields = mem_alloc(context, (size_t)shown * field_size(b) * sizeof *b->fields);
     if (!b->fields) return fail(error, SSM2D_ERROR_MEMORY, "no memory for kernels");
-    return kind->kernel(context, m->settings.model.mixer.own, b->block->channels, b->rows, b->cols,
+    return mixer_kernel(context, &m->settings.model.mixer, b->block->channels, b->rows, b->cols,
                         m->params + b->block->offset, shown, b->fields, error);
 }
 
@@ -92,8 +91,7 @@ static int channels_shown(const kernels_run *what, const run_model *m)
     int shown = what->channels ? what->channels : DEFAULT_SHOWN;
     for (int i = 0; i < m->weights->blocks; i++) {
         const int channels = m->weights->block[i].channels;
-        shown =
-            min_int(shown, what->channels ? channels : mixed->kind->kernels(mixed->own, channels));
+        shown = min_int(shown, what->channels ? channels : mixer_kernels(mixed, channels));
     }
     return shown;
 }
@@ -104,11 +102,10 @@ ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, s
     block_kernels *blocks = NULL;
     ssm2d_status status = run_model_open(context, what->folder, what->weights, NULL, &m, error);
     if (status) return status;
-    const mixer *kind = m.settings.model.mixer.kind;
-    if (!kind->kernel) {
+    if (!mixer_has_kernels(&m.settings.model.mixer)) {
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: the model has no kernels to draw: its mixer is %s",
-                      text_path(what->folder), kind->name);
+                      text_path(what->folder), m.settings.model.mixer.kind->name);
         goto done;
     }
     blocks = mem_alloc(context, (size_t)m.weights->blocks * sizeof *blocks);
@@ -121,8 +118,8 @@ ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, s
     for (int i = 0; i < m.weights->blocks && !status; i++) {
         const param_block *b = &m.weights->block[i];
         blocks[i] = (block_kernels){.block = b,
-                                    .rows = what->rows ? what->rows : b->grid.rows,
-                                    .cols = what->cols ? what->cols : b->grid.cols};
+                                    .rows = what->rows ? what->rows : grid_rows(b->grid.shape),
+                                    .cols = what->cols ? what->cols : grid_cols(b->grid.shape)};
         status = compute(context, &m, shown, &blocks[i], error);
     }
     if (!status) status = draw(context, what, &m, blocks, shown, error);

@@ -4,8 +4,9 @@
 #include "core/status.h"
 #include "io/file.h"
 #include "io/text.h"
-#include "layer_case.h"
+#include "layer_dkernel.h"
 #include "tools/command.h"
+#include "tools/written.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,19 @@ typedef struct values {
     int check, allow_nonfinite;
 } values;
 
-static const char *algorithm_at(int i) { return i ? ssm2d_algorithm_name(i - 1) : "auto"; }
+/* `auto`, then every algorithm of any kind, once. */
+static const char *algorithm_at(int i)
+{
+    const char *seen[16] = {"auto"}, *name;
+    int count = 1;
+    for (int k = 0; ssm2d_kind_name(k); k++)
+        for (int a = 0; (name = ssm2d_kind_algorithm(ssm2d_kind_name(k), a)); a++) {
+            int known = 0;
+            for (int s = 0; s < count; s++) known |= !strcmp(seen[s], name);
+            if (!known && count < 16) seen[count++] = name;
+        }
+    return i < count ? seen[i] : NULL;
+}
 
 static const char *precision_at(int i)
 {
@@ -43,7 +56,7 @@ static const option options[] = {
 typedef struct result {
     char name[32];
     int rank;
-    size_t shape[SSM2D_BASELINE_RANK], count;
+    size_t shape[SSM2D_PARAM_RANK], count;
     void *data;
 } result;
 
@@ -54,7 +67,9 @@ typedef struct job {
     const values *options;
     layer_case input;
     ssm2d_type type;
-    size_t number; /* bytes of one number of this type */
+    size_t number; /* bytes of one element of this type */
+    ssm2d_plan *plan;
+    ssm2d_workspace *workspace;
     void *params, *u, *dy, *dparams;
     result results[MAX_RESULTS];
     int count, owned; /* the first ones own their data; the others are parts of dparams */
@@ -119,29 +134,41 @@ static ssm2d_status no_memory(const job *j, ssm2d_error *error)
                 text_path(j->input.folder));
 }
 
-/* dK, computed in double. */
+/* dK by its formula, computed in double; which only the 2-D SSM has. */
 static ssm2d_status add_dkernel(job *j, int rank, const size_t *shape, ssm2d_error *error)
 {
+    if (j->input.layer.kind != &layer_ssm2d) return SSM2D_OK;
     const size_t count = product(rank, shape);
     double *dkernel = mem_alloc(j->context, count * sizeof *dkernel);
     if (!dkernel) return no_memory(j, error);
-    ssm2d_status status = j->input.kind->dkernel(j->context, &j->input, dkernel, error);
+    ssm2d_status status = layer_dkernel(j->context, &j->input, dkernel, error);
     if (!status && !add_result(j, "d", "K", rank, shape, typed(j, dkernel, count))->data)
         status = no_memory(j, error);
     mem_free(j->context, dkernel);
     return status;
 }
 
+static ssm2d_status make_plan(job *j, ssm2d_error *error)
+{
+    size_t shape[4];
+    ssm2d_plan_options o = ssm2d_plan_options_default();
+    o.batch = j->input.batch;
+    o.grid = j->input.grid;
+    o.type = j->type;
+    o.algorithm = j->options->algo;
+    layer_case_grid(&j->input, shape, &o.in);
+    o.out = o.in;
+    ssm2d_status status = ssm2d_plan_create(j->context, &j->input.layer, &o, &j->plan, error);
+    return status ? status : ssm2d_workspace_create(j->plan, &j->workspace, error);
+}
+
 static ssm2d_status compute(job *j, ssm2d_error *error)
 {
     const layer_case *c = &j->input;
-    const layer_kind *kind = c->kind;
     ssm2d_strides strides;
-    size_t kernel_shape[4], grid_shape[4];
-    const int kernel_rank = kind->kernel(c, kernel_shape);
-    const int grid_rank = kind->grid(c, grid_shape, &strides);
-    const size_t taps = product(kernel_rank, kernel_shape);
-    layer_array a;
+    size_t kernel_shape[SSM2D_KERNEL_RANK], grid_shape[4];
+    const int grid_rank = layer_case_grid(c, grid_shape, &strides);
+    ssm2d_param a;
     ssm2d_error why;
     ssm2d_status status;
 
@@ -149,21 +176,27 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     j->u = typed(j, c->u, c->grid_count);
     j->dy = typed(j, c->dy, c->grid_count);
     j->dparams = typed(j, NULL, c->params_count);
-    void *kernel = add_result(j, "", "K", kernel_rank, kernel_shape, typed(j, NULL, taps))->data;
-    void *y = add_result(j, "", "y", grid_rank, grid_shape, typed(j, NULL, c->grid_count))->data;
-    void *du = add_result(j, "", "du", grid_rank, grid_shape, typed(j, NULL, c->grid_count))->data;
-    if (!j->params || !j->u || !j->dy || !j->dparams || !kernel || !y || !du)
-        return no_memory(j, error);
-    if ((status = kind->check(c, j->type, j->params, &why)))
+    if (!j->params || !j->u || !j->dy || !j->dparams) return no_memory(j, error);
+    if ((status = layer_params_check(&c->layer, j->type, j->params, &why)))
         return fail(error, status, "%s: %s", text_path(c->folder), why.line);
     if ((status = check_finite(j, "u", j->u, c->grid_count, error))) return status;
     if ((status = check_finite(j, "dy", j->dy, c->grid_count, error))) return status;
-    const layer_run r = {j->type, j->options->algo, j->params, j->u, j->dy, kernel, y,
-                         du,      j->dparams};
-    if ((status = kind->run(j->context, c, &r, error))) return status;
-    if (kind->dkernel) status = add_dkernel(j, kernel_rank, kernel_shape, error);
+    if ((status = make_plan(j, error))) return status;
+    const int kernel_rank = ssm2d_kernel_shape(j->plan, kernel_shape);
+    void *kernel = NULL;
+    if (kernel_rank) {
+        kernel = typed(j, NULL, product(kernel_rank, kernel_shape));
+        add_result(j, "", "K", kernel_rank, kernel_shape, kernel);
+    }
+    void *y = add_result(j, "", "y", grid_rank, grid_shape, typed(j, NULL, c->grid_count))->data;
+    void *du = add_result(j, "", "du", grid_rank, grid_shape, typed(j, NULL, c->grid_count))->data;
+    if ((kernel_rank && !kernel) || !y || !du) return no_memory(j, error);
+    if (kernel) layer_kernel(j->plan, j->workspace, j->type, j->params, kernel);
+    layer_forward(j->plan, j->workspace, j->type, j->params, j->u, y);
+    layer_backward(j->plan, j->workspace, j->type, j->params, j->u, j->dy, du, j->dparams);
+    if (kernel) status = add_dkernel(j, kernel_rank, kernel_shape, error);
     j->owned = j->count;
-    for (int i = 0; !status && kind->array(c, i, &a); i++)
+    for (int i = 0; !status && layer_case_param(c, i, &a); i++)
         add_result(j, "d", a.name, a.rank, a.shape, (char *)j->dparams + a.offset * j->number);
     for (int i = 0; i < j->count && !status; i++)
         status =
@@ -183,6 +216,7 @@ static ssm2d_status write_results(const job *j, ssm2d_error *error)
         status = npy_write(j->context, path, j->type == SSM2D_DOUBLE ? NPY_FLOAT64 : NPY_FLOAT32,
                            r->rank, r->shape, r->data, error);
     }
+    if (!status) written_print(j->options->out, "%d arrays", j->count);
     return status;
 }
 
@@ -253,13 +287,16 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     mem_free(context, j.u);
     mem_free(context, j.dy);
     mem_free(context, j.dparams);
+    ssm2d_workspace_destroy(j.workspace);
+    ssm2d_plan_destroy(j.plan);
     layer_case_free(context, &j.input);
     return status;
 }
 
 static const char about[] =
     "Runs one case of a layer: CASE_DIR/case.json is the configuration, whose \"kind\" is ssm2d, "
-    "s4nd or ema; there is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is the "
+    "s4nd, ema or conv; there is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is "
+    "the "
     "input and dy.npy the gradient of the loss with respect to the output, both (batch, channels, "
     "rows, columns), or of ema (cells, batch, channels).\n"
     "\n"

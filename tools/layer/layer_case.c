@@ -4,16 +4,40 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "mixers/layer_json.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_SIDE = 1 << 20, PATH = 4096, MAX_ARRAYS = 16 };
+enum { MAX_SIDE = 1 << 20, PATH = 4096 };
 
-/* Every kind there is: one line. */
-static const layer_kind *const kinds[] = {&layer_kind_ssm2d, &layer_kind_s4nd, &layer_kind_ema};
+int layer_case_param(const layer_case *c, int i, ssm2d_param *param)
+{
+    if (!ssm2d_layer_param(&c->layer, i, param)) return 0;
+    /* the authors' name */
+    if (c->layer.kind == &layer_ssm2d && !strcmp(param->name, "D")) param->name = "omega";
+    return 1;
+}
 
-enum { KINDS = sizeof kinds / sizeof *kinds };
+int layer_case_grid(const layer_case *c, size_t shape[4], ssm2d_strides *strides)
+{
+    const size_t H = (size_t)ssm2d_layer_channels(&c->layer), *side = c->grid.extent;
+    const ptrdiff_t cells = (ptrdiff_t)(side[0] * side[1]), channels = (ptrdiff_t)H;
+    *strides = (ssm2d_strides){0};
+    if (c->layer.kind->raster) {
+        memcpy(shape, (const size_t[]){side[0], c->batch, H}, 3 * sizeof *shape);
+        strides->batch = channels;
+        strides->axis[0] = (ptrdiff_t)c->batch * channels;
+        strides->channel = 1;
+        return 3;
+    }
+    memcpy(shape, (const size_t[]){c->batch, H, side[0], side[1]}, 4 * sizeof *shape);
+    strides->batch = channels * cells;
+    strides->axis[0] = (ptrdiff_t)side[1];
+    strides->axis[1] = 1;
+    strides->channel = cells;
+    return 4;
+}
 
 ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, const char *name,
                               int rank, const size_t *shape, npy_array *array, ssm2d_error *error)
@@ -34,7 +58,7 @@ ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, 
 
 /* ---- case.json ------------------------------------------------------------------------------- */
 
-ssm2d_status layer_case_size(const char *path, const cJSON *root, const char *key, size_t *size,
+static ssm2d_status get_size(const char *path, const cJSON *root, const char *key, size_t *size,
                              ssm2d_error *error)
 {
     int value = 0;
@@ -46,13 +70,13 @@ ssm2d_status layer_case_size(const char *path, const cJSON *root, const char *ke
 static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error *error)
 {
     char shown[40], names[64] = "";
-    for (int i = 0; i < KINDS; i++) {
+    for (int i = 0; ssm2d_kind_name(i); i++) {
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s",
-                 !i              ? ""
-                 : i + 1 < KINDS ? ", "
-                                 : " or ",
-                 kinds[i]->name);
+                 !i                       ? ""
+                 : ssm2d_kind_name(i + 1) ? ", "
+                                          : " or ",
+                 ssm2d_kind_name(i));
     }
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"kind\" is \"%s\": use %s", text_path(path),
                 text_show(kind, strlen(kind), shown, sizeof shown), names);
@@ -61,13 +85,25 @@ static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error 
 ssm2d_status layer_case_parse(const char *path, const cJSON *root, layer_case *c,
                               ssm2d_error *error)
 {
-    const char *kind = NULL;
-    ssm2d_status status = json_get_string(path, root, "kind", JSON_REQUIRED, &kind, error);
+    static const char *const plane[] = {"L1",   "L2",    "kind",   "name",
+                                        "seed", "batch", "arrays", NULL};
+    static const char *const line[] = {"L", "kind", "name", "seed", "batch", "arrays", NULL};
+    const char *name = NULL;
+    ssm2d_error why;
+    ssm2d_status status = json_get_string(path, root, "kind", JSON_REQUIRED, &name, error);
     if (status) return status;
-    for (int i = 0; i < KINDS; i++)
-        if (!strcmp(kinds[i]->name, kind)) c->kind = kinds[i];
-    if (!c->kind) return refuse_kind(path, kind, error);
-    return c->kind->read(path, root, c, error);
+    const layer_kind *kind = layer_kind_find(name);
+    if (!kind) return refuse_kind(path, name, error);
+    const char *const *keys = kind->raster ? line : plane;
+    c->layer = layer_file_default(kind);
+    c->grid = (ssm2d_grid){.axes = kind->raster ? 1 : 2, .extent = {1, 1, 1}};
+    status = get_size(path, root, "batch", &c->batch, error);
+    for (int i = 0; i < c->grid.axes && !status; i++)
+        status = get_size(path, root, keys[i], &c->grid.extent[i], error);
+    if (!status) status = layer_from_json(path, root, keys, &c->layer, error);
+    if (status) return status;
+    status = layer_check(&c->layer, &why);
+    return status ? fail(error, status, "%s: %s", text_path(path), why.line) : SSM2D_OK;
 }
 
 static ssm2d_status read_config(const ssm2d_context *context, layer_case *c, ssm2d_error *error)
@@ -76,7 +112,7 @@ static ssm2d_status read_config(const ssm2d_context *context, layer_case *c, ssm
     cJSON *root = NULL;
     if (snprintf(path, sizeof path, "%s/case.json", c->folder) >= (int)sizeof path)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long", text_path(c->folder));
-    ssm2d_status status = json_read(context, path, &root, error);
+    ssm2d_status status = json_read_regular(context, path, &root, error);
     if (!status) status = layer_case_parse(path, root, c, error);
     cJSON_Delete(root);
     return status;
@@ -88,14 +124,14 @@ static ssm2d_status read_config(const ssm2d_context *context, layer_case *c, ssm
  * sizes in case.json. */
 static ssm2d_status read_params(const ssm2d_context *context, layer_case *c, ssm2d_error *error)
 {
-    npy_array arrays[MAX_ARRAYS];
-    layer_array a;
+    npy_array arrays[LAYER_ARRAYS];
+    ssm2d_param a;
     ssm2d_status status = SSM2D_OK;
     int count = 0;
-    while (!status && count < MAX_ARRAYS && c->kind->array(c, count, &a)) {
+    while (!status && layer_case_param(c, count, &a)) {
         status =
             layer_case_array(context, c->folder, a.name, a.rank, a.shape, &arrays[count], error);
-        if (!status) c->params_count = a.offset + a.size;
+        if (!status) c->params_count = a.offset + a.count;
         if (!status) count++;
     }
     if (!status) {
@@ -105,7 +141,7 @@ static ssm2d_status read_params(const ssm2d_context *context, layer_case *c, ssm
                           text_path(c->folder), c->params_count);
     }
     for (int i = 0; i < count; i++) {
-        c->kind->array(c, i, &a);
+        layer_case_param(c, i, &a);
         if (!status) npy_to_double(&arrays[i], c->params + a.offset);
         npy_free(context, &arrays[i]);
     }
@@ -120,7 +156,7 @@ static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const
     npy_array array;
     ssm2d_strides strides;
     size_t shape[4];
-    const int rank = c->kind->grid(c, shape, &strides);
+    const int rank = layer_case_grid(c, shape, &strides);
     ssm2d_status status = layer_case_array(context, c->folder, name, rank, shape, &array, error);
     if (status) return status;
     c->grid_count = array.count;
@@ -128,7 +164,7 @@ static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const
     if (*out)
         npy_to_double(&array, *out);
     else
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s/%s.npy: no memory for %zu numbers",
+        status = fail(error, SSM2D_ERROR_MEMORY, "%s/%s.npy: no memory for %zu elements",
                       text_path(c->folder), name, array.count);
     npy_free(context, &array);
     return status;
@@ -152,18 +188,4 @@ void layer_case_free(const ssm2d_context *context, layer_case *c)
     mem_free(context, c->u);
     mem_free(context, c->dy);
     memset(c, 0, sizeof *c);
-}
-
-ssm2d_plan_options layer_case_options(const layer_case *c, const layer_run *r)
-{
-    size_t shape[4];
-    ssm2d_plan_options o = ssm2d_plan_options_default();
-    o.batch = c->batch;
-    o.rows = c->rows;
-    o.cols = c->cols;
-    o.type = r->type;
-    o.algorithm = r->algorithm;
-    c->kind->grid(c, shape, &o.in);
-    o.out = o.in;
-    return o;
 }

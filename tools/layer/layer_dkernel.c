@@ -4,10 +4,11 @@
  *
  * g is the gradient at the output of the convolution: dy, or what the LayerNorm's backward makes of
  * it. u' and g' are u and g, flipped as direction r flips them. */
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
-#include "layer/config.h"
+#include "layers/ssm2d/ssm2d_config.h"
 #include "layer_dkernel.h"
 
 #include <math.h>
@@ -15,6 +16,8 @@
 
 typedef struct correlation {
     const layer_case *c;
+    const ssm2d_config *config;
+    size_t rows, cols;
     const double *g; /* [batch][channels][rows][cols] */
     double *dkernel; /* [directions][channels][rows][cols] */
 } correlation;
@@ -24,13 +27,13 @@ static void correlate(void *arg, size_t task, int worker)
 {
     const correlation *x = arg;
     const layer_case *c = x->c;
-    size_t channels = (size_t)c->config.ssm2d.channels, r = task / channels, h = task % channels,
-           cells = c->rows * c->cols;
-    double scale = c->config.ssm2d.average ? 1.0 / c->config.ssm2d.directions : 1;
-    flip f = config_flip(&c->config.ssm2d, (int)r);
+    size_t channels = (size_t)x->config->channels, r = task / channels, h = task % channels,
+           cells = x->rows * x->cols;
+    double scale = x->config->average ? 1.0 / x->config->directions : 1;
+    flip f = config_flip(x->config, (int)r);
     (void)worker;
-    for (size_t p = 0; p < c->rows; p++)
-        for (size_t q = 0; q < c->cols; q++) {
+    for (size_t p = 0; p < x->rows; p++)
+        for (size_t q = 0; q < x->cols; q++) {
             /* Instead of flipping both arrays, exchange the roles of the two positions: the offset
              * between them stays the same. */
             size_t g_row = f.rows ? 0 : p, u_row = f.rows ? p : 0, g_col = f.cols ? 0 : q,
@@ -39,12 +42,12 @@ static void correlate(void *arg, size_t task, int worker)
             for (size_t b = 0; b < c->batch; b++) {
                 const double *g = x->g + (b * channels + h) * cells,
                              *u = c->u + (b * channels + h) * cells;
-                for (size_t i = 0; i + p < c->rows; i++)
-                    for (size_t j = 0; j + q < c->cols; j++)
-                        sum += g[(i + g_row) * c->cols + j + g_col]
-                               * u[(i + u_row) * c->cols + j + u_col];
+                for (size_t i = 0; i + p < x->rows; i++)
+                    for (size_t j = 0; j + q < x->cols; j++)
+                        sum += g[(i + g_row) * x->cols + j + g_col]
+                               * u[(i + u_row) * x->cols + j + u_col];
             }
-            x->dkernel[task * cells + p * c->cols + q] = scale * sum;
+            x->dkernel[task * cells + p * x->cols + q] = scale * sum;
         }
 }
 
@@ -52,7 +55,8 @@ static void correlate(void *arg, size_t task, int worker)
 static void layer_norm_backward(const layer_case *c, const double *gamma, const double *z,
                                 double *g)
 {
-    size_t channels = (size_t)c->config.ssm2d.channels, cells = c->rows * c->cols;
+    size_t channels = (size_t)ssm2d_layer_channels(&c->layer),
+           cells = c->grid.extent[0] * c->grid.extent[1];
     for (size_t b = 0; b < c->batch; b++)
         for (size_t cell = 0; cell < cells; cell++) {
             size_t at = b * channels * cells + cell;
@@ -80,22 +84,21 @@ static void layer_norm_backward(const layer_case *c, const double *gamma, const 
 static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, double *z,
                                 ssm2d_error *error)
 {
-    ssm2d_config config = c->config.ssm2d;
+    ssm2d_layer layer = c->layer;
     ssm2d_plan_options options = ssm2d_plan_options_default();
     ssm2d_plan *plan = NULL;
     ssm2d_workspace *workspace = NULL;
-    ptrdiff_t cells = (ptrdiff_t)(c->rows * c->cols);
-    config.layer_norm = 0;
+    size_t shape[4];
+    ssm2d_config_of(&layer.values)->layer_norm = 0;
     options.batch = c->batch;
-    options.rows = c->rows;
-    options.cols = c->cols;
+    options.grid = c->grid;
     options.type = SSM2D_DOUBLE;
     options.inference = 1;
-    options.in = options.out =
-        (ssm2d_strides){config.channels * cells, (ptrdiff_t)c->cols, 1, cells};
-    ssm2d_status status = ssm2d_plan_create(context, &config, &options, &plan, error);
+    layer_case_grid(c, shape, &options.in);
+    options.out = options.in;
+    ssm2d_status status = ssm2d_plan_create(context, &layer, &options, &plan, error);
     if (!status) status = ssm2d_workspace_create(plan, &workspace, error);
-    if (!status) ssm2d_forward(plan, workspace, c->params, c->u, z);
+    if (!status) status = ssm2d_forward_double(plan, workspace, c->params, c->u, z);
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
     return status;
@@ -104,10 +107,11 @@ static ssm2d_status before_norm(ssm2d_context *context, const layer_case *c, dou
 ssm2d_status layer_dkernel(ssm2d_context *context, const layer_case *c, double *dkernel,
                            ssm2d_error *error)
 {
-    correlation x = {c, c->dy, dkernel};
+    const ssm2d_config *config = layer_config(&c->layer);
+    correlation x = {c, config, c->grid.extent[0], c->grid.extent[1], c->dy, dkernel};
     double *z = NULL, *g = NULL;
     ssm2d_status status = SSM2D_OK;
-    if (c->config.ssm2d.layer_norm) {
+    if (config->layer_norm) {
         ssm2d_param param;
         z = mem_alloc(context, c->grid_count * sizeof *z);
         g = mem_alloc(context, c->grid_count * sizeof *g);
@@ -116,13 +120,12 @@ ssm2d_status layer_dkernel(ssm2d_context *context, const layer_case *c, double *
             goto done;
         }
         if ((status = before_norm(context, c, z, error))) goto done;
-        for (int i = 0; ssm2d_param_get(&c->config.ssm2d, i, &param); i++)
+        for (int i = 0; ssm2d_layer_param(&c->layer, i, &param); i++)
             if (!strcmp(param.name, "gamma"))
                 layer_norm_backward(c, c->params + param.offset, z, g);
         x.g = g;
     }
-    pool_run(context->pool, (size_t)(c->config.ssm2d.directions * c->config.ssm2d.channels),
-             correlate, &x);
+    pool_run(context->pool, row_major(config->directions, config->channels, 0), correlate, &x);
 done:
     mem_free(context, z);
     mem_free(context, g);

@@ -60,8 +60,9 @@ typedef enum experiment_picture {
 
 typedef struct experiment {
     const char *name, *title;
-    const char *note; /* on the paper's numbers; may be NULL */
-    int ours;         /* the paper has no such table */
+    const char *note;       /* on the paper's numbers; may be NULL */
+    const char *times_note; /* on its train times, where the table has some; may be NULL */
+    int ours;               /* the paper has no such table */
     experiment_picture picture;
     int times, parameters; /* columns of these */
     int pairs; /* columns come in pairs, with and without: a column has their mean difference */
@@ -82,6 +83,14 @@ const char *experiment_published(const char *mixer);
 #define TINY_VIT  "dim=32 depth=2 heads=2"
 #define TINY_MEGA "dim=32 depth=2 z=16 v=32 ffn=32"
 #define TINY_SWIN "patch=4 dim=[16,32] depth=[1,1] heads=[2,4]"
+
+#define POLAR "mixer.values=polar" /* the layer with complex systems */
+
+/* A row that has runs; further members follow as designators. */
+#define RUN_ROW(name, of, mixes, own, ...)                                                         \
+    {                                                                                              \
+        .label = name, .model = of, .mixer = mixes, .settings = own, __VA_ARGS__                   \
+    }
 
 /* What all forms of these scales have in common. */
 #define SMALL_FORM .recipe = "quick", .settings = "flip=true crop_padding=4", .epochs = 15

@@ -10,19 +10,11 @@ static const experiment_column columns[] = {{.label = "10 %", .part = 0.1},
                                             {0}};
 
 /* A model on data without and with the layer; `where` is what labels say of the data. */
-#define PAIR(name, where, of, on, own, plain_mixer)                                                \
-    {.label = name where,                                                                          \
-     .data = on,                                                                                   \
-     .model = of,                                                                                  \
-     .mixer = plain_mixer,                                                                         \
-     .settings = own,                                                                              \
-     .plain = 1},                                                                                  \
-    {                                                                                              \
-        .label = name " w/ SSM-r" where, .data = on, .model = of, .mixer = "ssm2d",                \
-        .settings = own                                                                            \
-    }
-
 /* clang-format off */
+#define PAIR(name, where, of, on, own, plain_mixer) \
+    RUN_ROW(name where, of, plain_mixer, own, .data = on, .plain = 1), \
+    RUN_ROW(name " w/ SSM-r" where, of, "ssm2d", own, .data = on)
+
 static const experiment_row full_rows[] = {
     PAIR("ViT", ", CIFAR-100", "vit", "cifar100", PAPER_POS, "none"),
     PAIR("Mega", ", CIFAR-100", "mega", "cifar100", NULL, "ema"),

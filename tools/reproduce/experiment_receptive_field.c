@@ -3,15 +3,13 @@
 
 #include <stddef.h>
 
-#define POLAR "mixer.values=polar"
-
-#define ROWS(of, own, polar)                                                                       \
-    {.label = "ViT", .model = of, .mixer = "none", .settings = own, .plain = 1},                   \
-        {.label = "ViT w/ S4ND", .model = of, .mixer = "s4nd", .settings = own},                   \
-        {.label = "ViT w/ SSM-r", .model = of, .mixer = "ssm2d", .settings = own},                 \
-    {                                                                                              \
-        .label = "ViT w/ SSM-c", .model = of, .mixer = "ssm2d", .settings = polar                  \
-    }
+/* clang-format off */
+#define ROWS(of, own, polar) \
+    RUN_ROW("ViT", of, "none", own, .plain = 1), \
+    RUN_ROW("ViT w/ S4ND", of, "s4nd", own, .plain = 0), \
+    RUN_ROW("ViT w/ SSM-r", of, "ssm2d", own, .plain = 0), \
+    RUN_ROW("ViT w/ SSM-c", of, "ssm2d", polar, .plain = 0)
+/* clang-format on */
 
 static const experiment_row full_rows[] = {ROWS("vit", PAPER_POS, POLAR " " PAPER_POS), {0}};
 static const experiment_row small_rows[] = {ROWS("vit-mini", "", POLAR), {0}};

@@ -3,38 +3,26 @@
 
 #include <stddef.h>
 
-#define POLAR "mixer.values=polar"
-
-/* A backbone without and with the layer. */
-#define BACKBONE(name, of, own, space, plain_paper, plain_count, real_paper, real_count,           \
-                 complex_paper, complex_count)                                                     \
-    {.label = name,                                                                                \
-     .model = of,                                                                                  \
-     .mixer = "none",                                                                              \
-     .settings = own,                                                                              \
-     .plain = 1,                                                                                   \
-     .paper = {plain_paper},                                                                       \
-     .paper_parameters = plain_count},                                                             \
-        {.label = name " w. SSM-r",                                                                \
-         .model = of,                                                                              \
-         .mixer = "ssm2d",                                                                         \
-         .settings = own,                                                                          \
-         .paper = {real_paper},                                                                    \
-         .paper_parameters = real_count},                                                          \
-    {                                                                                              \
-        .label = name " w. SSM-c", .model = of, .mixer = "ssm2d", .settings = own space POLAR,     \
-        .paper = {complex_paper}, .paper_parameters = complex_count                                \
-    }
-#define DEIT_T(of, own, space)                                                                     \
-    BACKBONE("DeiT-T", of, own, space, "88.43", "5.532M", "89.76", "5.537M", "89.84", "5.541M")
-#define DEIT_S(of, own, space)                                                                     \
-    BACKBONE("DeiT-S", of, own, space, "89.66", "21.681M", "90.24", "21.688M", "90.38", "21.691M")
-#define DEIT_B(of, own, space)                                                                     \
-    BACKBONE("DeiT-B", of, own, space, "90.13", "85.829M", "90.45", "85.841M", "90.73", "85.845M")
-#define SWIN_T(of, own, space)                                                                     \
-    BACKBONE("Swin-T", of, own, space, "91.48", "27.550M", "91.68", "27.556M", "91.78", "27.558M")
-
+/* A backbone without and with the layer, with the paper's accuracies and parameter counts. */
 /* clang-format off */
+#define PAPER(accuracy, count) .paper = {accuracy}, .paper_parameters = count
+#define BACKBONE(name, of, own, space, plain_paper, real_paper, complex_paper) \
+    RUN_ROW(name, of, "none", own, .plain = 1, plain_paper), \
+    RUN_ROW(name " w. SSM-r", of, "ssm2d", own, real_paper), \
+    RUN_ROW(name " w. SSM-c", of, "ssm2d", own space POLAR, complex_paper)
+#define DEIT_T(of, own, space) \
+    BACKBONE("DeiT-T", of, own, space, PAPER("88.43", "5.532M"), \
+             PAPER("89.76", "5.537M"), PAPER("89.84", "5.541M"))
+#define DEIT_S(of, own, space) \
+    BACKBONE("DeiT-S", of, own, space, PAPER("89.66", "21.681M"), \
+             PAPER("90.24", "21.688M"), PAPER("90.38", "21.691M"))
+#define DEIT_B(of, own, space) \
+    BACKBONE("DeiT-B", of, own, space, PAPER("90.13", "85.829M"), \
+             PAPER("90.45", "85.841M"), PAPER("90.73", "85.845M"))
+#define SWIN_T(of, own, space) \
+    BACKBONE("Swin-T", of, own, space, PAPER("91.48", "27.550M"), \
+             PAPER("91.68", "27.556M"), PAPER("91.78", "27.558M"))
+
 static const experiment_row full_rows[] = {
     DEIT_T("deit-t", "", ""), DEIT_S("deit-s", "", ""), DEIT_B("deit-b", "", ""),
     SWIN_T("swin-t", "", ""), {0}};

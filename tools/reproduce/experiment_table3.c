@@ -3,21 +3,12 @@
 
 #include <stddef.h>
 
-#define MEGA(of, own)                                                                              \
-    {.label = "Mega Ablate",                                                                       \
-     .model = of,                                                                                  \
-     .mixer = "none",                                                                              \
-     .settings = own,                                                                              \
-     .plain = 1,                                                                                   \
-     .paper = {"81.00"}},                                                                          \
-        {.label = "Mega", .model = of, .mixer = "ema", .settings = own, .paper = {"90.44"}},       \
-    {                                                                                              \
-        .label = "Mega 2-D SSM", .model = of, .mixer = "ssm2d", .settings = own, .paper = {        \
-            "91.31"                                                                                \
-        }                                                                                          \
-    }
-
 /* clang-format off */
+#define MEGA(of, own) \
+    RUN_ROW("Mega Ablate", of, "none", own, .plain = 1, .paper = {"81.00"}), \
+    RUN_ROW("Mega", of, "ema", own, .paper = {"90.44"}), \
+    RUN_ROW("Mega 2-D SSM", of, "ssm2d", own, .paper = {"91.31"})
+
 static const experiment_row full_rows[] = {
     {.label = "Transformer", .paper = {"42.94"}}, {.label = "S4-v1", .paper = {"87.26"}},
     {.label = "S4-v2", .paper = {"88.65"}}, {.label = "CCNN-1D", .paper = {"88.90"}},

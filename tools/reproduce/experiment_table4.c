@@ -3,28 +3,17 @@
 
 #include <stddef.h>
 
-#define MEGA(of, own)                                                                              \
-    {.label = "MEGA-ablate",                                                                       \
-     .model = of,                                                                                  \
-     .mixer = "none",                                                                              \
-     .settings = own,                                                                              \
-     .plain = 1,                                                                                   \
-     .paper = {"66.97", "88.17"},                                                                  \
-     .paper_parameters = "5.91M"},                                                                 \
-        {.label = "EMA",                                                                           \
-         .model = of,                                                                              \
-         .mixer = "ema",                                                                           \
-         .settings = own,                                                                          \
-         .paper = {"69.73", "89.76"},                                                              \
-         .paper_parameters = "6.21M"},                                                             \
-    {                                                                                              \
-        .label = "2D-SSM-r", .model = of, .mixer = "ssm2d", .settings = own,                       \
-        .paper = {"70.11", "90.19"}, .paper_parameters = "5.96M"                                   \
-    }
+/* clang-format off */
+#define PAPER(top1, top5, count) .paper = {top1, top5}, .paper_parameters = count
+#define MEGA(of, own) \
+    RUN_ROW("MEGA-ablate", of, "none", own, .plain = 1, PAPER("66.97", "88.17", "5.91M")), \
+    RUN_ROW("EMA", of, "ema", own, PAPER("69.73", "89.76", "6.21M")), \
+    RUN_ROW("2D-SSM-r", of, "ssm2d", own, PAPER("70.11", "90.19", "5.96M"))
 
 static const experiment_row full_rows[] = {MEGA("mega-t", NULL), {0}};
 static const experiment_row small_rows[] = {MEGA("mega-mini", NULL), {0}};
 static const experiment_row tiny_rows[] = {MEGA("mega-mini", TINY_MEGA), {0}};
+/* clang-format on */
 
 static const experiment_column full_columns[] = {
     {.label = "Top 1", .data = "imagenet"},

@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#define POLAR  "mixer.values=polar"
 #define NO_POS "pos_embed=false"
 
 static const experiment_row full_rows[] = {
@@ -52,24 +51,17 @@ static const experiment_column full_columns[] = {
     {0}};
 
 /* The paper's numbers for the same model, ViT, are those of CIFAR-100. */
-#define MINI_ROWS(own, space)                                                                      \
-    {.label = "Baseline",                                                                          \
-     .mixer = "none",                                                                              \
-     .settings = own,                                                                              \
-     .plain = 1,                                                                                   \
-     .paper = {"73.26", "64.09"}},                                                                 \
-        {.label = "+EMA", .mixer = "ema", .settings = own},                                        \
-        {.label = "+S4ND", .mixer = "s4nd", .settings = own},                                      \
-        {.label = "+Ours (R)", .mixer = "ssm2d", .settings = own, .paper = {"74.07", "74.89"}},    \
-    {                                                                                              \
-        .label = "+Ours (C)", .mixer = "ssm2d", .settings = own space POLAR, .paper = {            \
-            "73.91",                                                                               \
-            "74.67"                                                                                \
-        }                                                                                          \
-    }
+/* clang-format off */
+#define MINI_ROWS(own, space) \
+    RUN_ROW("Baseline", NULL, "none", own, .plain = 1, .paper = {"73.26", "64.09"}), \
+    RUN_ROW("+EMA", NULL, "ema", own, .plain = 0), \
+    RUN_ROW("+S4ND", NULL, "s4nd", own, .plain = 0), \
+    RUN_ROW("+Ours (R)", NULL, "ssm2d", own, .paper = {"74.07", "74.89"}), \
+    RUN_ROW("+Ours (C)", NULL, "ssm2d", own space POLAR, .paper = {"73.91", "74.67"})
 
 static const experiment_row small_rows[] = {MINI_ROWS("", ""), {0}};
 static const experiment_row tiny_rows[] = {MINI_ROWS(TINY_VIT, " "), {0}};
+/* clang-format on */
 
 static const experiment_column small_columns[] = {
     {.label = "with PE", .data = "cifar10", .model = "vit-mini"},

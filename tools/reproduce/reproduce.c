@@ -26,38 +26,37 @@ static const option options[] = {
     {"NAME", OPTION_STRING, offsetof(values, name), "table or figure; without it all are listed",
      .positional = 1, .optional = 1, .offers = experiment_name_at},
     {"out", OPTION_STRING, offsetof(values, out),
-     "folder of runs, tables and pictures; several tables may share one, and several processes "
-     "may work on it",
+     "folder for runs, tables and pictures; several tables and several processes may share it",
      .value = "DIR", .letter = 'o'},
     {"scale", OPTION_CHOICE, offsetof(values, scale),
      "full: the paper's models, data, recipe and epochs; small: hours on two cores; tiny: minutes "
-     "(when not given: as before in DIR, for this table or others, else full)",
+     "(default: as before in DIR, for this table or others, else full)",
      .choice = experiment_scale_name},
     {"data", OPTION_LIST, offsetof(values, data),
-     "where data are, such as cifar100=cifar100:FOLDER; may be repeated, and is remembered in DIR",
+     "location of data, such as cifar100=cifar100:FOLDER; may be repeated; stored in DIR",
      .value = "NAME=DATA"},
     {"results", OPTION_STRING, offsetof(values, results),
-     "take over the results of finished runs from a table that reproduce wrote elsewhere, such as "
+     "import the results of finished runs from a table that reproduce wrote elsewhere, such as "
      "other/table5.json",
      .value = "FILE"},
     {"seeds", OPTION_INT, offsetof(values, seeds),
-     "runs of each cell, with seeds 0, 1 .. (when not given: as before in DIR, else 3)", .low = 1,
+     "runs of each cell, with seeds 0, 1 .. (default: as before in DIR, else 3)", .low = 1,
      .high = 100},
     {"epochs", OPTION_INT, offsetof(values, epochs),
-     "epochs of every run, instead of the scale's; 0: the scale's again", .low = 0,
+     "epochs of every run, instead of the scale's; 0: back to the scale's", .low = 0,
      .high = 1000000},
     {"rows", OPTION_STRING, offsetof(values, rows),
-     "run only the row of this label, or else the rows whose label has this in it or matches it as "
-     "a pattern of the shell",
+     "run only the row with this label, or else the rows whose label contains it or matches it as "
+     "a shell pattern",
      .value = "PATTERN"},
     {"dry-run", OPTION_FLAG, offsetof(values, dry_run),
-     .help = "print the command of every run, and do nothing"},
+     .help = "only print the command of every run"},
     {"plan", OPTION_FLAG, offsetof(values, plan_only),
-     .help = "measure, print the runs and how long they will take, and run none"},
+     .help = "only measure, and print the runs and how long they will take"},
     {"tables-only", OPTION_FLAG, offsetof(values, tables_only),
-     .help = "write the tables of the runs that are there, and run none"},
+     .help = "only write the tables of the existing runs"},
     {"no-wait", OPTION_FLAG, offsetof(values, no_wait),
-     .help = "do not wait for runs that other processes are at"},
+     .help = "do not wait for runs of other processes"},
     {0}};
 
 _Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small for the values");
@@ -74,14 +73,14 @@ static ssm2d_status check_name(const char *name, ssm2d_error *error)
     text_show(name, strlen(name), shown, sizeof shown);
     if (near)
         return fail(error, SSM2D_ERROR_ARGUMENT, "there is no %s; did you mean %s?", shown, near);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "there is no %s: ssm2d reproduce lists what there is",
+    return fail(error, SSM2D_ERROR_ARGUMENT, "there is no %s: ssm2d reproduce lists all names",
                 shown);
 }
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    /* the first that is given, of those that are about runs and then of the others */
+    /* the first given option, of those about runs and then of the others */
     const char *of_runs = o->scale                    ? "scale"
                           : o->rows                   ? "rows"
                           : o->data.count             ? "data"
@@ -109,8 +108,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--out: %s",
                     *o->out ? "the name of the folder is too long" : "give a folder");
     if (of_runs && experiment_find(o->name)->picture == PICTURE_KERNELS)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s: %s trains nothing, so that it has no runs",
-                    of_runs, o->name);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s: %s trains nothing and has no runs", of_runs,
+                    o->name);
     if (o->dry_run + o->plan_only + o->tables_only > 1)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--dry-run, --plan and --tables-only cannot be combined");
@@ -121,11 +120,11 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                                    : "tables-only");
     if (o->results && (o->dry_run || o->plan_only))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--results takes over results, and --%s only shows what would be run",
+                    "--results imports results, and --%s only shows what would be run",
                     o->dry_run ? "dry-run" : "plan");
     if (o->results && experiment_find(o->name)->picture == PICTURE_RECEPTIVE_FIELDS)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--results: %s draws what the weights of its runs do, which are not in a table",
+                    "--results: %s needs the weights of its runs, which a table does not have",
                     o->name);
     return reproduce_data_check(&o->data, error);
 }
@@ -134,8 +133,7 @@ static void list_all(void)
 {
     const experiment *e;
     for (int i = 0; (e = experiment_at(i)); i++) printf("%-16s  %s\n", e->name, e->title);
-    printf("\nssm2d reproduce table5 --scale tiny --out DIR is the quickest look; --help says "
-           "more.\n");
+    printf("\nBegin with ssm2d reproduce table5 --scale tiny --out DIR; --help says more.\n");
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -145,7 +143,7 @@ typedef struct writing {
     const plan *plan;
 } writing;
 
-/* Writes the tables; pictures that take long are drawn at the end alone. */
+/* Writes the tables; pictures that take long are drawn only at the end. */
 static ssm2d_status write_tables(const writing *w, int at_end, ssm2d_error *error)
 {
     typedef ssm2d_status writer(const table *t, const char *path, ssm2d_error *error);
@@ -159,7 +157,7 @@ static ssm2d_status write_tables(const writing *w, int at_end, ssm2d_error *erro
     table t;
     ssm2d_status status = table_create(w->plan, &t, error);
     if (!status && (at_end || e->picture == PICTURE_CURVES))
-        status = reproduce_draw(w->context, &t, error); /* the tables say whether it is there */
+        status = reproduce_draw(w->context, &t, error); /* first: the tables link to it */
     for (size_t i = 0; i < sizeof files / sizeof *files && !status; i++) {
         snprintf(path, sizeof path, "%s/%s.%s", w->plan->options.out, e->name, files[i].ending);
         status = files[i].write(&t, path, error);
@@ -211,7 +209,7 @@ static void print_commands(const ssm2d_context *context, const plan *p)
         if (state == RUN_DONE)
             printf("# done: %s\n", p->runs[i].name);
         else if (p->runs[i].data->is_placeholder)
-            printf("# "); /* not to be run as it is */
+            printf("# "); /* the data are missing */
         if (state != RUN_DONE) plan_print_command(stdout, &p->runs[i], state == RUN_PARTLY, given);
     }
 }
@@ -244,33 +242,34 @@ static ssm2d_status run_all(ssm2d_context *context, const values *o, const plan 
     if (!status && !out.stopped) status = show_table(context, p, error);
     if (status) return status;
     if (out.stopped)
-        return fail(error, SSM2D_ERROR_SYSTEM,
-                    "stopped by a signal; all is saved: the same command goes on");
+        return stop_signals_end(
+            error, "stopped by a signal; everything is saved: the same command continues");
     if (out.failed)
-        return fail(error, SSM2D_ERROR_SYSTEM,
-                    "%d run%s failed; the same command tries again, and begins anew where the "
-                    "folder of a run was removed. The first: %.300s",
-                    out.failed, out.failed == 1 ? "" : "s", out.first_failure.line);
+        return fail(
+            error, SSM2D_ERROR_SYSTEM,
+            "%d run%s failed; the same command tries again, and restarts a run whose folder "
+            "was removed. The first: %.300s",
+            out.failed, out.failed == 1 ? "" : "s", out.first_failure.line);
     if (out.elsewhere)
-        printf("%d run%s of other processes %s not done yet; --tables-only writes the tables "
+        printf("%d run%s of other processes %s not finished; --tables-only writes the tables "
                "later\n",
                out.elsewhere, out.elsewhere == 1 ? "" : "s", out.elsewhere == 1 ? "is" : "are");
     return SSM2D_OK;
 }
 
-/* Results that cannot be read are missing in the tables. */
+/* Warns of results that cannot be read, and so are missing in the tables. */
 static void warn_of_damage(const ssm2d_context *context, const plan *p)
 {
     ssm2d_error damaged;
     for (int i = 0; i < p->all; i++) {
         reproduce_state(context, &p->runs[i], NULL, &damaged);
         if (*damaged.line)
-            fprintf(stderr, "ssm2d reproduce: %s; a call without --tables-only makes it again\n",
+            fprintf(stderr, "ssm2d reproduce: %s; a call without --tables-only recreates it\n",
                     damaged.line);
     }
 }
 
-/* Refuses to train without the data; what is finished does not need them. */
+/* Refuses to train without the data; finished runs do not need them. */
 static ssm2d_status check_data(const ssm2d_context *context, const plan *p, ssm2d_error *error)
 {
     for (int i = 0; i < p->count; i++) {
@@ -282,8 +281,8 @@ static ssm2d_status check_data(const ssm2d_context *context, const plan *p, ssm2
     return SSM2D_OK;
 }
 
-/* Refuses a folder where files have the names of those to be written and are of somebody else. Ours
- * are beside their options, or are there because of --tables-only, and say whose they are. */
+/* Refuses a folder with files that have the names of our files but are not ours. Ours are beside
+ * their options, or were written by --tables-only and name their experiment. */
 static ssm2d_status check_files(const ssm2d_context *context, const char *out, const experiment *e,
                                 ssm2d_error *error)
 {
@@ -307,11 +306,11 @@ static ssm2d_status check_files(const ssm2d_context *context, const char *out, c
     cJSON_Delete(root);
     if (ours) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: is there already, and not from ssm2d reproduce: give another --out",
+                "%s: exists, and was not written by ssm2d reproduce: give another --out",
                 text_path(path));
 }
 
-/* Everything after the options are known. */
+/* Runs the experiment once the options are known. */
 static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
                                    const reproduce_options *all, const plan *p, ssm2d_error *error)
 {
@@ -326,11 +325,11 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     if (status) return status;
     snprintf(path, sizeof path, "%s/runs", o->out);
     status = folder_make(path, error);
-    /* looking changes nothing that a later call goes on with; taking results over does */
+    /* calls that only show something do not change the options of later calls */
     if (!status && (o->results || (!o->tables_only && !o->plan_only)))
         status = reproduce_options_write(context, all, p, error);
     if (status) return status;
-    if (o->plan_only || (!o->tables_only && p->count)) { /* else the table has the notes at once */
+    if (o->plan_only || (!o->tables_only && p->count)) { /* else the table prints the notes */
         printf("%s\n\n", p->options.experiment->title);
         table_print_notes(stdout, p);
         fflush(stdout);
@@ -341,17 +340,16 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
         if (status) return status;
         if (!counts.taken && !counts.here && counts.others)
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "--results %s: none of its %d results is of a run that is planned here, as "
-                        "with other data, another scale or other epochs: leave it out",
+                        "--results %s: none of its %d results belongs to a run planned here; data, "
+                        "scale or epochs differ: leave it out",
                         text_path(o->results), counts.others);
-        printf("%d result%s taken over from ", counts.taken, counts.taken == 1 ? "" : "s");
+        printf("%d result%s imported from ", counts.taken, counts.taken == 1 ? "" : "s");
         text_print(stdout, o->results);
         if (counts.here)
-            printf("; %d more %s here already", counts.here, counts.here == 1 ? "is" : "are");
+            printf("; %d more exist%s here already", counts.here, counts.here == 1 ? "s" : "");
         if (counts.others)
-            printf("; %d %s of runs that are not planned here, as with other data, another scale "
-                   "or other epochs",
-                   counts.others, counts.others == 1 ? "is" : "are");
+            printf("; %d belong%s to runs that are not planned here: data, scale or epochs differ",
+                   counts.others, counts.others == 1 ? "s" : "");
         printf("\n\n");
     }
     if (o->plan_only && !p->count) {
@@ -367,7 +365,7 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     stop_signals_catch();
     status = show_plan(context, p, error);
     if (!status && stop_requested(NULL))
-        return fail(error, SSM2D_ERROR_SYSTEM, "stopped by a signal; no run has begun");
+        return stop_signals_end(error, "stopped by a signal; no run has begun");
     return status || o->plan_only ? status : run_all(context, o, p, error);
 }
 
@@ -389,26 +387,27 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Makes a table or figure of the paper: plans its runs, says how long they will take, trains "
-    "them, and writes DIR/NAME.md, .csv and .json with mean, standard deviation and number of "
-    "seeds beside the paper's numbers, and the pictures.\n"
+    "Reproduces a table or figure of the paper: plans its runs, prints how long they will take, "
+    "trains them, and writes DIR/NAME.md, .csv and .json with mean, standard deviation and number "
+    "of seeds beside the paper's values, and the pictures.\n"
     "\n"
     "  ssm2d reproduce table5 --scale tiny --out runs/tiny\n"
     "  ssm2d reproduce table1 --data cifar100=cifar100:FOLDER --out runs/paper\n"
     "\n"
-    "Ctrl-C saves and stops; the same command goes on, each run to the bit as if it had not been "
-    "interrupted. The tables are written after every run. A run is in DIR/runs, under a name that "
-    "says what it is, so that tables in one DIR share their runs; ssm2d eval, predict and kernels "
-    "take it as any other. A run that fails is recorded with its message and tried again the next "
+    "Ctrl-C saves and stops; the same command continues, and every run ends with the same bits as "
+    "without the interruption. The tables are written after every run. Runs are in DIR/runs, under "
+    "names that describe them, so that tables in one DIR share runs; ssm2d eval, predict and "
+    "kernels accept them. A run that fails is recorded with its message and tried again the next "
     "time.\n"
     "\n"
-    "Several processes, or the ranks of an MPI job, may be started with the same DIR, on one "
-    "machine or several that share it: each takes runs that no other has claimed (by a lock in "
-    "DIR/claims), and waits for the last ones.\n"
+    "Several processes, or the ranks of an MPI job, may use the same DIR, on one machine or "
+    "several "
+    "that share it: each takes runs that no other has claimed (by a lock in DIR/claims), and waits "
+    "for the last ones.\n"
     "\n"
-    "Columns whose data are not given are left out. The scales small and tiny take other data in "
-    "the place of those not given, and the tables say so: CIFAR-10 or CIFAR-100 (for ImageNet "
-    "first Tiny-ImageNet), and at tiny Fashion-MNIST, where it is installed.";
+    "Columns without data are omitted. The scales small and tiny replace missing data, and the "
+    "tables say so: by CIFAR-10 or CIFAR-100 (ImageNet first by Tiny-ImageNet), and at tiny by "
+    "Fashion-MNIST if it is installed.";
 
 static void more_help(const help_page *page)
 {
@@ -421,7 +420,7 @@ static void more_help(const help_page *page)
 }
 
 const command command_reproduce = {.name = "reproduce",
-                                   .summary = "make a table or figure of the paper",
+                                   .summary = "reproduce a table or figure of the paper",
                                    .about = about,
                                    .options = options,
                                    .check = check_values,

@@ -132,6 +132,14 @@ static const char *given_spec(const word_list *given, const char *name)
     return found;
 }
 
+/* What data are that are called `name`, when they are others than the wanted ones as far as is
+ * known: data of one name may be given by another. */
+static const char *stand_in_of(const char *wanted, const char *name, const char *spec)
+{
+    const char *kind = strcmp(name, wanted) ? name : dataset_kind(spec);
+    return kind && find(kind) && strcmp(kind, wanted) ? find(kind)->name : NULL;
+}
+
 static ssm2d_status take(ssm2d_context *context, const data_search *search, const char *name,
                          const char *spec, data_choice *out, ssm2d_error *error)
 {
@@ -144,6 +152,7 @@ static ssm2d_status take(ssm2d_context *context, const data_search *search, cons
     }
     out->name = name;
     snprintf(out->spec, sizeof out->spec, "%s", spec);
+    out->stand_in = stand_in_of(out->wanted, name, spec);
     if (status) {
         out->facts = *before;
         return SSM2D_OK;

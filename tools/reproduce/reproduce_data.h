@@ -18,6 +18,7 @@ typedef struct data_facts {
 typedef struct data_choice {
     const char *wanted;   /* the experiment's name */
     const char *name;     /* of the data taken: another when they stand in; NULL: missing */
+    const char *stand_in; /* what the data taken are, when they are not the wanted ones; or NULL */
     char spec[DATA_SPEC]; /* for --data of ssm2d train */
     data_facts facts;
     size_t published;   /* images to train on that the wanted data have as published */

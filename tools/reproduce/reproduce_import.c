@@ -36,7 +36,7 @@ static const planned_run *find_run(const plan *p, const char *name)
     return NULL;
 }
 
-/* Whether an earlier cell of the table has the run as well, such as that of another measure. */
+/* Whether an earlier cell of the table has the same run, such as one of another measure. */
 static int is_repeated(const cJSON *rows, const cJSON *run, const char *name)
 {
     const cJSON *row, *cell, *o;
@@ -51,7 +51,7 @@ static int is_repeated(const cJSON *rows, const cJSON *run, const char *name)
     return 0;
 }
 
-/* The run of the plan that a result is to be taken over for, or NULL. */
+/* The planned run that a result is imported for, or NULL. */
 static const planned_run *wanted(const ssm2d_context *context, const plan *p, const cJSON *rows,
                                  const cJSON *o, import_counts *counts)
 {
@@ -69,8 +69,8 @@ static const planned_run *wanted(const ssm2d_context *context, const plan *p, co
     return NULL;
 }
 
-/* Checks the results of a cell, and with `is_checked`, when all of the file have been, takes them
- * over. */
+/* Checks the results of a cell; imports them if `is_checked`, which means that all results of the
+ * file have been checked. */
 static ssm2d_status import_cell(const ssm2d_context *context, const plan *p, const char *path,
                                 const cJSON *rows, const cJSON *cell, int is_checked,
                                 import_counts *counts, ssm2d_error *error)

@@ -45,8 +45,8 @@ static ssm2d_status add_kept(const char *out, int which, reproduce_options *o, s
                 "%s: \"data\" is not a list of NAME=DATA: remove the file", text_path(path));
 }
 
-/* What one experiment has found out about data, as reproduce_data_json writes it; what is damaged
- * is not known. */
+/* What one experiment knows about data, as reproduce_data_json writes it; damaged entries are
+ * ignored. */
 static void add_facts(const cJSON *kept, data_facts facts[DATA_NAMES])
 {
     const cJSON *item;
@@ -62,7 +62,8 @@ static void add_facts(const cJSON *kept, data_facts facts[DATA_NAMES])
     }
 }
 
-/* Of one name the last counts: what other experiments keep, then this one, then what is given. */
+/* For each name the last entry counts: those of other experiments, then of this one, then those
+ * given. */
 static ssm2d_status join_data(const ssm2d_context *context, const reproduce_values *given, int own,
                               reproduce_options *o, ssm2d_error *error)
 {
@@ -85,7 +86,7 @@ typedef struct extent {
     int seeds, epochs;
 } extent;
 
-/* What one experiment has kept; without a file, not known. */
+/* The extent that one experiment has stored; unknown without a file. */
 static ssm2d_status read_extent(const ssm2d_context *context, const char *out, int which,
                                 cJSON **kept, extent *e, ssm2d_error *error)
 {
@@ -109,8 +110,8 @@ static ssm2d_status read_extent(const ssm2d_context *context, const char *out, i
     return fail(error, status, "%.400s: remove this file, or give another --out", why.line);
 }
 
-/* What the other experiments in OUT have in common, when they have: somebody who makes several
- * tables says it once. */
+/* What the other experiments in OUT have in common, so that it need not be repeated for several
+ * tables. */
 static ssm2d_status common_extent(const char *out, const extent *kept, extent *common,
                                   ssm2d_error *error)
 {
@@ -152,7 +153,7 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     else if (!given->scale)
         status = common_extent(given->out, kept, &e, error);
     const int scale = given->scale ? scale_of(given->scale) : e.scale;
-    if (scale != e.scale) e = (extent){.seeds = DEFAULT_SEEDS}; /* was meant for another scale */
+    if (scale != e.scale) e = (extent){.seeds = DEFAULT_SEEDS}; /* stored for another scale */
     if (!status) status = join_data(context, given, own, o, error);
     o->plan = (plan_options){.experiment = experiment_find(given->name),
                              .scale = scale < 0 ? SCALE_FULL : (experiment_scale)scale,
@@ -178,7 +179,7 @@ static int is_replaced(const word_list *data, int i)
     return 0;
 }
 
-/* NAME=SPEC with an absolute folder, so that the experiment can go on from anywhere. */
+/* NAME=SPEC with an absolute folder, so that the experiment can continue from anywhere. */
 static cJSON *absolute_data(const char *word)
 {
     char key[OPTION_KEY], here[RUN_PATH], spec[DATA_SPEC], whole[OPTION_KEY + DATA_SPEC];

@@ -1,6 +1,6 @@
-/* reproduce_options - the options of `ssm2d reproduce`, which OUT/NAME.options.json keeps, so that
- * `ssm2d reproduce NAME --out OUT` goes on with what was begun. Data are known to all experiments
- * in OUT; each writes a file of its own alone, since they may run at the same time. */
+/* reproduce_options - the options of `ssm2d reproduce`, stored in OUT/NAME.options.json, so that
+ * `ssm2d reproduce NAME --out OUT` continues. All experiments in OUT share their data; each writes
+ * only its own file, because several may run at the same time. */
 #ifndef SSM2D_TOOLS_REPRODUCE_OPTIONS_H
 #define SSM2D_TOOLS_REPRODUCE_OPTIONS_H
 
@@ -15,7 +15,7 @@ typedef struct reproduce_values {
 
 enum { MAX_EXPERIMENTS = 16 };
 
-/* Options as they count. */
+/* The effective options. */
 typedef struct reproduce_options {
     plan_options plan;
     word_list data;               /* kept and given; of one name the last counts */
@@ -24,13 +24,13 @@ typedef struct reproduce_options {
     cJSON *kept[MAX_EXPERIMENTS]; /* by experiment_at; the kept words are in them */
 } reproduce_options;
 
-/* Completes what is given by what is kept: data that are given replace kept ones of their name;
- * seeds and epochs are kept for the same scale. An experiment that has kept nothing takes what the
- * others in OUT have in common. Without any of them the scale is full, and there are 3 seeds. The
- * caller destroys it. */
+/* Completes the given options by the stored ones: given data replace stored ones of the same name;
+ * seeds and epochs are stored for one scale. An experiment without stored options uses what the
+ * others in OUT have in common; without any, the scale is full, with 3 seeds. The caller destroys
+ * it. */
 ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
                                     reproduce_options *out, ssm2d_error *error);
-/* Keeps them, with what the plan has found out about the data. */
+/* Stores them, with what the plan knows about the data. */
 ssm2d_status reproduce_options_write(const ssm2d_context *context, const reproduce_options *options,
                                      const plan *p, ssm2d_error *error);
 void reproduce_options_destroy(const ssm2d_context *context, reproduce_options *options);

@@ -2,6 +2,7 @@
 #include "core/status.h"
 #include "draw/curves.h"
 #include "reproduce_table.h"
+#include "tools/layer/kernels.h"
 #include "tools/layer/kernels_field.h"
 
 #include <math.h>
@@ -27,19 +28,6 @@ int reproduce_is_drawn(const plan *p)
     return p->options.experiment->picture != PICTURE_NONE && !access(paths[0], F_OK);
 }
 
-/* As `ssm2d kernels --figure2 -o PATH`. */
-static ssm2d_status draw_kernels(ssm2d_context *context, char *path, ssm2d_error *error)
-{
-    _Alignas(max_align_t) char values[COMMAND_VALUES] = {0};
-    char figure2[] = "--figure2", output[] = "-o";
-    char *words[] = {figure2, output, path};
-    long threads;
-    int help;
-    const ssm2d_status status =
-        command_parse(&command_kernels, 3, words, values, &threads, &help, error);
-    return status ? status : command_kernels.run(context, values, error);
-}
-
 static int has_results(const row_summary *row, int columns)
 {
     for (int c = 0; c < columns; c++)
@@ -56,6 +44,7 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
     curve_panel panels[EXPERIMENT_ROWS];
     double x[EXPERIMENT_COLUMNS], y[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS],
         spread[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
+    char labels[EXPERIMENT_ROWS][TABLE_LABEL];
     int count = 0, lines = 0, is_new = 1; /* is_new: the next row begins a panel */
     ssm2d_status status = SSM2D_OK;
     for (int c = 0; c < p->columns; c++) x[c] = 100 * p->form->columns[c].part;
@@ -64,8 +53,10 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
         is_new |= row->plain;
         if (!has_results(&t->rows[r], p->columns)) continue;
         if (is_new)
-            panels[count++] = (curve_panel){
-                .y_label = "test accuracy, %", .curves = &curves[lines], .legend_below = 1};
+            panels[count++] = (curve_panel){.y_label = "test accuracy, %",
+                                            .curves = &curves[lines],
+                                            .is_percent = 1,
+                                            .legend_below = 1};
         is_new = 0;
         for (int c = 0; c < p->columns; c++) {
             const cell_summary *cell = &t->rows[r].cells[c];
@@ -73,7 +64,7 @@ static ssm2d_status draw_curves(const ssm2d_context *context, const table *t,
             spread[r][c] = cell->n > 1 ? cell->std : NAN;
         }
         const int k = panels[count - 1].count++;
-        curves[lines++] = (curve){.name = row->label,
+        curves[lines++] = (curve){.name = table_row_label(p, r, labels[r]),
                                   .x = x,
                                   .y = y[r],
                                   .spread = spread[r],
@@ -124,7 +115,7 @@ ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error 
     switch (t->plan->options.experiment->picture) {
     case PICTURE_KERNELS:
         for (int i = 0; i < PICTURE_FILES && !status; i++)
-            status = draw_kernels(context, paths[i], error);
+            status = kernels_figure2_draw(context, paths[i], error);
         return status;
     case PICTURE_CURVES: return draw_curves(context, t, paths, error);
     case PICTURE_RECEPTIVE_FIELDS: return draw_fields(context, t, paths, error);

@@ -1,5 +1,6 @@
 #include "reproduce_plan.h"
 
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
@@ -14,7 +15,7 @@
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* A run in the making: words one after the other in its text. */
+/* A run under construction: its words follow each other in its text. */
 typedef struct writing {
     planned_run *run;
     size_t used;
@@ -39,7 +40,7 @@ static void add(writing *w, const char *format, ...)
     w->used += (size_t)length + 1;
 }
 
-/* Adds a part to the name; of lists the brackets are left out. */
+/* Adds a part to the name, without the brackets of lists. */
 static void name_add(writing *w, const char *text, size_t length)
 {
     char *name = w->run->setup;
@@ -70,7 +71,7 @@ static void add_settings(writing *w, const char *settings)
 
 static const char *first_of(const char *one, const char *two) { return one ? one : two; }
 
-/* The part of the training images that a run has, as text; "" for all of them. */
+/* The fraction of the training images that a run uses, as text; "" for all of them. */
 static void fraction_text(const plan *p, const experiment_column *c, const data_choice *data,
                           char text[32])
 {
@@ -147,6 +148,7 @@ ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm
     ssm2d_status status =
         command_parse(&command_train, run->count - 1, words + 1, &values, &threads, &help, error);
     if (!status) status = train_values_settings(NULL, &values, settings, error);
+    if (!status) train_settings_close_data(settings); /* results are compared by their settings */
     if (!status) status = train_options_check(&settings->options, error);
     return status;
 }
@@ -198,12 +200,17 @@ const data_choice *plan_data(const plan *p, int row, int column)
     return NULL;
 }
 
-/* Whether there are runs for the cells of a row, were their data there. */
+/* Whether the cells of a row have runs if their data are given. */
 static int has_runs(const plan *p, int row) { return p->form->rows[row].mixer != NULL; }
+
+static size_t cell_index(const plan *p, long seed, int row, int column)
+{
+    return ((size_t)seed * (size_t)p->rows + (size_t)row) * (size_t)p->columns + (size_t)column;
+}
 
 const planned_run *plan_cell(const plan *p, int seed, int row, int column)
 {
-    const int i = p->cells[((int)seed * p->rows + row) * p->columns + column];
+    const int i = p->cells[cell_index(p, seed, row, column)];
     return i < 0 ? NULL : &p->runs[i];
 }
 
@@ -214,8 +221,8 @@ static void lower(const char *text, char out[128])
     out[i] = 0;
 }
 
-/* How well a label fits what was asked for: 2, it is that; 1, it has that in it, or matches it as a
- * pattern of the shell; 0, not at all. Case does not count. */
+/* How well a label matches a pattern: 2, it is equal; 1, it contains it, or matches it as a shell
+ * pattern; 0, not at all. Ignores case. */
 static int fit(const char *pattern, const char *label)
 {
     char wanted[128], is[128];
@@ -226,7 +233,7 @@ static int fit(const char *pattern, const char *label)
     return strpbrk(wanted, "*?[") ? !fnmatch(wanted, is, 0) : strstr(is, wanted) != NULL;
 }
 
-/* The rows that fit best: with "ViT" that of this label, and not "ViT w/ EMA" as well. */
+/* Chooses the rows that match best: with "ViT" the row of this label, but not "ViT w/ EMA". */
 static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
 {
     int best = 0;
@@ -245,12 +252,12 @@ static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
         snprintf(labels + used, sizeof labels - used, "%s%s", r ? ", " : "",
                  p->form->rows[r].label);
     }
-    return fail(error, SSM2D_ERROR_ARGUMENT, "--rows %s: no row of %s is called so; they are %s",
+    return fail(error, SSM2D_ERROR_ARGUMENT, "--rows %s: no row of %s has this label; they are %s",
                 text_show(p->options.rows, strlen(p->options.rows), shown, sizeof shown),
                 p->options.experiment->name, labels);
 }
 
-/* Finds data by an experiment's name, unless that was done. */
+/* Finds the data that an experiment calls name, unless they have been found already. */
 static ssm2d_status find_choice(ssm2d_context *context, plan *p, const data_search *search,
                                 const char *name, int is_chosen, ssm2d_error *error)
 {
@@ -259,7 +266,7 @@ static ssm2d_status find_choice(ssm2d_context *context, plan *p, const data_sear
     for (int i = 0; i < p->choice_count; i++)
         if (!strcmp(p->choices[i].wanted, name)) return SSM2D_OK;
     const ssm2d_status status = reproduce_data_find(context, search, name, choice, &why);
-    /* what is not to be run may have no data */
+    /* rows that are not run need no data */
     if (status && (is_chosen || status == SSM2D_ERROR_MEMORY))
         return fail(error, status, "%s", why.line);
     if (status) choice->name = NULL;
@@ -293,7 +300,7 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
                 p->options.experiment->name, names, p->choices[0].wanted, p->choices[0].help);
 }
 
-/* The index of a run by its name; it is added when there is none yet. */
+/* The index of the run with this name, which is added if it is new. */
 static int place_of(plan *p, const planned_run *run)
 {
     int i = 0;
@@ -306,7 +313,7 @@ static int place_of(plan *p, const planned_run *run)
     return i;
 }
 
-/* The runs of rows that are chosen, or of the others. All rows with one seed come before the next
+/* Plans the runs of the chosen rows, or of the others. All rows of one seed come before the next
  * seed, so that a table fills evenly. */
 static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
 {
@@ -316,7 +323,7 @@ static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
     for (int seed = 0; seed < (int)p->options.seeds; seed++)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns; c++) {
-                int *cell = &p->cells[(seed * p->rows + r) * p->columns + c];
+                int *cell = &p->cells[cell_index(p, seed, r, c)];
                 if (p->chosen[r] != is_chosen) continue;
                 const data_choice *data = has_runs(p, r) ? plan_data(p, r, c) : NULL;
                 *cell = -1;
@@ -340,7 +347,7 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
     ssm2d_status status = choose_rows(p, error);
     if (!status) status = find_data(context, p, error);
     if (status || !p->rows) return status;
-    const size_t cells = (size_t)options->seeds * (size_t)(p->rows * p->columns);
+    const size_t cells = cell_index(p, options->seeds, 0, 0);
     p->runs = mem_alloc(context, cells * sizeof *p->runs);
     p->cells = mem_alloc(context, cells * sizeof *p->cells);
     if (!p->runs || !p->cells)

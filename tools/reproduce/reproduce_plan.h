@@ -1,8 +1,8 @@
 /* reproduce_plan - the runs that fill the cells of an experiment's table.
  *
- * A run is the words of an `ssm2d train` command; its folder is OUT/runs/NAME, whose name is made
- * of the data, the model and all that differs from their defaults. So experiments that need the
- * same run share it, and a name stands for one run wherever it is planned. */
+ * A run is the words of an `ssm2d train` command; its folder is OUT/runs/NAME, whose name contains
+ * the data, the model and all settings that differ from their defaults. So experiments that need
+ * the same run share it, and a name means one run wherever it is planned. */
 #ifndef SSM2D_TOOLS_REPRODUCE_PLAN_H
 #define SSM2D_TOOLS_REPRODUCE_PLAN_H
 
@@ -15,8 +15,7 @@ typedef struct planned_run {
     char name[PLAN_NAME];
     char setup[PLAN_SETUP]; /* the name without the seed */
     char folder[PLAN_PATH]; /* OUT/runs/NAME */
-    /* OUT/taken/NAME.json: a result that was made elsewhere; empty when the experiment needs the
-     * weights as well */
+    /* OUT/taken/NAME.json: an imported result; empty if the experiment also needs the weights */
     char taken[PLAN_PATH];
     const data_choice *data;
     int top5; /* is needed of it */
@@ -30,7 +29,7 @@ typedef struct plan_options {
     const experiment *experiment;
     experiment_scale scale;
     const word_list *data;    /* of --data */
-    const data_facts *before; /* [DATA_NAMES]: what data were when they were last there */
+    const data_facts *before; /* [DATA_NAMES]: what is known about data that are gone */
     const char *rows;         /* pattern of the labels of rows to run; NULL: all */
     const char *out;
     long seeds, epochs; /* epochs 0: the form's */
@@ -52,7 +51,7 @@ typedef struct plan {
     int *cells; /* [seeds][rows][columns]: the index of its run; -1: none */
 } plan;
 
-/* Plans the runs. Fails when no column has data, naming what is missing. Data that are gone since
+/* Plans the runs. Fails if no column has data, naming what is missing. Data that have disappeared
  * do not matter until a run needs them. The caller destroys it. */
 ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, plan *p,
                          ssm2d_error *error);
@@ -60,14 +59,14 @@ void plan_destroy(plan *p);
 
 /* The run of a cell, or NULL. */
 const planned_run *plan_cell(const plan *p, int seed, int row, int column);
-/* What was found for the data of a cell. */
+/* The data of a cell. */
 const data_choice *plan_data(const plan *p, int row, int column);
 /* The settings that the words of a run mean to `ssm2d train`. */
 ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error);
 /* Prints `ssm2d train ..`, or `ssm2d train --resume ..`, as a line for a shell; threads 0: as many
  * as there are processors. */
 void plan_print_command(FILE *out, const planned_run *run, int resume, int threads);
-/* Prints a word as the shell has to be given it. */
+/* Prints a word quoted for the shell. */
 void plan_print_word(FILE *out, const char *word);
 
 #endif

@@ -75,8 +75,8 @@ ssm2d_status run_result_from_json(const char *file, const cJSON *object, double 
         const double in_file = cJSON_IsNumber(value) ? value->valuedouble : NAN;
         const double x = n->is_share ? in_file / whole : in_file;
         if (!is_null && !(x >= n->low && x <= n->high))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s, which is no result",
-                        text_path(file), n->key,
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: \"%s\" is %s, which is not a valid result", text_path(file), n->key,
                         value ? json_show(value, shown, sizeof shown) : "missing");
         *place(r, n) = x;
     }
@@ -158,7 +158,7 @@ static ssm2d_status open_metrics(const ssm2d_context *context, const planned_run
     char path[RUN_PATH];
     const ssm2d_status status = run_path(run->folder, RUN_METRICS, path, error);
     *out = NULL;
-    return status ? status : metrics_read(context, path, out, error);
+    return status ? status : metrics_read(context, path, task_at(0), out, error);
 }
 
 long reproduce_epochs_done(const ssm2d_context *context, const planned_run *run)
@@ -186,8 +186,8 @@ static ssm2d_status from_metrics(const ssm2d_context *context, const planned_run
     for (size_t i = 0; (line = metrics_line(m, i)); i++) {
         if (!line->is_epoch) continue;
         const int is_test = !line->validation;
-        if (is_test && line->epoch == r->epochs) r->accuracy = line->test_accuracy;
-        if (is_test && line->epoch == r->best_epoch) r->best = line->test_accuracy;
+        if (is_test && line->epoch == r->epochs) r->accuracy = line->test_score;
+        if (is_test && line->epoch == r->best_epoch) r->best = line->test_score;
     }
     const ssm2d_status status = metrics_speed(m, &r->images_per_s, error);
     metrics_close(m);
@@ -200,19 +200,20 @@ static ssm2d_status evaluate_run(ssm2d_context *context, const planned_run *run,
 {
     run_model m;
     run_images images;
-    ssm2d_model_plan *of_model = NULL;
+    ssm2d_session *session = NULL;
     ssm2d_status status = run_model_open(context, run->folder, which, NULL, &m, error);
     if (status) return status;
     status = run_images_open(context, run->folder, &m, run->data->spec, &images, error);
     if (!status && images.split != DATASET_TEST)
         status =
             fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no test images", text_path(run->data->spec));
-    if (!status) status = run_model_plan(context, &m, images.batch, &of_model, error);
+    if (!status) status = run_model_session(context, &m, images.batch, &session, error);
     if (!status) {
         const evaluation_hooks hooks = {.stop = stop};
-        status = evaluate(of_model->evaluator, images.loader, m.model->loss, &hooks, out, error);
+        status = evaluate(session->evaluator, images.loader, m.data.task, m.model->loss, &hooks,
+                          out, error);
     }
-    ssm2d_model_plan_destroy(of_model);
+    ssm2d_session_destroy(session);
     run_images_close(&images);
     run_model_close(&m);
     return status;
@@ -238,14 +239,14 @@ ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
         status = evaluate_run(context, run, RUN_MODEL, stop, &last, error);
         if (status) return status;
         if ((*stopped = last.stopped)) return SSM2D_OK;
-        r.accuracy = last.accuracy;
-        r.top5 = last.top5;
+        r.accuracy = last.metrics[0];
+        r.top5 = last.metrics[1];
     }
     if (isnan(r.best)) {
         status = evaluate_run(context, run, RUN_BEST, stop, &best, error);
         if (status) return status;
         if ((*stopped = best.stopped)) return SSM2D_OK;
-        r.best = best.accuracy;
+        r.best = best.metrics[0];
     }
     char path[RUN_PATH];
     result_path(run, path);

@@ -1,9 +1,9 @@
-/* reproduce_result - what a finished run of an experiment came to: RUN/result.json. */
+/* reproduce_result - the result of a finished run of an experiment: RUN/result.json. */
 #ifndef SSM2D_TOOLS_REPRODUCE_RESULT_H
 #define SSM2D_TOOLS_REPRODUCE_RESULT_H
 
 #include "reproduce_plan.h"
-#include "train/loop.h"
+#include "train/training.h"
 
 typedef struct run_result {
     double accuracy;     /* of the last epoch, on test images, from 0 to 1 */
@@ -24,22 +24,22 @@ typedef enum run_state {
 } run_state;
 const char *run_state_name(run_state state); /* "open" .. */
 
-/* The state of a run, and its result when it is done. A result that cannot be read, or lacks what
- * the experiment needs, is not one: damaged, unless NULL, says why. */
+/* The state of a run, and its result if it is done. An unreadable result, or one that lacks what
+ * the experiment needs, does not count: damaged, unless NULL, says why. */
 run_state reproduce_state(const ssm2d_context *context, const planned_run *run, run_result *result,
                           ssm2d_error *damaged);
 /* Epochs that a run has done, from its metrics; 0 when there are none. */
 long reproduce_epochs_done(const ssm2d_context *context, const planned_run *run);
 
-/* Makes the result of a run that has reached its end, and writes it. Numbers come from its metrics
- * where these have them, and else from evaluating its weights on the test images. stop, which may
+/* Computes the result of a run that has reached its end, and writes it. Values come from its
+ * metrics if these have them, else from evaluating its weights on the test images. stop, which may
  * interrupt that, sets *stopped. */
 ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
                               const train_result *trained, size_t parameters,
                               int (*stop)(void *user), int *stopped, ssm2d_error *error);
 
-/* The numbers of a result from and to an object, whose accuracies are from 0 to `whole`: 1, or 100
- * for percents. What the best epoch was chosen by is the caller's. */
+/* Reads and writes the values of a result as an object, whose accuracies are from 0 to `whole`: 1,
+ * or 100 for percents. The caller handles what chose the best epoch. */
 ssm2d_status run_result_from_json(const char *file, const cJSON *object, double whole,
                                   run_result *result, ssm2d_error *error);
 int run_result_add_json(cJSON *object, double whole, const run_result *result); /* whether it was */

@@ -3,7 +3,9 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
+#include "io/file_open.h"
 #include "io/text.h"
+#include "tools/runs/run_name.h"
 #include "tools/runs/train_view.h"
 #include "tools/stop_signals.h"
 
@@ -25,19 +27,18 @@ typedef struct attempt {
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
-/* Claims a run for this process by a lock on OUT/claims/NAME, which ends with the process, however
- * that ends. *claim is -1 when another process has it. The run's own lock is held by training
- * alone; this one covers its evaluation, too. */
+/* Claims a run for this process by a lock on OUT/claims/NAME, which ends with the process in any
+ * case. *claim is -1 if another process has it. The run's own lock is held only while training;
+ * this one also covers its evaluation. */
 static ssm2d_status claim_run(const plan *p, const planned_run *run, int *claim, ssm2d_error *error)
 {
     char path[RUN_PATH];
     int lock = -1;
     snprintf(path, sizeof path, "%s/claims/%s", p->options.out, run->name);
     *claim = -1;
-    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd < 0)
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path),
-                    strerror(errno));
+    int fd;
+    const ssm2d_status opened = file_open_fd(AT_FDCWD, path, path, FILE_LOCK, &fd, error);
+    if (opened) return opened;
     if (flock(fd, LOCK_EX | LOCK_NB)) {
         const int is_taken = errno == EWOULDBLOCK;
         close(fd);
@@ -75,14 +76,22 @@ static void on_start(void *user, const train_start *start)
 static ssm2d_status train_run(ssm2d_context *context, const planned_run *run, running *r,
                               train_result *result, ssm2d_error *error)
 {
-    const train_hooks hooks = {
-        r, stop_requested, on_start, train_view_step, train_view_testing, train_view_epoch};
+    run_control hooks = {r,
+                         stop_requested,
+                         on_start,
+                         train_view_step,
+                         train_view_testing,
+                         train_view_epoch,
+                         .checking = train_view_checking};
     train_settings settings;
+    char checked[RUN_PATH];
     if (run_exists(run->folder)) {
         const train_changes changes = {.data = run->data->spec};
         return train_resume_changed(context, run->folder, &changes, &hooks, result, error);
     }
     const ssm2d_status status = plan_settings(run, &settings, error);
+    if (!status && dataset_format_of(settings.options.data) == FORMAT_PHOTOS)
+        hooks.checked = checked_images_path(settings.options.data, checked);
     return status ? status : train_begin(context, run->folder, &settings, &hooks, result, error);
 }
 
@@ -108,7 +117,7 @@ static ssm2d_status do_run(const reproduce_job *job, int number, int *stopped, s
 
 /* ---- all runs -------------------------------------------------------------------------------- */
 
-/* Whether a run is still to be done, as far as this process is concerned. */
+/* Whether this process should still do a run. */
 static int is_wanted(run_state state, const attempt *m)
 {
     if (state == RUN_DONE || m->tried) return 0;
@@ -124,7 +133,7 @@ static ssm2d_status note_failure(const reproduce_job *job, int number, const ssm
     return reproduce_note_failure(job->context, &job->plan->runs[number], why->line, error);
 }
 
-/* Goes through all runs once; *left counts those that others are at. */
+/* Goes through all runs once; *left counts those that other processes have claimed. */
 static ssm2d_status pass(const reproduce_job *job, attempt *attempts, int *left,
                          reproduce_outcome *out, ssm2d_error *error)
 {
@@ -144,12 +153,12 @@ static ssm2d_status pass(const reproduce_job *job, attempt *attempts, int *left,
             ++*left;
             continue;
         }
-        /* it may have ended while this process looked at others */
+        /* another process may have finished it meanwhile */
         if (!is_wanted(reproduce_state(job->context, run, NULL, &damaged), &attempts[i])) {
             close(claim);
             continue;
         }
-        if (*damaged.line) fprintf(stderr, "ssm2d reproduce: %s; it is made again\n", damaged.line);
+        if (*damaged.line) fprintf(stderr, "ssm2d reproduce: %s; it is recreated\n", damaged.line);
         status = do_run(job, i, &out->stopped, &why);
         if (status && out->stopped) fail(error, status, "%s", why.line);
         if (status && !out->stopped) {
@@ -182,7 +191,7 @@ ssm2d_status reproduce_run_all(const reproduce_job *job, reproduce_outcome *out,
         status = pass(job, attempts, &left, out, error);
         if (status || out->stopped || !left || job->no_wait) break;
         if (!told++) {
-            printf("waiting for runs that other processes are at\n");
+            printf("waiting for runs of other processes\n");
             fflush(stdout);
         }
         nanosleep(&pause, NULL);

@@ -1,5 +1,5 @@
-/* reproduce_run - runs what is planned, one run after the other, beside other processes that work
- * on the same folder. */
+/* reproduce_run - executes the planned runs one after the other, beside other processes that use
+ * the same folder. */
 #ifndef SSM2D_TOOLS_REPRODUCE_RUN_H
 #define SSM2D_TOOLS_REPRODUCE_RUN_H
 
@@ -15,14 +15,14 @@ typedef struct reproduce_job {
 } reproduce_job;
 
 typedef struct reproduce_outcome {
-    int stopped;   /* by a signal; all is saved */
+    int stopped;   /* by a signal; everything is saved */
     int failed;    /* runs */
-    int elsewhere; /* runs that other processes were still at; with no_wait alone */
+    int elsewhere; /* runs that other processes have not finished; only with no_wait */
     ssm2d_error first_failure;
 } reproduce_outcome;
 
-/* Trains every run that has no result. One that fails is recorded with its message, and the others
- * go on; one that failed before is tried again. */
+/* Trains every run that has no result. If a run fails, its message is recorded and the others
+ * continue; a run that failed before is tried again. */
 ssm2d_status reproduce_run_all(const reproduce_job *job, reproduce_outcome *out,
                                ssm2d_error *error);
 

@@ -18,7 +18,7 @@ static void leave_out(cJSON *object, const char *key)
 
 cJSON *reproduce_settings_json(const train_settings *s)
 {
-    static const char *const others[] = {"data", "seed", "slices", "loss"};
+    static const char *const others[] = {"data", "seed", "slices", "task", "loss"};
     cJSON *root = train_settings_to_json(s), *next;
     if (!root) return NULL;
     for (cJSON *item = root->child; item; item = next) {
@@ -28,12 +28,12 @@ cJSON *reproduce_settings_json(const train_settings *s)
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) leave_out(root, others[i]);
     const cJSON *patch = cJSON_GetObjectItemCaseSensitive(root, "patch");
-    /* what follows from the data */
+    /* these follow from the data */
     if (patch && patch->valueint == 0) leave_out(root, "patch");
     if (!s->model.image[0]) leave_out(root, "image");
     if (!s->model.channels) leave_out(root, "channels");
-    if (!s->model.classes) leave_out(root, "classes");
-    if (s->crop_is_open) leave_out(root, "eval_crop");
+    if (!s->model.outputs) leave_out(root, "classes");
+    if (train_settings_is_open(s, "eval_crop")) leave_out(root, "eval_crop");
     return root;
 }
 
@@ -42,9 +42,9 @@ static const char *show(const cJSON *value, char text[SHOWN])
     return value ? json_show(value, text, SHOWN) : "missing";
 }
 
-/* Compares two objects of settings; a mixer's are an object of their own. whole: what is given
- * there alone counts as well. Returns whether they are the same; otherwise `what` says in which
- * setting they differ. */
+/* Compares two objects of settings; those of a mixer are a nested object. whole: settings that only
+ * `there` has count as well. Returns whether they are the same; otherwise `what` names the first
+ * difference. */
 static int same_settings(const cJSON *there, const cJSON *here, int whole, const char *prefix,
                          char *what, size_t size)
 {
@@ -68,7 +68,7 @@ static int same_settings(const cJSON *there, const cJSON *here, int whole, const
     return 1;
 }
 
-/* Compares the settings in an object, as they are in a file, with those that a run would have. */
+/* Compares the settings in an object of a file with those that a run would have. */
 static ssm2d_status check(const char *path, const cJSON *object, const planned_run *run, int whole,
                           char *what, size_t size, int *same, ssm2d_error *error)
 {
@@ -100,7 +100,7 @@ cJSON *reproduce_data_json(const data_choice *data)
     return NULL;
 }
 
-/* Whether images are those that the run has; what an object does not say is not compared. */
+/* Whether an object describes the images of the run; missing keys are not compared. */
 static int same_data(const cJSON *images, const data_choice *data, char *what, size_t size)
 {
     const struct {
@@ -130,8 +130,8 @@ ssm2d_status reproduce_settings_check(const char *path, const cJSON *cell, const
     int same = 1;
     if (!cJSON_IsObject(settings) || !cJSON_IsObject(images))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has no \"%s\" of run %s: only tables of this version or later ones can be "
-                    "taken over",
+                    "%s: has no \"%s\" of run %s: only tables of this or a later version can be "
+                    "imported",
                     text_path(path), cJSON_IsObject(settings) ? "images" : "settings", run->name);
     const ssm2d_status status = check(path, settings, run, 1, what, sizeof what, &same, error);
     if (status) return status;
@@ -146,8 +146,8 @@ ssm2d_status reproduce_settings_check(const char *path, const cJSON *cell, const
     return SSM2D_OK;
 }
 
-/* Compares with the settings that the run in a folder has: those beside its result, or its own.
- * Files that cannot be read are the run's trouble, and are said there. */
+/* Compares with the settings of the run in a folder: those beside its result, or its own.
+ * Unreadable files count as equal; running the run reports them. */
 static int is_the_planned(const ssm2d_context *context, const planned_run *run, char *what,
                           size_t size)
 {

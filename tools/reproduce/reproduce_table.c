@@ -8,6 +8,37 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static const char *label(const char *own, const data_choice *data, char text[TABLE_LABEL])
+{
+    if (data && data->name && data->stand_in)
+        snprintf(text, TABLE_LABEL, "%s (%s)", own, data->stand_in);
+    else
+        snprintf(text, TABLE_LABEL, "%s", own);
+    return text;
+}
+
+const char *table_column_label(const plan *p, int column, char text[TABLE_LABEL])
+{
+    const experiment_column *c = &p->form->columns[column];
+    const data_choice *data = NULL;
+    for (int r = 0; r < p->rows && c->data && !data; r++)
+        if (p->form->rows[r].mixer) data = plan_data(p, r, column);
+    return label(c->label, data, text);
+}
+
+const char *table_row_label(const plan *p, int row, char text[TABLE_LABEL])
+{
+    const experiment_row *r = &p->form->rows[row];
+    return label(r->label, r->data && r->mixer ? plan_data(p, row, 0) : NULL, text);
+}
+
+int table_has_times(const plan *p)
+{
+    return p->options.experiment->times && p->options.scale != SCALE_TINY;
+}
+
 /* ---- summaries ------------------------------------------------------------------------------- */
 
 static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
@@ -65,7 +96,7 @@ static void sum_up(table *t)
             if (!(row->parameters > 0)) row->parameters = row->cells[c].parameters;
         }
         if (p->form->rows[r].plain) plain = row;
-        if (plain) row->time = time_ratio(plain, row, p->columns);
+        if (plain && p->options.scale != SCALE_TINY) row->time = time_ratio(plain, row, p->columns);
         if (p->options.experiment->pairs) row->delta = mean_delta(row, p->columns);
     }
 }

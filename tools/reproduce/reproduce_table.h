@@ -29,21 +29,29 @@ typedef struct table {
     int runs, done, failed; /* of the rows that are shown */
 } table;
 
-/* Reads the results that are there. The caller destroys it. */
+/* Reads the existing results. The caller destroys it. */
 ssm2d_status table_create(const plan *p, table *t, ssm2d_error *error);
 void table_destroy(table *t);
+
+/* The heading of a column and the label of a row, with the data that replace the paper's: "C100
+ * (fashion-mnist)". Both return text. */
+enum { TABLE_LABEL = 96 };
+const char *table_column_label(const plan *p, int column, char text[TABLE_LABEL]);
+const char *table_row_label(const plan *p, int row, char text[TABLE_LABEL]);
+/* Whether the table has train times: not at scale tiny, whose models are too small for them. */
+int table_has_times(const plan *p);
 
 /* Each file appears complete or not at all. */
 ssm2d_status table_write_markdown(const table *t, const char *path, ssm2d_error *error);
 ssm2d_status table_write_csv(const table *t, const char *path, ssm2d_error *error);
 ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *error);
 
-/* Says what differs from the paper, and which data are missing or stand in for others. */
+/* Prints what differs from the paper, and which data are missing or replaced. */
 void table_print_notes(FILE *out, const plan *p);
 
-/* Draws the experiment's picture of the results that are there: OUT/NAME.png, .svg and .pdf. */
+/* Draws the experiment's picture of the existing results: OUT/NAME.png, .svg and .pdf. */
 ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error *error);
-/* Whether the picture is there: not before there are results that it shows. */
+/* Whether the picture exists; it does not before there are results to show. */
 int reproduce_is_drawn(const plan *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* The results of an experiment for other programs: .csv and .json. */
+/* The results of an experiment as .csv and .json. */
 #include "io/file.h"
 #include "io/json.h"
 #include "reproduce_settings.h"
@@ -20,7 +20,7 @@ static void put_text(FILE *out, const char *text)
     fputs("\",", out);
 }
 
-/* Nothing for what is not known. */
+/* Writes nothing for an unknown value. */
 static void put_number(FILE *out, double x, const char *end)
 {
     if (isfinite(x)) fprintf(out, "%.10g", x);
@@ -82,6 +82,14 @@ static int add_text(cJSON *to, const char *key, const char *text)
     return (text ? cJSON_AddStringToObject(to, key, text) : cJSON_AddNullToObject(to, key)) != NULL;
 }
 
+/* Adds an object to a list if it is complete, else deletes it. Returns whether it was added. */
+static int add_or_delete(cJSON *list, cJSON *o, int good)
+{
+    if (good) return json_add(list, NULL, o);
+    cJSON_Delete(o);
+    return 0;
+}
+
 static int add_run(cJSON *list, const table *t, const planned_run *run)
 {
     const int i = (int)(run - t->plan->runs), is_done = t->states[i] == RUN_DONE;
@@ -97,13 +105,11 @@ static int add_run(cJSON *list, const table *t, const planned_run *run)
     if (good && t->states[i] == RUN_FAILED
         && reproduce_failure(t->plan->context, run, message, sizeof message))
         good = add_text(o, "message", message);
-    if (good) return json_add(list, NULL, o);
-    cJSON_Delete(o);
-    return 0;
+    return add_or_delete(list, o, good);
 }
 
-/* What the runs of a cell have in common: all settings but the data's place and the seed. They go
- * with results, which --results takes over. */
+/* What the runs of a cell have in common: all settings except the location of the data and the
+ * seed. --results compares them before it imports results. */
 static int add_settings(cJSON *cell, const planned_run *run)
 {
     train_settings settings;
@@ -132,9 +138,7 @@ static int add_cell(cJSON *list, const table *t, int r, int c)
         const planned_run *run = plan_cell(p, seed, r, c);
         if (run) good = add_run(runs, t, run);
     }
-    if (good) return json_add(list, NULL, o);
-    cJSON_Delete(o);
-    return 0;
+    return add_or_delete(list, o, good);
 }
 
 static int add_row(cJSON *list, const table *t, int r)
@@ -151,20 +155,16 @@ static int add_row(cJSON *list, const table *t, int r)
                && add_number(o, "delta", s->delta) && add_text(o, "paper_delta", row->paper_delta)
                && (cells = cJSON_AddArrayToObject(o, "cells"));
     for (int c = 0; c < p->columns && good; c++) good = add_cell(cells, t, r, c);
-    if (good) return json_add(list, NULL, o);
-    cJSON_Delete(o);
-    return 0;
+    return add_or_delete(list, o, good);
 }
 
 static int add_data(cJSON *list, const data_choice *d)
 {
     cJSON *o = cJSON_CreateObject();
-    if (o && add_text(o, "wanted", d->wanted) && add_text(o, "taken", d->name)
-        && add_text(o, "where", d->name ? d->spec : NULL)
-        && cJSON_AddNumberToObject(o, "images", (double)d->facts.images))
-        return json_add(list, NULL, o);
-    cJSON_Delete(o);
-    return 0;
+    const int good = o && add_text(o, "wanted", d->wanted) && add_text(o, "taken", d->name)
+                     && add_text(o, "where", d->name ? d->spec : NULL)
+                     && cJSON_AddNumberToObject(o, "images", (double)d->facts.images);
+    return add_or_delete(list, o, good);
 }
 
 ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *error)

@@ -1,4 +1,4 @@
-/* The results of an experiment for people: .md, with what differs from the paper. */
+/* The results of an experiment as Markdown, with the differences from the paper. */
 #include "io/file.h"
 #include "io/text.h"
 #include "reproduce_table.h"
@@ -9,7 +9,7 @@
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Whether the data that were found are the wanted ones, and whole. */
+/* Whether the data that were found are complete and those of the paper. */
 static int has_paper_data(const plan *p)
 {
     for (int i = 0; i < p->choice_count; i++)
@@ -26,17 +26,17 @@ void table_print_notes(FILE *out, const plan *p)
     else if (p->rows)
         fprintf(out,
                 has_paper_data(p) && !p->options.epochs
-                    ? "Scale full, the paper's setting: models, data, recipe and epochs, as far as "
-                      "nothing else is said below.\n\n"
-                    : "Scale full: the paper's models and recipe, but other data or epochs, as "
-                      "said below.\n\n");
+                    ? "Scale full, the paper's setting: models, data, recipe and epochs, except "
+                      "for the notes below.\n\n"
+                    : "Scale full: the paper's models and recipe, but other data or epochs; see "
+                      "below.\n\n");
     if (p->options.epochs)
-        fprintf(out, "All runs have %ld epoch%s, as --epochs says, not those of the scale.\n\n",
+        fprintf(out, "All runs have %ld epoch%s (--epochs), not those of the scale.\n\n",
                 p->options.epochs, p->options.epochs == 1 ? "" : "s");
     if (p->options.rows) {
         fprintf(out, "Only the rows that match `");
         text_print(out, p->options.rows);
-        fprintf(out, "` are run; others are shown as far as they have results.\n\n");
+        fprintf(out, "` are run; others are shown if they have results.\n\n");
     }
     for (int i = 0; i < p->choice_count; i++) {
         const data_choice *d = &p->choices[i];
@@ -50,8 +50,8 @@ void table_print_notes(FILE *out, const plan *p)
         fprintf(out, "Data %s: ", d->wanted);
         text_print(out, d->spec);
         fprintf(out, ", %zu training images of %d classes", d->facts.images, d->facts.classes);
-        if (strcmp(d->name, d->wanted))
-            fprintf(out, "; these are %s, which stand in for %s%s%s", d->name, d->wanted,
+        if (d->stand_in)
+            fprintf(out, "; these are %s, which stand in for %s%s%s", d->stand_in, d->wanted,
                     d->labels ? ": " : "", d->labels ? d->labels : "");
         else if (d->facts.images != d->published)
             fprintf(out, "; the published data have %zu", d->published);
@@ -59,6 +59,7 @@ void table_print_notes(FILE *out, const plan *p)
     }
     if (p->form->note) fprintf(out, "%s\n\n", p->form->note);
     if (e->note) fprintf(out, "%s\n\n", e->note);
+    if (e->times_note && table_has_times(p)) fprintf(out, "%s\n\n", e->times_note);
 }
 
 static void print_failures(FILE *out, const table *t)
@@ -82,7 +83,7 @@ static void print_mean(FILE *out, double mean, double std, int n, int failed)
         fprintf(out, " %.2f ± %.2f (n = %d) |", mean, std, n);
 }
 
-/* What the paper has numbers of, among rows that are shown; columns without any are left out. */
+/* Which values the paper has for the shown rows; columns without any are omitted. */
 typedef struct paper_columns {
     int cells[EXPERIMENT_COLUMNS], delta, time, parameters;
 } paper_columns;
@@ -118,16 +119,17 @@ static void print_head(FILE *out, const table *t, const paper_columns *paper)
 {
     const plan *p = t->plan;
     const experiment *e = p->options.experiment;
+    char label[TABLE_LABEL];
     int width = 1;
     fprintf(out, "| model |");
     for (int c = 0; c < p->columns; c++) {
         const int has_best = p->form->columns[c].measure == MEASURE_ACCURACY;
-        width += print_heading(out, p->form->columns[c].label, 0);
+        width += print_heading(out, table_column_label(p, c, label), 0);
         if (has_best) width += print_heading(out, "best epoch", 0);
         if (paper->cells[c]) width += print_heading(out, "paper", 0);
     }
     if (e->pairs) width += print_heading(out, "delta", paper->delta);
-    if (e->times) width += print_heading(out, "train time", paper->time);
+    if (table_has_times(p)) width += print_heading(out, "train time", paper->time);
     if (e->parameters) width += print_heading(out, "parameters", paper->parameters);
     fprintf(out, "\n|");
     for (int i = 0; i < width; i++) fprintf(out, "---|");
@@ -158,7 +160,8 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
     const experiment *e = p->options.experiment;
     const experiment_row *about = &p->form->rows[r];
     const row_summary *row = &t->rows[r];
-    fprintf(out, "| %s |", about->label);
+    char label[TABLE_LABEL];
+    fprintf(out, "| %s |", table_row_label(p, r, label));
     for (int c = 0; c < p->columns; c++) {
         const cell_summary *cell = &row->cells[c];
         print_mean(out, cell->mean, cell->std, cell->n, cell->failed);
@@ -170,7 +173,7 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
         print_delta(out, row->delta);
         print_paper(out, paper->delta, about->paper_delta);
     }
-    if (e->times) {
+    if (table_has_times(p)) {
         print_number(out, row->time, 2, "x");
         print_paper(out, paper->time, about->paper_time);
     }
@@ -183,18 +186,17 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
 
 static void print_explanation(FILE *out, const table *t)
 {
-    const experiment *e = t->plan->options.experiment;
     fprintf(out, "\nAccuracies on test images in percent, after the last epoch: mean ± standard "
                  "deviation over seeds; then the mean of the best epochs.");
     for (int i = 0; i < t->plan->all; i++)
         if (t->states[i] == RUN_DONE && t->results[i].choice == CHOICE_TEST) {
-            fprintf(out, " The best epoch is chosen by the test images, so that it is a little too "
-                         "good.");
+            fprintf(out, " The best epoch is chosen by the test images, so that it is slightly "
+                         "optimistic.");
             break;
         }
-    if (e->times)
-        fprintf(out, " Train time is that of an image, relative to the plain model above, by the "
-                     "medians of images/s; it means little when the machine has other work.");
+    if (table_has_times(t->plan))
+        fprintf(out, " Train time is the time per image relative to the plain model above, by the "
+                     "medians of images/s; it means little on a busy machine.");
     fprintf(out, "\n\n%d of %d runs are done", t->done, t->runs);
     if (t->failed) fprintf(out, ", %d failed", t->failed);
     fprintf(out, ".\n");

@@ -1,5 +1,6 @@
-/* ssm2d eval - loss and accuracy of a trained model, on its own test images or others, at any image
+/* ssm2d eval - loss and metrics of a trained model, on its own test images or others, at any image
  * size. */
+#include "core/context.h"
 #include "core/status.h"
 #include "data/split.h"
 #include "draw/canvas.h"
@@ -10,9 +11,10 @@
 #include "tools/ignored.h"
 #include "tools/processes.h"
 #include "tools/progress.h"
+#include "tools/written.h"
 #include "train/evaluate.h"
 #include "train/run_folder.h"
-#include "train/skipped_total.h"
+#include "train/check_images.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,12 +42,12 @@ static const char *bad_images_at(int i)
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"data", OPTION_STRING, offsetof(values, data),
-     "other data with the same classes, instead of the run's", .value = "DATA"},
+     "other data with the same labels, instead of the run's", .value = "DATA"},
     {"split", OPTION_CHOICE, offsetof(values, split),
      "images to evaluate: test, which is val/ in an image folder without test/; val, which the "
-     "best "
-     "epoch was chosen by, of the data themselves or held out; train, which was trained on",
-     .choice = split_at, .default_value = "test"},
+     "best epoch was chosen by, of the data themselves or held out; train, which was trained on. "
+     "Not given it is test; without test images what was held out, and of other data (--data) all",
+     .choice = split_at},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "resize images to this side in pixels, or to ROWSxCOLS, and adapt the model; the size of "
      "training when not given",
@@ -62,7 +64,7 @@ static const option options[] = {
      "stop at an image that cannot be read, or skip it; the run's setting when not given",
      .choice = bad_images_at},
     {"per-class", OPTION_FLAG, offsetof(values, per_class),
-     .help = "print a table of the classes, or with binary labels of the attributes"},
+     .help = "print the table of the task: of classes, or of attributes"},
     {"confusion", OPTION_STRING, offsetof(values, confusion),
      "draw the confusion matrix, true against predicted classes: .png, .svg or .pdf",
      .value = "FILE"},
@@ -100,15 +102,32 @@ static ssm2d_status check_trained_on(ssm2d_context *context, const run_model *m,
     return status;
 }
 
+/* Which images to evaluate, and what they are called. */
+typedef struct split_chosen {
+    dataset_split split;
+    const char *name, *shown; /* as --split has it; for people */
+} split_chosen;
+
+/* has_test: the data have test images; other: they are not the run's own. */
+static split_chosen choose_split(const char *given, int has_test, int other)
+{
+    if (given) {
+        const dataset_split split = !strcmp(given, "train") ? DATASET_TRAIN
+                                    : !strcmp(given, "val") ? DATASET_VAL
+                                                            : DATASET_TEST;
+        return (split_chosen){split, given, given};
+    }
+    if (has_test) return (split_chosen){DATASET_TEST, "test", "test"};
+    if (other) return (split_chosen){DATASET_TRAIN, "train", "given"};
+    return (split_chosen){DATASET_VAL, "val", "held-out"};
+}
+
 /* The images to evaluate. Parts that were held out are those of the run's own data, wherever these
  * are now. */
 static ssm2d_status open_images(ssm2d_context *context, const values *o, const run_model *m,
-                                dataset **out, ssm2d_error *error)
+                                dataset **out, split_chosen *chosen, ssm2d_error *error)
 {
     const split_options whole = {0, 1, 0}, of_run = train_options_split(&m->settings.options);
-    const dataset_split split = !strcmp(o->split, "train") ? DATASET_TRAIN
-                                : !strcmp(o->split, "val") ? DATASET_VAL
-                                                           : DATASET_TEST;
     char found[SSM2D_TEXT];
     int splits = 0;
     run_find_data(o->run, m->settings.options.data, found);
@@ -119,6 +138,8 @@ static ssm2d_status open_images(ssm2d_context *context, const values *o, const r
                       "%s: the data of this run are not there: --data says where they are now",
                       text_path(where));
     if (!status) status = dataset_splits(where, &splits, error);
+    *chosen = choose_split(o->split, splits != DATASET_HAS(TRAIN), o->data != NULL);
+    const dataset_split split = chosen->split;
     if (!status && split == DATASET_TEST && splits == DATASET_HAS(TRAIN))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no test images: --split %s",
                     text_path(where),
@@ -144,13 +165,15 @@ static ssm2d_status loader_settings(const values *o, const run_model *m, const d
     lo->rows = (size_t)m->settings.model.image[0];
     lo->cols = (size_t)m->settings.model.image[1];
     lo->channels = m->settings.model.channels;
+    const task_shape shape = task_shape_of(&m->settings.model);
+    lo->targets = task_targets(m->data.task, &shape, 0);
     lo->norm = m->data.norm;
     lo->augment = m->settings.augment;
     lo->workers = m->settings.options.workers;
     lo->share = (size_t)processes()->rank;
     lo->shares = (size_t)processes()->size;
     lo->skip_bad = o->bad_images ? !strcmp(o->bad_images, "skip")
-                                 : m->settings.options.bad_images == TRAIN_BAD_SKIP;
+                                 : m->settings.options.bad_images != TRAIN_BAD_STOP;
     if (isnan(o->eval_crop)) return SSM2D_OK;
     snprintf(text, sizeof text, "%.17g", o->eval_crop);
     return augment_options_set(&lo->augment, "eval_crop", text, error);
@@ -163,6 +186,7 @@ static ssm2d_status report(const ssm2d_context *context, const values *o, const 
     if (o->confusion) status = eval_report_confusion(context, r, o->confusion, error);
     if (!status && o->json) return eval_report_json(r, error);
     if (!status) eval_report_text(r);
+    if (!status && o->confusion) written_print(o->confusion, "confusion matrix");
     return status;
 }
 
@@ -171,9 +195,11 @@ typedef struct work {
     run_model model;
     int opened; /* the model is */
     dataset *data;
+    split_chosen chosen;
     loader *images;
-    ssm2d_model_plan *plan;
-    evaluation_detail detail;
+    ssm2d_session *session;
+    task_detail detail;
+    confusion_cell *confusion;
 } work;
 
 static ssm2d_status prepare(ssm2d_context *context, const values *o, work *w, ssm2d_error *error)
@@ -186,22 +212,21 @@ static ssm2d_status prepare(ssm2d_context *context, const values *o, work *w, ss
         status = run_model_open(context, o->run, run_weights_file(o->weights), size, m, error);
     if (status) return status;
     w->opened = 1;
-    if (o->confusion && m->data.labels == LABEL_BINARY)
+    if (o->confusion && !m->data.task->pair)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--confusion: the run has binary labels, which have no confusion matrix: use "
-                    "--per-class");
-    if ((status = open_images(context, o, m, &w->data, error))) return status;
+                    "--confusion: the run has %s, which have no confusion matrix: use --per-class",
+                    m->data.task->labels);
+    if (o->per_class && !m->data.task->print_table)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--per-class: there is no table for the task %s",
+                    m->data.task->name);
+    if ((status = open_images(context, o, m, &w->data, &w->chosen, error))) return status;
     dataset_limit_pixels(w->data, (size_t)m->settings.options.max_pixels);
     if (processes_speak())
         report_ignored("eval", dataset_about(w->data)->ignored,
                        dataset_about(w->data)->first_ignored);
     if ((status = loader_settings(o, m, w->data, &lo, error))) return status;
     if ((status = loader_create(context, w->data, &lo, &w->images, error))) return status;
-    status = run_model_plan(context, m, lo.batch, &w->plan, error);
-    if (!status && (o->per_class || o->confusion))
-        status = evaluation_detail_create(context, m->data.labels, m->data.classes,
-                                          o->confusion != NULL, &w->detail, error);
-    return status;
+    return run_model_session(context, m, lo.batch, &w->session, error);
 }
 
 /* Several processes must have the same weights and images. */
@@ -223,26 +248,34 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && processes()->size > 1) status = compare(&w, error);
     if (status) goto done;
     eval_report r = {.model = &w.model,
-                     .split = o->split,
-                     .per_class = o->per_class,
-                     .detail = w.detail.images ? &w.detail : NULL};
+                     .split = w.chosen.name,
+                     .shown = w.chosen.shown,
+                     .weights = o->weights,
+                     .table = o->per_class,
+                     .detail = &w.detail};
     progress p = progress_start("ssm2d eval: batch", 1);
     const evaluation_hooks hooks = {.user = &p,
                                     .progress = processes_speak() ? show_progress : NULL,
-                                    .detail = w.detail.images ? &w.detail : NULL,
+                                    .detail = o->per_class || o->confusion ? &w.detail : NULL,
                                     .cluster = processes()};
-    status = evaluate(w.plan->evaluator, w.images, w.model.model->loss, &hooks, &r.result, error);
+    status = evaluate(w.session->evaluator, w.images, w.model.data.task, w.model.model->loss,
+                      &hooks, &r.result, error);
     progress_end(&p);
     ssm2d_error first;
     size_t skipped = loader_skipped(w.images, &first);
     if (!status) status = skipped_total(context, processes(), w.images, &skipped, &first, error);
     if (processes_speak()) report_skipped("eval", skipped, &first);
+    if (!status && o->confusion)
+        status = evaluation_confusion(context, w.model.data.task, &w.detail, &w.confusion,
+                                      &r.confusion_count, error);
+    r.confusion = w.confusion;
     if (!status)
         status = cluster_agree(processes(),
                                processes_speak() ? report(context, o, &r, error) : SSM2D_OK, error);
 done:
-    evaluation_detail_destroy(context, &w.detail);
-    ssm2d_model_plan_destroy(w.plan);
+    evaluation_detail_free(context, &w.detail);
+    mem_free(context, w.confusion);
+    ssm2d_session_destroy(w.session);
     loader_destroy(w.images);
     dataset_close(w.data);
     if (w.opened) run_model_close(&w.model);
@@ -251,14 +284,14 @@ done:
 
 static const char about[] =
     "Evaluates the model of a run on the test images of its data, or of other data with the "
-    "same classes: loss, accuracy, and with more than five classes how often the right one is "
-    "among the five likeliest; with binary labels the mean accuracy over all attributes. With "
+    "same labels: loss and the metrics of the task, such as accuracy, and with more than five "
+    "classes how often the right one is among the five likeliest. With "
     "--image-size the images are resized, a position embedding and "
     "tables of relative positions are interpolated (bicubic) where the model has them, and the "
     "kernels of the 2-D SSM are computed for the new grid.";
 
 const command command_eval = {"eval",
-                              "loss and accuracy of a trained model",
+                              "loss and metrics of a trained model",
                               about,
                               options,
                               check_values,

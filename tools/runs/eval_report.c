@@ -8,103 +8,79 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of an attribute every image is a decision that can be right; of a class its own images are. */
-typedef struct rates {
-    double accuracy, recall, precision; /* from 0 to 1; -1: of nothing */
-} rates;
-
-static double part(size_t count, size_t of) { return of ? (double)count / (double)of : -1; }
-
-static rates rates_of(const eval_report *r, int c)
+static const char *const *names_of(const eval_report *r)
 {
-    const evaluation_detail *d = r->detail;
-    const size_t hits = d->hits[c], wrong = d->images[c] + d->predicted[c] - 2 * hits;
-    return (rates){.accuracy = part(r->result.images - wrong, r->result.images),
-                   .recall = part(hits, d->images[c]),
-                   .precision = part(hits, d->predicted[c])};
-}
-
-static void print_rate(double rate)
-{
-    if (rate < 0)
-        printf("  %7s", "-");
-    else
-        printf("  %7.2f", 100 * rate);
-}
-
-static void print_table(const eval_report *r)
-{
-    const evaluation_detail *d = r->detail;
-    const int binary = d->labels == LABEL_BINARY;
-    printf(binary ? "   have %%  accuracy   recall  precision  attribute\n"
-                  : "  images   recall  precision  class\n");
-    for (int c = 0; c < d->classes; c++) {
-        const rates x = rates_of(r, c);
-        if (binary) {
-            printf("  %7.2f ", 100 * part(d->images[c], r->result.images));
-            print_rate(x.accuracy);
-        } else {
-            printf("  %6zu", d->images[c]);
-        }
-        print_rate(x.recall);
-        print_rate(x.precision);
-        printf("    ");
-        text_print(stdout, r->model->data.names[c]);
-        putchar('\n');
-    }
+    return (const char *const *)r->model->data.names;
 }
 
 void eval_report_text(const eval_report *r)
 {
     const evaluation *e = &r->result;
-    const int *image = r->model->settings.model.image, classes = r->model->data.classes;
-    printf("%zu %s images of %d x %d: loss %.4f, ", e->images, r->split, image[0], image[1],
-           e->loss);
-    if (r->model->data.labels == LABEL_BINARY)
-        printf("mean accuracy over %d attributes %.2f %%", classes, 100 * e->accuracy);
-    else
-        printf("accuracy %.2f %%", 100 * e->accuracy);
-    if (r->model->data.labels == LABEL_CLASS && classes > 5)
-        printf(", top-5 %.2f %%", 100 * e->top5);
-    printf("%s\n", r->model->resized ? " (positions interpolated)" : "");
-    if (r->per_class) print_table(r);
+    const task *t = r->model->data.task;
+    const int *image = r->model->settings.model.image;
+    char title[TASK_TITLE], text[METRIC_TEXT];
+    task_title(t, r->model->data.outputs, title);
+    printf("%zu %s images of %d x %d: loss %.4f", e->images, r->shown, image[0], image[1], e->loss);
+    for (int i = 0; i < e->metric_count; i++)
+        printf(", %s %s", i ? t->metrics[i].name : title,
+               metric_text(&t->metrics[i], e->metrics[i], text));
+    printf("%s; weights of the %s epoch\n", r->model->resized ? " (positions interpolated)" : "",
+           r->weights);
+    if (r->table) t->print_table(r->detail, names_of(r), stdout);
 }
 
-static int add_rate(cJSON *to, const char *key, double rate)
+/* Outputs up to which JSON has every cell of the matrix; of more, the list of those that are not
+ * zero. */
+enum { MAX_MATRIX = 1000 };
+
+static int add_number(cJSON *list, size_t value)
 {
-    return rate < 0 ? cJSON_AddNullToObject(to, key) != NULL
-                    : cJSON_AddNumberToObject(to, key, rate) != NULL;
+    return json_add(list, NULL, cJSON_CreateNumber((double)value));
 }
 
-static int add_table(cJSON *root, const eval_report *r)
+static int add_matrix(cJSON *root, const eval_report *r)
 {
-    const evaluation_detail *d = r->detail;
-    const int binary = d->labels == LABEL_BINARY;
-    cJSON *list = cJSON_AddArrayToObject(root, binary ? "attributes" : "classes");
-    int good = list != NULL;
-    for (int c = 0; good && c < d->classes; c++) {
-        const rates x = rates_of(r, c);
-        cJSON *one = cJSON_CreateObject();
-        good = json_add(list, NULL, one)
-               && cJSON_AddStringToObject(one, "name", r->model->data.names[c])
-               && cJSON_AddNumberToObject(one, "images", (double)d->images[c])
-               && (!binary || add_rate(one, "accuracy", x.accuracy))
-               && add_rate(one, "recall", x.recall) && add_rate(one, "precision", x.precision);
+    cJSON *rows = cJSON_AddArrayToObject(root, "confusion"), *row;
+    int good = rows != NULL;
+    size_t next = 0;
+    for (int c = 0; good && c < r->detail->shape.outputs; c++) {
+        good = json_add(rows, NULL, row = cJSON_CreateArray());
+        for (int k = 0; good && k < r->detail->shape.outputs; k++) {
+            const confusion_cell *cell = next < r->confusion_count ? &r->confusion[next] : NULL;
+            const int is_next = cell && cell->truth == c && cell->predicted == k;
+            good = add_number(row, is_next ? cell->count : 0);
+            next += (size_t)is_next;
+        }
     }
     return good;
 }
 
-static int add_confusion(cJSON *root, const evaluation_detail *d)
+/* [true, predicted, images] of every pair that there is; outputs are counted from 0 */
+static int add_pairs(cJSON *root, const eval_report *r)
 {
-    cJSON *rows = cJSON_AddArrayToObject(root, "confusion"), *row;
-    int good = rows != NULL;
-    for (int c = 0; good && c < d->classes; c++) {
-        good = json_add(rows, NULL, row = cJSON_CreateArray());
-        for (int k = 0; good && k < d->classes; k++)
-            good = json_add(row, NULL,
-                            cJSON_CreateNumber(
-                                (double)d->confusion[(size_t)c * (size_t)d->classes + (size_t)k]));
+    cJSON *list = cJSON_AddArrayToObject(root, "confusion_pairs"), *pair;
+    int good = list != NULL;
+    for (size_t i = 0; good && i < r->confusion_count; i++) {
+        const confusion_cell *cell = &r->confusion[i];
+        good = json_add(list, NULL, pair = cJSON_CreateArray())
+               && add_number(pair, (size_t)cell->truth) && add_number(pair, (size_t)cell->predicted)
+               && add_number(pair, cell->count);
     }
+    return good;
+}
+
+static int add_confusion(cJSON *root, const eval_report *r)
+{
+    return r->detail->shape.outputs <= MAX_MATRIX ? add_matrix(root, r) : add_pairs(root, r);
+}
+
+static int add_metrics(cJSON *root, const eval_report *r)
+{
+    const evaluation *e = &r->result;
+    int good = 1;
+    for (int i = 0; good && i < e->metric_count; i++)
+        good = cJSON_AddNumberToObject(root, r->model->data.task->metrics[i].key, e->metrics[i])
+               != NULL;
     return good;
 }
 
@@ -112,17 +88,15 @@ ssm2d_status eval_report_json(const eval_report *r, ssm2d_error *error)
 {
     const evaluation *e = &r->result;
     const int *image = r->model->settings.model.image;
-    const int has_top5 = r->model->data.labels == LABEL_CLASS && r->model->data.classes > 5;
+    const task *t = r->model->data.task;
     cJSON *root = cJSON_CreateObject();
     const int good = root && cJSON_AddNumberToObject(root, "images", (double)e->images)
                      && cJSON_AddStringToObject(root, "split", r->split)
                      && cJSON_AddNumberToObject(root, "rows", image[0])
                      && cJSON_AddNumberToObject(root, "cols", image[1])
-                     && cJSON_AddNumberToObject(root, "loss", e->loss)
-                     && cJSON_AddNumberToObject(root, "accuracy", e->accuracy)
-                     && (!has_top5 || cJSON_AddNumberToObject(root, "top5", e->top5))
-                     && (!r->per_class || add_table(root, r))
-                     && (!r->detail || !r->detail->confusion || add_confusion(root, r->detail));
+                     && cJSON_AddNumberToObject(root, "loss", e->loss) && add_metrics(root, r)
+                     && (!r->table || t->table_to_json(r->detail, names_of(r), root))
+                     && (!r->confusion || add_confusion(root, r));
     char *text = good ? cJSON_PrintUnformatted(root) : NULL;
     if (text) puts(text);
     cJSON_free(text);
@@ -134,10 +108,12 @@ ssm2d_status eval_report_confusion(const ssm2d_context *context, const eval_repo
                                    const char *path, ssm2d_error *error)
 {
     const model_config *c = &r->model->settings.model;
-    char title[160];
-    snprintf(title, sizeof title, "%s, mixer %s: %s accuracy %.2f %% of %zu images", c->model->name,
-             c->mixer.kind->name, r->split, 100 * r->result.accuracy, r->result.images);
-    const confusion m = {title, r->detail->classes, (const char *const *)r->model->data.names,
-                         r->detail->confusion};
+    const task_metric *metric = &r->model->data.task->metrics[0];
+    char title[160], text[METRIC_TEXT];
+    snprintf(title, sizeof title, "%s, mixer %s: %s %s %s of %zu images", c->model->name,
+             c->mixer.kind->name, r->split, metric->name,
+             metric_text(metric, r->result.metrics[0], text), r->result.images);
+    const confusion m = {title, r->detail->shape.outputs, names_of(r), r->confusion,
+                         r->confusion_count};
     return confusion_draw(context, path, &m, error);
 }

@@ -1,5 +1,5 @@
-/* eval_report - what `ssm2d eval` prints: one line, tables of classes or attributes, JSON, and the
- * picture of the confusion matrix. */
+/* eval_report - what `ssm2d eval` prints: one line, the table of the task, JSON, and the picture of
+ * the confusion matrix. */
 #ifndef SSM2D_TOOLS_EVAL_REPORT_H
 #define SSM2D_TOOLS_EVAL_REPORT_H
 
@@ -8,15 +8,18 @@
 
 typedef struct eval_report {
     const run_model *model;
-    const char *split; /* test, val or train */
+    const char *split;   /* test, val or train */
+    const char *shown;   /* the same for people: "held-out" */
+    const char *weights; /* last or best */
     evaluation result;
-    const evaluation_detail *detail; /* NULL: no table */
-    int per_class;
+    const task_detail *detail; /* NULL: no table */
+    int table;
+    const confusion_cell *confusion; /* NULL: not asked for */
+    size_t confusion_count;
 } eval_report;
 
 void eval_report_text(const eval_report *r);
 ssm2d_status eval_report_json(const eval_report *r, ssm2d_error *error);
-/* Draws the confusion matrix, or refuses binary labels, which have none. */
 ssm2d_status eval_report_confusion(const ssm2d_context *context, const eval_report *r,
                                    const char *path, ssm2d_error *error);
 

@@ -7,6 +7,8 @@
 #include "io/text.h"
 #include "run_weights.h"
 #include "tools/command.h"
+#include "tools/progress.h"
+#include "tools/written.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,20 +128,37 @@ static ssm2d_status check_output(const values *o, ssm2d_error *error)
 
 static void report(const values *o, const model_config *c, size_t batch)
 {
-    struct stat info;
     char count[32] = "any number of";
     if (batch) snprintf(count, sizeof count, "%zu", batch);
-    text_print(stdout, o->output);
-    printf(": %s for %s image%s of %d x %d", c->model->name, count, batch == 1 ? "" : "s",
-           c->image[0], c->image[1]);
-    if (!stat(o->output, &info)) printf(", %.1f MB", (double)info.st_size / 1e6);
-    putchar('\n');
+    written_print(o->output, "%s for %s image%s of %d x %d", c->model->name, count,
+                  batch == 1 ? "" : "s", c->image[0], c->image[1]);
+}
+
+/* A kernel as large as the image is made for each channel of each mixer: with this many pixels it
+ * takes a while, of which a single operator may be most. */
+enum { MANY_PIXELS = 1 << 22 };
+
+static void announce(const model_config *c)
+{
+    if (c->image[0] > MANY_PIXELS / c->image[1] && c->mixer.kind != &mixer_none)
+        fprintf(stderr,
+                "ssm2d export: kernels for images of %d x %d are large: this can take minutes and "
+                "gigabytes of memory\n",
+                c->image[0], c->image[1]);
+}
+
+static void show_progress(void *user, size_t done, size_t all)
+{
+    progress *p = user;
+    p->total = all;
+    progress_show(p, done);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
     ssm2d_model *m = NULL;
+    progress shown = progress_start("ssm2d export: operator", 1);
     export_notes notes = {0};
     size_t batch;
     ssm2d_status status = model_export_available(error);
@@ -154,8 +173,12 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                                .features = o->features == OPTION_UNSET ? 0 : (int)o->features,
                                .path = o->output,
                                .notes = notes.count,
-                               .note = notes.list};
+                               .note = notes.list,
+                               .progress = show_progress,
+                               .user = &shown};
+    announce(&m->config);
     status = model_export_onnx(context, &what, error);
+    progress_end(&shown);
     if (!status) report(o, &m->config, batch);
 done:
     export_notes_free(context, &notes);
@@ -173,11 +196,13 @@ static const char about[] =
     "the mean of each channel and divided by its standard deviation. The output is `logits`, (N, "
     "classes); with --features also `features`, (N, tokens, dim). The file's metadata say what a "
     "program needs to prepare images and to name classes: image_size, channels, mean, std, "
-    "interpolation, eval_crop, labels and classes, and which model it is: model, mixer, config and "
+    "interpolation, eval_crop, preparation (the steps in words), labels and classes, and which "
+    "model it is: model, mixer, config and "
     "ssm2d_version.\n"
     "\n"
     "A mixer is written as the convolution that it is at the file's image size, with --image-size "
-    "at another one than that of training.\n"
+    "at another one than that of training. For images of more than four million pixels the kernels "
+    "take minutes and gigabytes of memory; a line says so.\n"
     "\n"
     "--config and --weights export a model from files, as `ssm2d run` takes them; the metadata do "
     "not say then how images are prepared.";

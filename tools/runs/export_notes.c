@@ -61,28 +61,44 @@ static ssm2d_status add_setting(ssm2d_context *context, export_notes *n, const s
     return f ? add(context, n, name, field_print(f, at, text, sizeof text), error) : SSM2D_OK;
 }
 
+/* The steps of eval_crop in words, in the order and with the rounding of augment_eval_crop.c. */
+static ssm2d_status add_preparation(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
+                                    ssm2d_error *error)
+{
+    ssm2d_model_preparation how;
+    ssm2d_model_preparation_init(&how, sizeof how);
+    ssm2d_model_preparation_get(m, &how);
+    return add(context, n, "preparation",
+               how.crop > 0
+                   ? "1. convert to grey or RGB by channels; 2. resize: both sides of image_size "
+                     "divided by eval_crop and rounded down; the side of the image that is shorter "
+                     "in proportion to these gets that length, the other the length in "
+                     "proportion, rounded down, at least that of image_size; pixels are rounded "
+                     "to 8 bits; 3. cut image_size out of the middle, from (resized - image_size) "
+                     "/ 2 on, rounded to the nearest number, halves to the even one; 4. (pixel / "
+                     "255 - mean) / std"
+                   : "1. convert to grey or RGB by channels; 2. resize to image_size, whatever the "
+                     "aspect ratio; pixels are rounded to 8 bits; 3. (pixel / 255 - mean) / std",
+               error);
+}
+
 static ssm2d_status add_data(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
                              int channels, ssm2d_error *error)
 {
     const run_data *d = &m->data;
-    cJSON *names = cJSON_CreateArray();
-    int good = names != NULL;
-    for (int i = 0; good && i < d->classes; i++)
-        good = json_add(names, NULL, cJSON_CreateString(d->names[i]));
-    if (!good) {
-        cJSON_Delete(names);
-        return no_memory(error);
-    }
-    ssm2d_status status = add_json(context, n, "classes", names, error);
-    if (!status)
-        status = add(context, n, "labels", d->labels == LABEL_BINARY ? "binary" : "class", error);
-    if (!status)
-        status = add(context, n, "probabilities", m->loss == TRAIN_LOSS_BCE ? "sigmoid" : "softmax",
-                     error);
+    ssm2d_status status = add(context, n, "task", d->task->name, error);
+    if (!status && d->names)
+        status =
+            add_json(context, n, "classes",
+                     cJSON_CreateStringArray((const char *const *)d->names, d->outputs), error);
+    if (!status && d->task->note_labels)
+        status = add(context, n, "labels", d->task->note_labels, error);
+    if (!status) status = add(context, n, "probabilities", loss_at(m->loss)->activation, error);
     if (!status) status = add_channels(context, n, "mean", d->norm.mean, channels, error);
     if (!status) status = add_channels(context, n, "std", d->norm.std, channels, error);
     if (!status) status = add_setting(context, n, m, "interpolation", error);
-    return status ? status : add_setting(context, n, m, "eval_crop", error);
+    if (!status) status = add_setting(context, n, m, "eval_crop", error);
+    return status ? status : add_preparation(context, n, m, error);
 }
 
 ssm2d_status export_notes_make(ssm2d_context *context, const ssm2d_model *m, export_notes *n,

@@ -26,13 +26,10 @@ static const ssm2d_field *find_field(const ssm2d_field *fields, const char *name
     return fields && fields->name ? fields : NULL;
 }
 
-static const ssm2d_field *mixer_field(const mixer *kind, const char *name)
+static const ssm2d_field *mixer_field(const layer_kind *kind, const char *name)
 {
-    const ssm2d_field *place = mixer_place_field(), *found = NULL;
-    if (!strcmp(place->name, name)) return place;
-    for (const field_group *g = kind->fields; g && g->fields && !found; g++)
-        found = find_field(g->fields, name);
-    return found;
+    const ssm2d_field *place = mixer_place_field();
+    return strcmp(place->name, name) ? find_field(mixer_fields(kind), name) : place;
 }
 
 static ssm2d_status print_families(ssm2d_error *error)
@@ -62,7 +59,7 @@ static void print_mixers(void)
     const char *help, *name;
     for (int i = 0; mixer_at(i); i++) {
         mixer_config c;
-        if (!mixer_at(i)->fields) continue;
+        if (mixer_at(i) == &mixer_none) continue;
         mixer_config_default(mixer_at(i), &c);
         printf("\nkeys of the mixer %s, %s:\n\n", c.kind->name, c.kind->help);
         for (int k = 0; mixer_config_key(&c, k, &name, &help); k++) {
@@ -140,13 +137,12 @@ static int add_families(cJSON *root)
 static int add_mixers(cJSON *root)
 {
     cJSON *mixers = cJSON_AddObjectToObject(root, "mixers");
-    const mixer *kind;
+    const layer_kind *kind;
     int good = mixers != NULL;
     for (int i = 0; good && (kind = mixer_at(i)); i++) {
         cJSON *fields = cJSON_AddObjectToObject(mixers, kind->name);
-        good = fields && (!kind->fields || add_field(fields, mixer_place_field()));
-        for (const field_group *g = kind->fields; g && g->fields && good; g++)
-            good = add_fields(fields, g->fields);
+        good = fields && (kind == &mixer_none || add_field(fields, mixer_place_field()))
+               && add_fields(fields, mixer_fields(kind));
     }
     return good;
 }
@@ -155,7 +151,7 @@ static int add_mixers(cJSON *root)
 static int add_model(cJSON *models, const model *m)
 {
     model_config c;
-    const mixer *kind;
+    const layer_kind *kind;
     cJSON *entry = cJSON_AddObjectToObject(models, m->name), *mixers = NULL, *config = NULL;
     int good = entry && !model_config_named(m->name, &c, NULL)
                && cJSON_AddStringToObject(entry, "family", m->family->name)

@@ -9,6 +9,7 @@
 #include "io/text.h"
 #include "ops/ops.h"
 #include "tools/command.h"
+#include "tools/written.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static const option options[] = {
      .value = "FILE", .required = 1},
     {"input", OPTION_STRING, offsetof(values, input),
      "images, .npy (batch, channels, rows, columns)", .value = "FILE", .required = 1},
-    {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, classes)",
+    {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, outputs)",
      .value = "FILE", .required = 1, .letter = 'o'},
     {"labels", OPTION_STRING, offsetof(values, labels),
      "class of each image, .npy (batch): prints the loss", .value = "FILE"},
@@ -47,9 +48,9 @@ typedef struct job {
     const values *options;
     model_config config;
     ssm2d_model *model;
-    size_t batch, classes, pixels; /* of one image */
+    size_t batch, outputs, pixels; /* of one image */
     float *grads, *images, *targets, *logits;
-    ssm2d_model_plan *plan;
+    ssm2d_session *session;
     graph *graph; /* of the loss */
 } job;
 
@@ -113,18 +114,18 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
         goto done;
     }
     labels = mem_alloc(j->context, array.count * sizeof *labels);
-    j->targets = mem_alloc(j->context, j->batch * j->classes * sizeof *j->targets);
+    j->targets = mem_alloc(j->context, j->batch * j->outputs * sizeof *j->targets);
     if (!labels || !j->targets) {
         status = no_memory(error, "labels");
         goto done;
     }
     npy_to_double(&array, labels);
     for (size_t b = 0; b < j->batch && !status; b++) {
-        if (labels[b] < 0 || labels[b] >= (double)j->classes)
+        if (labels[b] < 0 || labels[b] >= (double)j->outputs)
             status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: label %zu is %.0f: use 0 to %zu",
-                          text_path(path), b, labels[b], j->classes - 1);
+                          text_path(path), b, labels[b], j->outputs - 1);
         else
-            j->targets[b * j->classes + (size_t)labels[b]] = 1;
+            j->targets[b * j->outputs + (size_t)labels[b]] = 1;
     }
 done:
     mem_free(j->context, labels);
@@ -171,22 +172,23 @@ static ssm2d_status check_finite(const job *j, const char *what, const float *x,
  * the last one may overlap with the one before. */
 static ssm2d_status infer(job *j, ssm2d_error *error)
 {
-    ssm2d_model_plan_options with = ssm2d_model_plan_options_default();
+    ssm2d_session_options with = ssm2d_session_options_default();
     with.batch = min_size(j->batch, MAX_BATCH);
-    const ssm2d_status status = model_plan_create(j->context, j->model, &with, &j->plan, error);
+    ssm2d_status status = session_create(j->context, j->model, &with, &j->session, error);
     if (status) return status;
     for (size_t done = 0; done < j->batch; done += with.batch) {
         const size_t first = min_size(done, j->batch - with.batch);
-        ssm2d_model_run(j->plan, j->images + first * j->pixels, with.batch,
-                        j->logits + first * j->classes);
+        status = ssm2d_session_run(j->session, j->images + first * j->pixels, with.batch,
+                                   j->logits + first * j->outputs, error);
+        if (status) return status;
     }
-    return check_finite(j, "logit", j->logits, j->batch * j->classes, error);
+    return check_finite(j, "logit", j->logits, j->batch * j->outputs, error);
 }
 
 /* Computes logits and loss of all images in one batch, and gradients when asked for. */
 static ssm2d_status differentiate(job *j, ssm2d_error *error)
 {
-    const size_t shape[] = {j->batch, j->classes};
+    const size_t shape[] = {j->batch, j->outputs};
     ssm2d_status status = graph_create(j->context, j->options->grads != NULL, &j->graph, error);
     if (status) return status;
     j->graph->random = 0; /* no stochastic depth */
@@ -201,9 +203,9 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     targets->data = j->targets;
     graph_forward(j->graph);
     /* copied now, as backward reuses the memory */
-    memcpy(j->logits, logits->data, j->batch * j->classes * sizeof *j->logits);
+    memcpy(j->logits, logits->data, j->batch * j->outputs * sizeof *j->logits);
     const float value = loss->data[0];
-    status = check_finite(j, "logit", j->logits, j->batch * j->classes, error);
+    status = check_finite(j, "logit", j->logits, j->batch * j->outputs, error);
     if (!status) status = check_finite(j, "loss", &value, 1, error);
     if (!status && j->options->grads) {
         loss->grad[0] = 1;
@@ -244,25 +246,28 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         fail(error, status, "%s: %s", text_path(j.options->config), why.line);
         goto done;
     }
-    j.classes = (size_t)j.config.classes;
+    j.outputs = (size_t)j.config.outputs;
     if ((status = read_images(&j, error))) goto done;
     if (j.options->labels && (status = read_labels(&j, error))) goto done;
     if ((status = read_weights(&j, error))) goto done;
-    j.logits = mem_alloc(context, j.batch * j.classes * sizeof *j.logits);
+    j.logits = mem_alloc(context, j.batch * j.outputs * sizeof *j.logits);
     if (!j.logits) {
         status = no_memory(error, "logits");
         goto done;
     }
     if ((status = j.options->labels ? differentiate(&j, error) : infer(&j, error))) goto done;
-    status = npy_write(context, j.options->out, NPY_FLOAT32, 2, (size_t[]){j.batch, j.classes},
+    status = npy_write(context, j.options->out, NPY_FLOAT32, 2, (size_t[]){j.batch, j.outputs},
                        j.logits, error);
+    if (status) goto done;
+    written_print(j.options->out, "logits of %zu image%s", j.batch, j.batch == 1 ? "" : "s");
+    if (j.options->grads) written_print(j.options->grads, "gradients of the loss");
 done:
     graph_destroy(j.graph);
     mem_free(context, j.logits);
     mem_free(context, j.targets);
     mem_free(context, j.images);
     mem_free(context, j.grads);
-    ssm2d_model_plan_destroy(j.plan);
+    ssm2d_session_destroy(j.session);
     ssm2d_model_close(j.model);
     return status;
 }

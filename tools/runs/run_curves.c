@@ -9,6 +9,7 @@
 #include "io/text.h"
 #include "report/report_groups.h"
 #include "tools/command.h"
+#include "tools/written.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,47 +25,66 @@ typedef struct values {
 
 /* ---- quantities ------------------------------------------------------------------------------ */
 
-static double percent(double share) { return 100 * share; }
-
 static double loss(const metric *l) { return l->loss; }
-static double accuracy(const metric *l) { return percent(l->accuracy); }
+static double score(const metric *l) { return l->score; }
 static double test_loss(const metric *l) { return l->test_loss; }
-static double test_accuracy(const metric *l) { return percent(l->test_accuracy); }
+static double test_score(const metric *l) { return l->test_score; }
 static double learning_rate(const metric *l) { return l->lr; }
 static double norm(const metric *l) { return l->norm; }
 static double mixer_norm(const metric *l) { return l->blocks ? l->mixer_norms[0] : NAN; }
 static double gain(const metric *l) { return l->blocks ? l->kernel_gains[0] : NAN; }
 
 typedef struct quantity {
-    const char *name, *label;
+    const char *name, *label; /* label: followed by the metric's for a score */
     double (*of)(const metric *line);
     int epochs; /* it is in the lines of epochs, not in those of steps */
     int is_log;
+    int is_score; /* a value of the task's first metric */
     /* of images that were not trained on: what it is called when these are validation images, in
      * all runs or in some; NULL: the label */
     const char *validation_label, *mixed_label;
+    const char *alias; /* another name that is taken */
     const char *needs; /* what a run without it lacks; NULL: time */
 } quantity;
 
 static const quantity quantities[] = {
-    {"loss", "training loss", loss, 0, 0},
-    {"accuracy", "training accuracy, %", accuracy, 1, 0},
-    {"test-loss", "test loss", test_loss, 1, 0, "validation loss", "test or validation loss"},
-    {"test-accuracy", "test accuracy, %", test_accuracy, 1, 0, "validation accuracy, %",
-     "test or validation accuracy, %"},
-    {"lr", "learning rate", learning_rate, 0, 0},
-    {"norm", "norm of the gradient", norm, 0, 1},
-    {"mixer-norm", "norm of the first mixer's gradient", mixer_norm, 0, 1, .needs = "a mixer"},
-    {"gain", "gain of the first mixer's kernels", gain, 0, 1, .needs = "a mixer"},
+    {"loss", "training loss", loss},
+    {"score", "training", score, .alias = "accuracy", .epochs = 1, .is_score = 1},
+    {"test-loss", "test loss", test_loss, .epochs = 1, .validation_label = "validation loss",
+     .mixed_label = "test or validation loss"},
+    {"test-score", "test", test_score, .alias = "test-accuracy", .epochs = 1, .is_score = 1,
+     .validation_label = "validation", .mixed_label = "test or validation"},
+    {"lr", "learning rate", learning_rate},
+    {"norm", "norm of the gradient", norm, .is_log = 1},
+    {"mixer-norm", "norm of the first mixer's gradient", mixer_norm, .is_log = 1,
+     .needs = "a mixer"},
+    {"gain", "gain of the first mixer's kernels", gain, .is_log = 1, .needs = "a mixer"},
     {0}};
 
-static const char *label_of(const quantity *q, const report *r)
+enum { LABEL = TASK_TITLE + 32 };
+
+static const char *label_of(const quantity *q, const report *r, char text[LABEL])
 {
     int validation = 0, test = 0;
+    char axis[TASK_TITLE];
     for (int i = 0; i < r->run_count; i++)
         if (r->runs[i].last) *(r->runs[i].last->validation ? &validation : &test) = 1;
-    if (!validation || !q->validation_label) return q->label;
-    return test ? q->mixed_label : q->validation_label;
+    const char *label = !validation || !q->validation_label ? q->label
+                        : test                              ? q->mixed_label
+                                                            : q->validation_label;
+    if (!q->is_score) return label;
+    snprintf(text, LABEL, "%s %s", label, metric_axis(&r->runs[0].task->metrics[0], axis));
+    return text;
+}
+
+static double value_of(const quantity *q, const report_run *run, const metric *line)
+{
+    return q->is_score ? run->task->metrics[0].scale * q->of(line) : q->of(line);
+}
+
+static int is_called(const char *name, const char *text, size_t length)
+{
+    return name && strlen(name) == length && !strncmp(name, text, length);
 }
 
 /* Reads a list of names, separated by commas. */
@@ -76,10 +96,10 @@ static ssm2d_status choose(const char *names, const quantity *chosen[MAX_PANELS]
     for (const char *at = names;; at++) {
         const size_t length = strcspn(at, ",");
         const quantity *q = quantities;
-        while (q->name && (strlen(q->name) != length || strncmp(q->name, at, length))) q++;
+        while (q->name && !is_called(q->name, at, length) && !is_called(q->alias, at, length)) q++;
         if (!q->name)
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "--show %s: use some of loss, accuracy, test-loss, test-accuracy, lr, "
+                        "--show %s: use some of loss, score, test-loss, test-score, lr, "
                         "norm, mixer-norm and gain, with commas between them",
                         text_show(at, length, shown, sizeof shown));
         if (*count == MAX_PANELS)
@@ -98,15 +118,16 @@ static const option options[] = {
     {"output", OPTION_STRING, offsetof(values, output), "picture to write: .png, .svg or .pdf",
      .value = "FILE", .letter = 'o', .required = 1},
     {"show", OPTION_STRING, offsetof(values, show),
-     "the panels, one line for each run in them: some of loss, accuracy, test-loss, test-accuracy, "
-     "lr, norm (of the gradient), mixer-norm and gain (of the first mixer), with commas between "
-     "them; loss,test-accuracy for several runs when not given",
+     "the panels, one line for each run in them: some of loss, score (the metric of the task, also "
+     "called accuracy), test-loss, test-score (or test-accuracy), lr, norm (of the gradient), "
+     "mixer-norm and gain (of the first mixer), with commas between them; loss,test-score for "
+     "several runs when not given",
      .value = "NAMES"},
     {"mean", OPTION_FLAG, offsetof(values, mean),
      "one line for all runs that differ by their seed alone: their mean, in a band of one standard "
      "deviation (n - 1) to either side"},
     {"no-title", OPTION_FLAG, offsetof(values, no_title),
-     "leave out the title, for a figure with a caption of its own"},
+     "leave out the title and the note below, for a figure with a caption of its own"},
     {0}};
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -140,7 +161,7 @@ static void take_run(const report_run *run, const quantity *q, points *out)
     for (size_t i = 0; (l = metrics_line(run->metrics, i)); i++) {
         if (l->is_epoch != q->epochs) continue;
         out->x[out->count] = l->epoch;
-        out->y[out->count] = q->of(l);
+        out->y[out->count] = value_of(q, run, l);
         out->spread[out->count++] = NAN;
     }
 }
@@ -160,7 +181,7 @@ static int mean_at(const report *r, int group, const quantity *q, const metric *
             at[i]++;
         if (!l) continue;
         if (l->step > line->step) return 0;
-        spread_add(&s, q->of(l));
+        spread_add(&s, value_of(q, run, l));
     }
     out->x[out->count] = line->epoch;
     out->y[out->count] = s.mean;
@@ -206,6 +227,11 @@ static const char *title_of(const values *o, const report_run *run, char title[2
     return o->no_title ? NULL : title;
 }
 
+static const char *note_of(const values *o, const report *r, char note[LOSS_NOTE])
+{
+    return o->no_title ? NULL : report_loss_note(r, note);
+}
+
 static int has_points(const curve_panel *p)
 {
     for (int c = 0; c < p->count; c++)
@@ -219,12 +245,12 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
 {
     const quantity *chosen[MAX_PANELS];
     curve_panel panels[MAX_PANELS];
-    char title[256];
-    int panel_count;
+    char title[256], note[LOSS_NOTE], labels[MAX_PANELS][LABEL];
+    int panel_count, has_loss = 0;
     size_t max_lines = 0;
     long epochs = 1;
     ssm2d_status status =
-        choose(o->show ? o->show : "loss,test-accuracy", chosen, &panel_count, error);
+        choose(o->show ? o->show : "loss,test-score", chosen, &panel_count, error);
     if (status) return status;
     for (int i = 0; i < r->run_count; i++) {
         const size_t own = lines_of(&r->runs[i]);
@@ -242,8 +268,13 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
     }
     for (int p = 0; p < panel_count && !status; p++) {
         const quantity *q = chosen[p];
-        panels[p] = (curve_panel){
-            .y_label = label_of(q, r), .curves = c, .count = lines, .is_log = q->is_log};
+        has_loss |= q->of == loss;
+        panels[p] = (curve_panel){.y_label = label_of(q, r, labels[p]),
+                                  .curves = c,
+                                  .count = lines,
+                                  .is_log = q->is_log,
+                                  .is_percent = q->is_score
+                                                && !strcmp(r->runs[0].task->metrics[0].unit, "%")};
         for (int k = 0; k < lines && !status; k++) {
             points own = {.x = at, .y = at + max_lines, .spread = at + 2 * max_lines};
             if (o->mean)
@@ -268,6 +299,7 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
                           chosen[p]->name, chosen[p]->needs ? chosen[p]->needs : "such lines yet");
     const curve_figure figure = {.title =
                                      r->run_count == 1 ? title_of(o, &r->runs[0], title) : NULL,
+                                 .note = has_loss ? note_of(o, r, note) : NULL,
                                  .x_label = "epoch",
                                  .panels = panels,
                                  .count = panel_count,
@@ -294,16 +326,19 @@ static ssm2d_status check_run(const report_run *run, ssm2d_error *error)
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    char title[256];
+    char title[256], note[LOSS_NOTE];
     report r;
     ssm2d_status status =
         report_open(context, (const char *const *)o->runs.words, o->runs.count, &r, error);
     for (int i = 0; i < r.run_count && !status; i++) status = check_run(&r.runs[i], error);
     if (!status && r.run_count == 1 && !o->show)
         status = metrics_draw(r.runs[0].metrics, o->output, title_of(o, &r.runs[0], title),
-                              r.runs[0].epochs, error); /* as the run itself draws it */
+                              note_of(o, &r, note), r.runs[0].epochs,
+                              error); /* as the run itself draws it */
     else if (!status)
         status = draw_together(context, o, &r, error);
+    if (!status)
+        written_print(o->output, "curves of %d run%s", r.run_count, r.run_count == 1 ? "" : "s");
     report_close(&r);
     return status;
 }
@@ -311,13 +346,13 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 const command command_curves = {
     "curves",
     "draw losses and accuracies of runs over their epochs",
-    "Draws the loss and the accuracy of a run over its epochs, in training and on the test images, "
+    "Draws the loss and the metric of a run over its epochs, in training and on the test images, "
     "from its metrics.jsonl. The run may still be training; it draws the same picture itself, as "
     "curves.svg, after each epoch.\n"
     "Of several runs, or with --show, each panel has one quantity, and a line for every run, or "
     "with "
     "--mean for every setup. Test images are the validation images of a run that has some.\n"
-    "  ssm2d curves runs/* --mean --show test-accuracy -o curves.pdf",
+    "  ssm2d curves runs/* --mean --show test-score -o curves.pdf",
     options,
     check_values,
     run,

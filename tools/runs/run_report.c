@@ -6,6 +6,7 @@
 #include "tools/bench/bench_model.h"
 #include "tools/command.h"
 #include "tools/progress.h"
+#include "tools/written.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     const ssm2d_status status = report_write(context, (const char *const *)o->runs.words,
                                              o->runs.count, o->output, &how, error);
     progress_end(&w.progress);
+    if (!status)
+        written_print(o->output, "report of %d run%s", o->runs.count,
+                      o->runs.count == 1 ? "" : "s");
     return status;
 }
 

@@ -8,7 +8,8 @@
 #include "tools/processes.h"
 #include "tools/setting_hint.h"
 #include "tools/stop_signals.h"
-#include "train/loop.h"
+#include "train/training.h"
+#include "run_name.h"
 #include "train_values.h"
 #include "train_view.h"
 
@@ -27,7 +28,9 @@ _Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small fo
 
 static const option options[] = {
     {"out", OPTION_STRING, offsetof(values, out),
-     "folder of the run: checkpoints, weights, metrics, curves", .value = "RUN", .letter = 'o'},
+     "folder of the run: checkpoints, weights, metrics, curves (default: a new one, "
+     "runs/DATA-MODEL-DATE)",
+     .value = "RUN", .letter = 'o'},
     {"resume", OPTION_STRING, offsetof(values, resume),
      "resume this run, with its own settings; --data may say where its images are now, --epochs "
      "may make it longer, --workers, --memory and --bad-images may differ",
@@ -41,8 +44,8 @@ static const option options[] = {
      "which ssm2d models marks: ssm2d, of Mega ema)",
      .value = "NAME", .offers = mixer_name_at},
     {"recipe", OPTION_STRING, offsetof(values, recipe),
-     "settings that belong together, of the list below, which all others replace", .value = "NAME",
-     .offers = recipe_name_at},
+     "settings that belong together, such as small or deit, which all others replace",
+     .value = "NAME", .offers = recipe_name_at},
     {"print-settings", OPTION_FLAG, offsetof(values, print_settings),
      .help = "print all settings and where each comes from, and do not train"},
     {"config", OPTION_STRING, offsetof(values, config),
@@ -59,6 +62,30 @@ static const option options[] = {
 #include "train/options.def"
 #undef OPTION
     {0}};
+
+/* The same in groups. */
+static const option_group groups[] = {{"run, model and settings", NULL},
+                                      {NULL, "out"},
+                                      {NULL, "resume"},
+                                      {NULL, "overwrite"},
+                                      {NULL, "model"},
+                                      {NULL, "mixer"},
+                                      {NULL, "recipe"},
+                                      {NULL, "print-settings"},
+                                      {NULL, "config"},
+                                      {NULL, "set"},
+#define GROUP(title)                                               {title, NULL},
+#define OPTION(kind, field, default_value, low, high, names, help) {NULL, #field},
+#include "train/options.def"
+#undef OPTION
+                                      {0}};
+
+static const char *const usual[] = {
+    "data",    "model",        "out",        "resume",         "epochs",
+    "batch",   "lr",           "seed",       "mixer",          "recipe",
+    "set",     "config",       "start",      "memory",         "overwrite",
+    "workers", "val_fraction", "bad_images", "print-settings", "save_minutes",
+    NULL};
 
 #undef TEXT
 #undef INT
@@ -124,9 +151,9 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                             "--data, --epochs, --workers, --memory and --bad-images",
                             other)
                      : changes_of(o, &changes, error);
-    if (!o->out && !o->print_settings)
+    if (o->overwrite && !o->out)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--out is missing: give the folder of the new run, or --resume RUN");
+                    "--overwrite needs --out: say which run it may replace");
     if (o->recipe && !recipe_find(o->recipe, error)) return SSM2D_ERROR_ARGUMENT;
     if (o->config) return SSM2D_OK; /* can be checked only with the settings in that file */
     ssm2d_status status = train_values_settings(NULL, o, &s, error);
@@ -135,23 +162,44 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static ssm2d_status start(ssm2d_context *context, const values *o, const train_hooks *hooks,
-                          train_result *result, ssm2d_error *error)
+/* Makes a folder for a run that was given none. Of several processes the first has it. */
+static ssm2d_status name_folder(const train_settings *s, const run_control *hooks,
+                                char folder[RUN_PATH], ssm2d_error *error)
+{
+    if (hooks->cluster->rank) {
+        snprintf(folder, RUN_PATH, "runs");
+        return SSM2D_OK;
+    }
+    const ssm2d_status status = run_name_make(s, folder, error);
+    if (!status) printf("the folder of the run is %s; --out gives another\n", folder);
+    return status;
+}
+
+static ssm2d_status start(ssm2d_context *context, const values *o, run_control *hooks,
+                          char folder[RUN_PATH], train_result *result, ssm2d_error *error)
 {
     train_settings s;
+    char checked[RUN_PATH];
     ssm2d_status status = train_values_settings(context, o, &s, error);
     if (!status) status = train_options_check(&s.options, error);
     stop_signals_catch(); /* not before: a pipe in the place of --config may never end */
-    if (!status && !o->overwrite && hooks->cluster->rank == 0 && run_exists(o->out))
+    if (!status && o->out && !o->overwrite && hooks->cluster->rank == 0 && run_exists(o->out)
+        && !run_not_begun(o->out))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: has a run already: --resume continues it, --overwrite replaces it",
                       text_path(o->out));
+    if (!status && !o->out) status = name_folder(&s, hooks, folder, error);
     if ((status = cluster_agree(hooks->cluster, status, error))) return status;
-    if (o->overwrite) return train_replace(context, o->out, &s, hooks, result, error);
-    return train_begin(context, o->out, &s, hooks, result, error);
+    if (hooks->cluster->rank == 0 && dataset_format_of(s.options.data) == FORMAT_PHOTOS)
+        hooks->checked = checked_images_path(s.options.data, checked);
+    status =
+        (o->overwrite ? train_replace : train_begin)(context, folder, &s, hooks, result, error);
+    hooks->checked = NULL;
+    if (!o->out && hooks->cluster->rank == 0) run_name_undo(folder);
+    return status;
 }
 
-static ssm2d_status resume(ssm2d_context *context, const values *o, const train_hooks *hooks,
+static ssm2d_status resume(ssm2d_context *context, const values *o, const run_control *hooks,
                            train_result *result, ssm2d_error *error)
 {
     train_changes changes;
@@ -164,33 +212,56 @@ static ssm2d_status resume(ssm2d_context *context, const values *o, const train_
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    const char *folder = o->resume ? o->resume : o->out;
+    char folder[RUN_PATH] = "";
+    const char *given = o->resume ? o->resume : o->out;
+    if (given && snprintf(folder, sizeof folder, "%s", given) >= (int)sizeof folder)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
+                    text_path(given));
     if (o->print_settings) return train_values_print(context, o, error);
     train_view view;
     train_result result;
     train_view_open(&view, ssm2d_context_threads(context));
     view.processes = processes()->size;
-    train_hooks hooks = {&view,           stop_requested,     train_view_start,
-                         train_view_step, train_view_testing, train_view_epoch};
-    if (processes()->rank) hooks = (train_hooks){.stop = stop_requested};
+    run_control hooks = {&view,
+                         stop_requested,
+                         train_view_start,
+                         train_view_step,
+                         train_view_testing,
+                         train_view_epoch,
+                         .checking = train_view_checking};
+    if (processes()->rank) hooks = (run_control){.stop = stop_requested};
     hooks.cluster = processes();
     ssm2d_status status = o->resume ? resume(context, o, &hooks, &result, error)
-                                    : start(context, o, &hooks, &result, error);
+                                    : start(context, o, &hooks, folder, &result, error);
     train_view_close(&view);
     if (status) return status;
+    if (result.stopped && !result.begun)
+        return stop_signals_end(error, "stopped by a signal before the run began");
     if (result.stopped)
-        return fail(error, SSM2D_ERROR_SYSTEM,
-                    "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
-                    result.step, text_path(folder));
+        return stop_signals_end(
+            error, "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
+            result.step, text_path(folder));
     train_view_end(&view, folder, &result);
     return SSM2D_OK;
 }
+
+static const char brief[] =
+    "Trains a vision transformer on images, and writes everything into the folder of the run. Own "
+    "images are a folder that has a folder of images for each class:\n"
+    "\n"
+    "  ssm2d train --data photos\n"
+    "  ssm2d predict runs/photos-vit-mini-2026-11-18 new.jpg more-photos\n"
+    "  ssm2d train --resume runs/photos-vit-mini-2026-11-18\n"
+    "\n"
+    "Settings that are not given are chosen to fit the images, which the first lines say. Ctrl-C "
+    "writes a checkpoint before it exits; --resume goes on from it, as if there had been no "
+    "interruption.";
 
 static const char about[] =
     "Trains a vision transformer on a data set and writes everything into the folder of the "
     "run:\n"
     "\n"
-    "  train.json, config.json, data.json   settings, model, classes\n"
+    "  train.json, config.json, data.json   settings, model, data\n"
     "  last.safetensors                     latest checkpoint, for --resume\n"
     "  model.safetensors, best.safetensors  weights of the latest and the best epoch\n"
     "  metrics.jsonl, curves.svg            losses and accuracies, and their curves\n"
@@ -199,7 +270,8 @@ static const char about[] =
     "A run that was interrupted, even killed, resumes from its last checkpoint and ends with "
     "the weights that it would have had without the interruption: the same seed gives the "
     "same weights to the bit, on any number of threads. Ctrl-C writes a checkpoint before it "
-    "exits. A resumed run uses the settings in last.safetensors; train.json shows them.\n"
+    "exits, with code 130 (SIGTERM: 143). A resumed run uses the settings in last.safetensors; "
+    "train.json shows them.\n"
     "\n"
     "Settings are the options below; those of the augmentations at the end, which change the "
     "training images at random and help in longer runs, such as flip=true, crop_padding=4; "
@@ -208,6 +280,12 @@ static const char about[] =
     "_ in place of -, and those of the mixer in an object \"mixer\". Later settings replace "
     "earlier ones: --recipe, --config, --model, --mixer, --set, other options. The model is chosen "
     "first, wherever its name is given; --print-settings shows what comes of it.\n"
+    "\n"
+    "Settings that are not given are chosen to fit the data when these are an image folder or idx "
+    "files: a batch that leaves 10 steps in an epoch, and epochs for 300 steps at least; for image "
+    "folders flip=true, resized_crop and bad_images=few as well. Without test or validation "
+    "images a tenth is held out. A recipe chooses batch, epochs and augmentation itself, and data "
+    "sets with a name keep the defaults below. The first lines of a run say what was chosen.\n"
     "\n"
     "Images are resized to the model's image size (image=32, or image=[24,40]). When it is "
     "not given, it is the size of the data's images if the data set has one and it can be "
@@ -240,4 +318,7 @@ const command command_train = {.name = "train",
                                .run = run,
                                .more_help = more_help,
                                .setting = setting_of_run,
-                               .several = SEVERAL_TOGETHER};
+                               .several = SEVERAL_TOGETHER,
+                               .brief = brief,
+                               .usual = usual,
+                               .groups = groups};

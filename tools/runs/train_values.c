@@ -3,6 +3,7 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "train/data_defaults.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static ssm2d_status apply(const train_values *o, train_settings *s, ssm2d_error 
     if (!status) status = apply_set(&o->set, s, error);
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
     if (!status && o->text_##field)                                                                \
-        status = train_options_set(&s->options, #field, o->text_##field, error);
+        status = train_settings_set(s, FIELD_OPTION, #field, o->text_##field, error);
 #include "train/options.def"
 #undef OPTION
     return status;
@@ -72,6 +73,7 @@ static ssm2d_status without_recipe(const train_values *o, const cJSON *file, tra
 {
     int model_set;
     ssm2d_status status = train_settings_begin(s, error);
+    if (!status) train_settings_leave_open(s);
     if (!status) status = set_model(o, s, &model_set, error);
     if (!status) status = apply_file(o, file, model_set, s, error);
     if (!status) status = apply(o, s, error);
@@ -92,6 +94,7 @@ static ssm2d_status with_recipe(const train_values *o, const cJSON *file, train_
     const recipe *r = recipe_find(o->recipe, error);
     if (!r) return SSM2D_ERROR_ARGUMENT;
     status = train_settings_begin(s, error);
+    if (!status) train_settings_leave_open(s);
     if (!status) status = train_settings_set(s, "--model", "model", run.model.model->name, error);
     if (!status) status = recipe_apply(r, &run, s, error);
     if (!status) status = apply_file(o, file, 1, s, error);
@@ -181,8 +184,8 @@ static void print_value(const printing *p, const char *key, const char *value)
     char from[64] = "default";
     const int open = (!strcmp(key, "image") && !p->settings->model.image[0])
                      || (!strcmp(key, "channels") && !p->settings->model.channels)
-                     || (!strcmp(key, "classes") && !p->settings->model.classes)
-                     || (!strcmp(key, "eval_crop") && p->settings->crop_is_open);
+                     || (!strcmp(key, "classes") && !p->settings->model.outputs)
+                     || data_defaults_will_choose(p->settings, key);
     if (on_command_line(p->options, key))
         snprintf(from, sizeof from, "command line");
     else if (p->file && in_file(p->file, key))

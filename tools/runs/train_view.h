@@ -3,13 +3,14 @@
 #ifndef SSM2D_TOOLS_TRAIN_VIEW_H
 #define SSM2D_TOOLS_TRAIN_VIEW_H
 
-#include "train/loop.h"
+#include "train/training.h"
 
 typedef struct train_view {
     int terminal, threads, processes;
     int bar;         /* there is one on the screen */
     double shown_at; /* clock_seconds of the last bar or line */
     long epoch;      /* the current one */
+    size_t bad;      /* image files that cannot be read and were named at the start */
     char of[32];     /* before each line, such as "run 3/30, "; "" for a run alone */
 } train_view;
 
@@ -22,6 +23,7 @@ void train_view_end(train_view *v, const char *folder, const train_result *resul
 const char *clock_text(double time, char *text, size_t size);
 
 /* The hooks; user is the train_view. */
+void train_view_checking(void *user, size_t done, size_t files);
 void train_view_start(void *user, const train_start *start);
 void train_view_step(void *user, const train_progress *progress);
 void train_view_testing(void *user, size_t batch, size_t batches);

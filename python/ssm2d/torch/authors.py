@@ -2,12 +2,11 @@
 
 The module holds, for K = directions * n_ssm systems, N coordinates and H channels: A.A_1 .. A.A_4
 (K, N), or A_angle.A_1 .. and A_radius.A_1 .. when complex; B_1, B_2 (K, N), complex (K, N, 2); C_1,
-C_2 of directions * H rows, or in early versions K; omega (H); normalization.weight, .bias (H) when
-it normalises. A parameter kernel_raw, if there is one, is not used by it.
+C_2 of directions * H rows (2024), or K (2023); omega (H); normalization.weight, .bias (H) when it
+normalises. A parameter kernel_raw, if there is one, is not used by it.
 
-Early versions give direction r and channel h the system r * n_ssm + h mod n_ssm. That is another
-assignment than the final one, (r * H + h) mod K, so that each channel gets a copy of its system
-here: n_ssm = H."""
+The module of 2023 is assign="paper": direction r and channel h have the system r * n_ssm + h mod
+n_ssm. The module of 2024 is assign="authors": (r * H + h) mod K."""
 import torch
 
 NAMES = ("A_1", "A_2", "A_3", "A_4")
@@ -59,12 +58,6 @@ def convert(state_dict, prefix: str, directions, skip: bool) -> tuple:
     values["B"] = stack(("B_1", "B_2"), (systems, states, *pair))
     values["C"] = stack(("C_1", "C_2"), (systems if early else directions * channels, states,
                                          *pair))
-    n_ssm = systems // directions
-    if early and directions > 1:
-        system = (torch.arange(directions)[:, None] * n_ssm
-                  + torch.arange(channels) % n_ssm).flatten()
-        values = {name: value[:, system] for name, value in values.items()}
-        n_ssm = channels
     omega = take("omega", (channels,))
     if skip:
         values["D"] = omega
@@ -76,6 +69,7 @@ def convert(state_dict, prefix: str, directions, skip: bool) -> tuple:
     if found and not prefix:
         raise ValueError(f"state_dict: {', '.join(found)} is not of a 2-D SSM; "
                          "is a prefix missing?")
-    return dict(channels=channels, d_state=states, n_ssm=n_ssm, directions=directions, skip=skip,
-                layer_norm=layer_norm,
+    return dict(channels=channels, d_state=states, n_ssm=systems // directions,
+                directions=directions, skip=skip, layer_norm=layer_norm,
+                assign="paper" if early else "authors",
                 complex="cartesian" if complex else False, c_per_channel=not early), values

@@ -1,9 +1,7 @@
-"""SSM2d, the layer as a PyTorch module. CPU tensors go to the library as they are; others take
-recursion.py."""
+"""Layers as PyTorch modules: Layer for every kind of the library, and SSM2d, S4ND and EMA. CPU
+tensors go to the library as they are; others take the kind's PyTorch operations (twins/)."""
 import inspect
-import json
 import math
-import weakref
 from contextlib import nullcontext
 from typing import Optional
 
@@ -12,277 +10,51 @@ import torch
 from torch import nn
 
 from .. import arrays
-from .._library import Workspace, check, lib
-from ..config import Config, describe, options
+from .._library import Workspace
+from ..config import Config, describe, kinds
 from ..safetensors import load_safetensors
-from . import export, recursion, tracing
+from . import operator, plans, tracing, twins
 from .authors import convert
-from .operator import refuse_second_derivative
 
-TYPES = {torch.float32: 0, torch.float64: 1}
 BACKENDS = ("auto", "library", "torch")
-MAX_SHAPES = 32  # plans kept by layers of one configuration
 PLAIN = (torch.Tensor, nn.Parameter)
-compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
-MAX_HOLES = 4    # a view may reach over this many times its own numbers before it is copied instead
-
-_threads: Optional[int] = None
-
-
-def set_num_threads(threads: Optional[int]) -> None:
-    """How many threads the library uses from now on; None: as many as torch.get_num_threads() says
-    at each call."""
-    global _threads
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int)
-                                or threads < 1):
-        raise ValueError(f"threads={threads!r}: use a whole number from 1, or None")
-    _threads = threads
-
-
-def get_num_threads() -> int:
-    return _threads or torch.get_num_threads()
-
-
-def overlaps(size, stride) -> bool:
-    """Whether two cells of a view may share a number."""
-    reach = 0
-    for length, step in sorted((s for s in zip(size, stride) if s[0] > 1), key=lambda s: s[1]):
-        if step <= reach:
-            return True
-        reach += (length - 1) * step
-    return False
 
 
 def dense_strides(size) -> tuple:
     return tuple(math.prod(size[i + 1:]) for i in range(len(size)))
 
 
-def same_strides(size, a, b) -> bool:
-    return all(x == y or length == 1 for length, x, y in zip(size, a, b))
+class Layer(nn.Module):
+    """A layer of any kind: Layer("s4nd", channels=64, d_state=8). Its settings are those of the
+    kind, see `ssm2d.describe(kind)`.
 
-
-class Shape:
-    """What is decided once for inputs of one shape, strides and dtype."""
-    __slots__ = ("copy", "plan", "address", "stride", "out_stride", "dense", "__weakref__")
-
-    def zeros(self, u):
-        """For the gradient of u: with u's strides."""
-        if self.dense:
-            return torch.zeros_like(u)
-        return torch.empty_strided(u.shape, self.stride, dtype=u.dtype).zero_()
-
-
-class Runner:
-    """Plans and workspaces, shared by the layers of one configuration."""
-
-    def __init__(self, config, layout, algorithm, measure, max_bytes):
-        self.config, self.layout, self.algorithm = config, layout, algorithm
-        self.measure, self.max_bytes = measure, max_bytes
-        self.shapes = {}
-
-    def shape(self, u: torch.Tensor, grad: int) -> Shape:
-        """grad: 0 for none, 1 for parameters only, 2 for the input as well."""
-        threads = _threads or torch.get_num_threads()
-        key = (u.shape, u.stride(), u.dtype, grad, threads)
-        found = self.shapes.get(key)
-        if found is None:
-            made = self.make(u, grad, threads)
-            while len(self.shapes) >= MAX_SHAPES:
-                try:
-                    # the oldest; whoever still uses it keeps it alive
-                    del self.shapes[next(iter(self.shapes))]
-                except (KeyError, RuntimeError, StopIteration):
-                    pass  # another thread was quicker
-            found = self.shapes.setdefault(key, made)
-        return found
-
-    def make(self, u: torch.Tensor, grad: int, threads: int) -> Shape:
-        axes = check_input(u, self.layout, self.config.channels)
-        if u.dtype not in TYPES:
-            raise TypeError(f"u: dtype {u.dtype}; on the CPU use torch.float32 or torch.float64")
-        made = Shape()
-        made.stride = u.stride()
-        reach = 1 + sum((length - 1) * step for length, step in zip(u.shape, made.stride))
-        made.copy = overlaps(u.shape, made.stride) or (grad == 2 and reach > MAX_HOLES * u.numel())
-        if made.copy:
-            return made
-        made.out_stride = torch.empty_like(u, device="meta").stride()
-        made.dense = made.stride == made.out_stride
-        sizes = [u.shape[a] for a in axes]
-        made.plan = arrays.plan(self.config, *sizes[:3], TYPES[u.dtype], self.algorithm,
-                                inference=not grad,
-                                strides=[made.stride[a] for a in axes],
-                                out_strides=[made.out_stride[a] for a in axes],
-                                threads=threads, measure=self.measure, max_bytes=self.max_bytes)
-        made.address = made.plan.address
-        return made
-
-
-def check_input(u, layout: str, channels: int) -> tuple:
-    """Where batch, rows, columns and channels are, when u fits."""
-    axes = arrays.order(layout)
-    sizes = tracing.sizes(u)
-    if len(sizes) != 4:
-        raise ValueError(f"u: shape {tuple(sizes)}, expected four dimensions ({layout})")
-    if sizes[axes[3]] != channels:
-        raise ValueError(f"u: {sizes[axes[3]]} channels (shape {tuple(sizes)}, layout "
-                         f"{layout}), but the layer has "
-                         f"channels={channels}")
-    return axes
-
-
-_runners = weakref.WeakValueDictionary()
-
-
-def runner(*key) -> Runner:
-    return _runners.get(key) or _runners.setdefault(key, Runner(*key))
-
-
-class Lease:
-    """A workspace that a forward keeps for its backward; goes back to its pool after that, or with
-    the graph."""
-    __slots__ = ("pool", "held")
-
-    def __init__(self, pool: list, workspace: Workspace):
-        self.pool = pool
-        self.held = [workspace]
-
-    def __del__(self):
-        if self.held:
-            self.pool.append(self.held.pop())
-
-
-def check_params(config: Config, flat: torch.Tensor, u: torch.Tensor) -> None:
-    """Refuses parameters that do not go with u, or are not finite."""
-    if flat.dtype is not u.dtype:
-        raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; "
-                        f"convert one of them")
-    arguments = config.address, TYPES[flat.dtype], flat.data_ptr()
-    if lib.ssm2d_params_check(*arguments, None):
-        check(lib.ssm2d_params_check, *arguments)  # raises, by name
-
-
-def with_strides(tensor: torch.Tensor, stride) -> torch.Tensor:
-    """The tensor, or a copy that has these strides where they matter."""
-    if same_strides(tensor.shape, tensor.stride(), stride):
-        return tensor
-    return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype).copy_(tensor)
-
-
-def backward_again(shape: "Shape", flat, u, dy) -> tuple:
-    """Gradients of input and parameters, from a forward that is computed for them."""
-    dy = with_strides(dy, shape.out_stride)
-    du, dflat, y = shape.zeros(u), torch.zeros_like(flat), torch.empty_like(dy)
-    workspace = shape.plan.take()
-    lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
-                      y.data_ptr())
-    lib.ssm2d_backward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
-                       dy.data_ptr(), du.data_ptr(), dflat.data_ptr())
-    shape.plan.free.append(workspace)
-    return du, dflat
-
-
-def execute_backward(ctx, dy):
-    u, flat = ctx.saved_tensors
-    shape, layer, lease, needs = ctx.shape, ctx.layer, ctx.lease, ctx.needs_input_grad
-    if u.stride() != shape.stride:  # hooks on saved tensors may bring back another layout
-        u = torch.empty_strided(u.shape, shape.stride, dtype=u.dtype).copy_(u)
-    if dy.stride() != shape.out_stride and not same_strides(dy.shape, dy.stride(),
-                                                            shape.out_stride):
-        dy = torch.empty_strided(dy.shape, shape.out_stride, dtype=dy.dtype).copy_(dy)
-    du = shape.zeros(u) if needs[0] else None
-    dflat = torch.zeros_like(flat) if True in needs[4:] else None
-    pool = lease.pool
-    try:
-        workspace = lease.held.pop()
-    # a second backward through a retained graph: the workspace may have served others since
-    except IndexError:
-        workspace, pool = shape.plan.take(), shape.plan.free
-        y = torch.empty_strided(dy.shape, shape.out_stride, dtype=dy.dtype)
-        lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
-                          y.data_ptr())
-    lib.ssm2d_backward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
-                       dy.data_ptr(),
-                       None if du is None else du.data_ptr(), None if dflat is None
-                       else dflat.data_ptr())
-    pool.append(workspace)
-    if dflat is None:
-        return (du, None, None, None) + (None,) * len(layer.names)
-    parts = [dflat.as_strided(*place) if need else None
-             for place, need in zip(layer.places, needs[4:])]
-    return (du, None, None, None, *parts)
-
-
-class Apply(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, u, flat, shape, layer, *params):
-        y = torch.empty_like(u)
-        if layer.training:
-            check_params(layer.config, flat, u)
-            pool = shape.plan.free
-            workspace = shape.plan.take()
-            lib.ssm2d_forward(shape.address, workspace.address, flat.data_ptr(), u.data_ptr(),
-                              y.data_ptr())
-        else:
-            pool, workspace = layer.prepared(shape, flat, u)
-            lib.ssm2d_apply(shape.address, workspace.address, u.data_ptr(), y.data_ptr())
-        ctx.save_for_backward(u, flat)
-        ctx.shape = shape
-        ctx.layer = layer
-        ctx.lease = Lease(pool, workspace)
-        return y
-
-    @staticmethod
-    def backward(ctx, dy):
-        # Only with create_graph is there a graph in which the result could be differentiated.
-        if not torch.is_grad_enabled():
-            return execute_backward(ctx, dy)
-        with torch.no_grad():
-            gradients = execute_backward(ctx, dy)
-        return refuse_second_derivative(gradients, "SSM2d")
-
-
-class SSM2d(nn.Module):
-    """The 2-D state-space layer: a convolution over the image whose kernel comes from a few small
-    state-space systems.
-
-    SSM2d(channels, d_state=16, n_ssm=8, directions=2, norm="relaxed", complex=False, ...,
-          layout="BHWC")
-
-Input and output: (batch, rows, columns, channels), or (batch, channels, rows, columns) with
-layout="BCHW"; any number of rows and columns, the same parameters serve all. Options:
-{options}
-    complex: short for values: False, True (polar), "polar" or "cartesian"
-    trunc: short for trunc_rows and trunc_cols: one number or a pair
-    layout: "BHWC" or "BCHW"
-    init: "identity" (the layer starts close to doing nothing) or "authors" (as published)
+    layout: of input and output, "BHWC" (batch, rows, columns, channels), "BCHW", or for kinds on
+        grids of one or three axes "BLC", "BCL", "BDHWC", "BCDHW"; None: channels last
     seed: of the initial values; None: from PyTorch's generator
     algorithm: "auto" or one of the library's; measure: auto times the candidates; max_bytes: bound
         of a workspace
     backend: "auto" (the library for CPU tensors, PyTorch operations for others), "library", or
         "torch"
-Parameters are named and shaped as in the library: A, B, C (complex: A_angle, A_radius, ..), D,
-gamma, beta."""
+    Parameters are named and shaped as in the library."""
 
-    def __init__(self, channels: int, *, layout: str = "BHWC", init: str = "identity",
-                 seed: Optional[int] = None,
-                 algorithm: str = "auto", backend: str = "auto", measure: bool = False,
-                 max_bytes: int = 0, device=None,
-                 dtype=None, **options):
+    def __init__(self, kind: str, channels: int, *, layout: Optional[str] = None,
+                 seed: Optional[int] = None, algorithm: str = "auto", backend: str = "auto",
+                 measure: bool = False, max_bytes: int = 0, device=None, dtype=None, **settings):
         super().__init__()
-        self.config = Config(channels=channels, **options)
-        arrays.order(layout)
-        if backend not in BACKENDS:
-            raise ValueError(f"backend={backend!r}: use one of {', '.join(map(repr, BACKENDS))}")
-        names = ["auto"]
-        while lib.ssm2d_algorithm_name(len(names) - 1):
-            names.append(lib.ssm2d_algorithm_name(len(names) - 1).decode())
-        if algorithm not in names:
-            raise ValueError(f"algorithm={algorithm!r}: use one of {', '.join(map(repr, names))}")
+        self.config = Config(kind, channels=channels, **settings)
+        self.layout = arrays.default_layout(self.config) if layout is None else layout
+        arrays.order(self.layout)
+        for name, value, known in (("backend", backend, BACKENDS),
+                                   ("algorithm", algorithm, ("auto", *kinds[kind].algorithms))):
+            if value not in known:
+                raise ValueError(f"{name}={value!r}: use one of {', '.join(map(repr, known))}")
+        if backend == "torch" and not twins.find(kind):
+            raise ValueError(f"backend='torch': kind {kind!r} has no PyTorch operations; use "
+                             "'library'")
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(f"dtype={dtype}: use a floating-point type")
-        self.channels, self.layout, self.init, self.backend = channels, layout, init, backend
-        self.algorithm, self.measure, self.max_bytes = algorithm, measure, max_bytes
+        self.channels, self.backend, self.algorithm = channels, backend, algorithm
+        self.measure, self.max_bytes = measure, max_bytes
         for p in self.config.params:
             self.register_parameter(p.name, nn.Parameter(torch.empty(p.shape, device=device,
                                                                      dtype=dtype)))
@@ -292,21 +64,21 @@ gamma, beta."""
     def _set_up(self) -> None:
         self.names = [p.name for p in self.config.params]
         self.shapes = [p.shape for p in self.config.params]
-        self._runner = runner(self.config, self.layout, self.algorithm, self.measure,
-                              self.max_bytes)
         self.places = [(p.shape, dense_strides(p.shape), p.offset) for p in self.config.params]
-        own = {name: getattr(self, name) for name in ("layout", "algorithm", "measure",
-                                                      "max_bytes")}
-        self._settings = json.dumps({**self.config.settings, **own}, sort_keys=True)
+        self._runner = plans.runner(self.config, self.layout, self.algorithm, self.measure,
+                                    self.max_bytes)
+        self._twin = twins.find(self.config.kind)
+        self._settings = operator.settings_of(self)
         self._views = None  # (addresses of the parameters, flat views of them)
         self._cache = None  # (flat parameters, {Shape: workspaces with their kernels})
 
     def __prepare_scriptable__(self):
-        raise RuntimeError("SSM2d: torch.jit.script cannot compile the layer; use torch.jit.trace")
+        raise RuntimeError(f"{type(self).__name__}: torch.jit.script cannot compile the layer; use "
+                           "torch.jit.trace")
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        del state["_runner"], state["_views"], state["_cache"]
+        del state["_runner"], state["_twin"], state["_views"], state["_cache"]
         return state
 
     def __setstate__(self, state):
@@ -314,20 +86,21 @@ gamma, beta."""
         self._set_up()
 
     def extra_repr(self) -> str:
-        changed = {n: v for n, v in self.config.settings.items() if v != options[n].default
-                   or n == "channels"}
-        for name, usual in (("layout", "BHWC"), ("algorithm", "auto"), ("backend", "auto")):
+        changed = self.config.changed
+        for name, usual in (("layout", arrays.default_layout(self.config)), ("algorithm", "auto"),
+                            ("backend", "auto")):
             if getattr(self, name) != usual:
                 changed[name] = getattr(self, name)
-        return ", ".join(f"{n}={v!r}" for n, v in changed.items())
+        kind = [repr(self.config.kind)] if type(self) is Layer else []
+        return ", ".join(kind + [f"{n}={v!r}" for n, v in changed.items()])
 
     @torch.no_grad()
     def reset_parameters(self, seed: Optional[int] = None) -> None:
+        """New initial values, by the setting `init` where the kind has it."""
         if seed is None:
             seed = int(torch.randint(2**62, ()))
-        values = arrays.init_params(init=self.init, seed=seed, dtype=np.float64,
-                                    **self.config.settings)
-        for name, value in values.items():
+        layer = arrays.Layer(self.config.kind, **self.config.settings)
+        for name, value in layer.init_params(seed=seed, dtype=np.float64).items():
             getattr(self, name).copy_(torch.from_numpy(value))
 
     def forward(self, u: torch.Tensor) -> torch.Tensor:
@@ -343,13 +116,15 @@ gamma, beta."""
         if u.dtype is not params[0].dtype and tracing.autocast_enabled():
             u = u.to(params[0].dtype)
         # They see operators alone: what the library computes would be a constant to them.
-        recorded = torch.jit.is_tracing() or type(u) not in PLAIN or compiling()
+        recorded = torch.jit.is_tracing() or type(u) not in PLAIN or tracing.compiling()
         if recorded and torch.onnx.is_in_onnx_export():
-            return self._forward_torch(u, params, export.forward)
+            return self._forward_torch(u, params, True)
         if self.backend == "torch" or u.device.type != "cpu" or params[0].device.type != "cpu":
-            return self._forward_torch(u, params)
+            return self._forward_torch(u, params, False)
         if recorded:
             return torch.ops.ssm2d.layer_forward(u, params, self._settings)
+        if tracing.transformed():
+            return operator.Transformed.apply(self._settings, u, *params)
         grad = 0
         if torch.is_grad_enabled():
             if u.requires_grad:
@@ -360,20 +135,16 @@ gamma, beta."""
                         grad = 1
                         break
         if u.numel() == 0:
-            check_input(u, self.layout, self.channels)
+            plans.check_input(u, self.layout, self.channels)
             return u.clone()
-        if u.is_neg():  # its memory has the opposite numbers
+        if u.is_neg():  # its memory has the opposite values
             u = u.resolve_neg()
-        shape = self._runner.shape(u, grad)
-        if shape.copy:
-            u = u.contiguous()
-            shape = self._runner.shape(u, grad)
+        u, shape = self._runner.fit(u, grad)
         flat = self.gather(params)
         if grad:
-            return Apply.apply(u, flat, shape, self, *params)
+            return plans.Apply.apply(u, flat, shape, self, *params)
         pool, workspace = self.prepared(shape, flat, u)
-        y = torch.empty_like(u)
-        lib.ssm2d_apply(shape.address, workspace.address, u.data_ptr(), y.data_ptr())
+        y = plans.apply(shape, workspace, u)
         pool.append(workspace)
         return y
 
@@ -396,15 +167,15 @@ gamma, beta."""
             self._views = addresses, views
         return torch.cat(views)
 
-    def prepared(self, shape: Shape, flat: torch.Tensor, u: torch.Tensor) -> tuple:
+    def prepared(self, shape: plans.Shape, flat: torch.Tensor, u: torch.Tensor) -> tuple:
         """A workspace that holds the kernels of these parameters, and the pool that it goes back
         to."""
         cache = self._cache
         # By value, not by version counters: those do not see what is written through .data or by
         # another process.
-        if (cache is None or len(cache[1]) > MAX_SHAPES or cache[0].dtype is not flat.dtype
+        if (cache is None or len(cache[1]) > plans.MAX_SHAPES or cache[0].dtype is not flat.dtype
                 or flat.dtype is not u.dtype or not torch.equal(cache[0], flat)):
-            check_params(self.config, flat, u)
+            plans.check_params(self.config, flat, u)
             cache = self._cache = (flat, {})
         pool = cache[1].get(shape)
         if pool is None:
@@ -412,15 +183,20 @@ gamma, beta."""
         try:
             return pool, pool.pop()
         except IndexError:
-            workspace = Workspace(shape.plan)
-            lib.ssm2d_prepare(shape.address, workspace.address, flat.data_ptr())
+            plan, workspace = shape.plan, Workspace(shape.plan)
+            plan.prepare(plan.address, workspace.address, flat.data_ptr())
             return pool, workspace
 
-    def _forward_torch(self, u: torch.Tensor, params, forward=recursion.forward) -> torch.Tensor:
-        if self.backend == "library" and forward is recursion.forward:
+    def _forward_torch(self, u: torch.Tensor, params, exported: bool) -> torch.Tensor:
+        """By PyTorch operations; exported: by those that ONNX has."""
+        if self.backend == "library" and not exported:
             raise ValueError(f"u: on {u.device}, parameters on {params[0].device}; "
                              f"backend='library' needs the CPU")
-        axes = check_input(u, self.layout, self.channels)
+        if self._twin is None:
+            place = f"u: on {u.device}, parameters on {params[0].device}"
+            raise ValueError(f"{'torch.onnx' if exported else place}: kind {self.config.kind!r} "
+                             "has no PyTorch operations and runs on the CPU only")
+        axes = plans.check_input(u, self.layout, self.channels)
         for name, p in zip(self.names, params):
             if p.device != u.device:
                 raise ValueError(f"u: on {u.device}, but parameter {name} is on {p.device}")
@@ -429,26 +205,29 @@ gamma, beta."""
                                 f"one of them")
         if 0 in tracing.sizes(u):
             return u.clone()
-        channels_last = axes[3] == 3
+        forward = self._twin.exported if exported else self._twin.forward
         plain = nullcontext()
         if u.device.type in ("cpu", "cuda"):
             plain = torch.autocast(u.device.type, enabled=False)
         with plain:
-            y = forward(self.config, dict(zip(self.names, params)), u.movedim(3, 1)
-                                  if channels_last else u)
-        return y.movedim(1, 3) if channels_last else y
+            y = forward(self.config, dict(zip(self.names, params)), u.movedim(axes[-1], 1))
+        return y.movedim(1, axes[-1])
 
-    def kernel(self, rows: int, cols: int) -> torch.Tensor:
-        """The causal kernel of every direction and channel, [directions][channels][rows][cols],
-        without D; differentiable."""
-        for name, value in (("rows", rows), ("cols", cols)):
-            if value < 1:
-                raise ValueError(f"{name}={value}: use 1 or more")
-        return recursion.kernel(self.config, {name: getattr(self, name) for name in self.names},
-                                rows, cols)
+    def kernel(self, *grid: int) -> torch.Tensor:
+        """The convolution kernels of a grid, such as kernel(rows, columns), without what the layer
+        adds to them (D, omega): of the 2-D SSM [directions][channels][rows][columns], causal;
+        ssm2d.h has the shapes of other kinds. Differentiable if the kind has PyTorch operations."""
+        arrays.check_sides(grid)
+        params = {name: getattr(self, name) for name in self.names}
+        if self._twin is not None:
+            return self._twin.kernel(self.config, params, *grid)
+        layer = arrays.Layer(self.config.kind, threads=plans.get_num_threads(),
+                             **self.config.settings)
+        return torch.from_numpy(layer.kernel({n: p.detach().numpy() for n, p in params.items()},
+                                             *grid))
 
     @torch.no_grad()
-    def load_mixer(self, path, prefix: str) -> "SSM2d":
+    def load_mixer(self, path, prefix: str) -> "Layer":
         """Loads the parameters `<prefix>.mixer.<name>` (or `<prefix>.<name>`) of a safetensors
         file, such as `ssm2d train` writes; prefix is a block, as "blocks.0"."""
         found = load_safetensors(path)
@@ -469,6 +248,56 @@ gamma, beta."""
             own.copy_(torch.from_numpy(found[full]))
         return self
 
+
+# ---- kinds with a class of their own -------------------------------------------------------------
+
+def of_kind(kind: str):
+    """Decorates the class of a kind: completes its help and its signature."""
+    def decorate(cls):
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        own = [p for p in inspect.signature(Layer.__init__).parameters.values()
+               if p.kind == keyword]
+        fields = [inspect.Parameter(o.name, keyword, default=o.default)
+                  for o in kinds[kind].options.values() if o.name != "channels"]
+        fields += [inspect.Parameter(name, keyword, default=None) for name in cls.short]
+        first = inspect.Parameter("channels", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        cls.kind, cls.__signature__ = kind, inspect.Signature([first, *fields, *own])
+        short = "".join(f"\n    {name}: {text}" for name, text in cls.short.items())
+        cls.__doc__ = (f"{cls.__doc__}\n\nOptions:\n{describe(kind)}{short}\n"
+                       "    layout, seed, algorithm, measure, max_bytes, backend: as of Layer\n"
+                       "Parameters are named and shaped as in the library.")
+        return cls
+    return decorate
+
+
+class Named(Layer):
+    kind: str
+    short = {}  # short forms of options: help
+
+    def __init__(self, channels: int, **options):
+        super().__init__(self.kind, channels, **options)
+
+    def kernel(self, rows: int, cols: Optional[int] = None) -> torch.Tensor:
+        return super().kernel(*(side for side in (rows, cols) if side is not None))
+
+    @property
+    def init(self) -> str:
+        return self.config.settings.get("init", "authors")
+
+
+@of_kind("ssm2d")
+class SSM2d(Named):
+    """The 2-D state-space layer: a convolution over the image whose kernel comes from a few small
+    state-space systems.
+
+    SSM2d(channels, d_state=16, n_ssm=2, directions=4, norm="relaxed", complex=False, ...,
+          layout="BHWC")
+
+Input and output: (batch, rows, columns, channels), or (batch, channels, rows, columns) with
+layout="BCHW"; any number of rows and columns, the same parameters serve all."""
+    short = {"complex": 'short for values: False, True (polar), "polar" or "cartesian"',
+             "trunc": "short for trunc_rows and trunc_cols: one number or a pair"}
+
     @classmethod
     def from_authors_state_dict(cls, state_dict, prefix: str = "", *,
                                 directions: Optional[int] = None,
@@ -485,27 +314,45 @@ gamma, beta."""
         return layer
 
 
-def _signature() -> inspect.Signature:
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    own = [p for p in inspect.signature(SSM2d.__init__).parameters.values() if p.kind == keyword]
-    fields = [inspect.Parameter(o.name, keyword, default=o.default) for o in options.values()
-              if o.name not in ("channels", "values")]
-    fields.append(inspect.Parameter("complex", keyword, default=False))
-    return inspect.Signature([inspect.Parameter("channels",
-                                                inspect.Parameter.POSITIONAL_OR_KEYWORD), *fields,
-                                                *own])
+@of_kind("s4nd")
+class S4ND(Named):
+    """S4ND: one diagonal state-space kernel for each axis and side; the 2-D kernel is the product
+    of those of the axes. y = conv(u) + D.u
+
+    S4ND(channels, d_state=16, n_ssm=8, rate=1.0, layout="BHWC")
+
+Input and output are those of SSM2d."""
 
 
-SSM2d.__doc__ = SSM2d.__doc__.replace("{options}", describe())
-SSM2d.__signature__ = _signature()
+@of_kind("ema")
+class EMA(Named):
+    """EMA: a moving average with several decays for each channel, over the cells in raster order.
+    y = SiLU(conv(u) + omega.u)
+
+    EMA(channels, d_state=16, bidirectional=True, shift=True, trunc=0, layout="BHWC")
+
+Input and output are those of SSM2d; a sequence is an image of one row, or has layout="BLC"."""
+
+    def __init__(self, channels: int, *, init: str = "authors", **options):
+        if init != "authors":
+            raise ValueError(f"init={init!r}: EMA has one way to start; use authors")
+        super().__init__(channels, **options)
+
+
+CLASSES = {cls.kind: cls for cls in (SSM2d, S4ND, EMA)}
+
+
+def create(kind: str, channels: int, **options) -> Layer:
+    """A layer of a kind, of the kind's own class where it has one."""
+    return CLASSES[kind](channels, **options) if kind in CLASSES else Layer(kind, channels,
+                                                                            **options)
 
 
 def decay_groups(model: nn.Module, weight_decay: float) -> list:
-    """Two groups of parameters for an optimizer: without weight decay are A, B, C of the layers,
-    biases and norms."""
-    systems = {id(getattr(m, p.name)) for m in model.modules() if isinstance(m, SSM2d)
-               for p in m.config.params
-               if not p.decay}
+    """Two groups of parameters for an optimizer: without weight decay are the systems of the layers
+    (A, B, C of SSM2d, all but D of S4ND, all but omega of EMA), biases and norms."""
+    systems = {id(getattr(m, p.name)) for m in model.modules() if isinstance(m, Layer)
+               for p in m.config.params if not p.decay}
     params = [p for p in model.parameters() if p.requires_grad]
     kept = [p for p in params if id(p) in systems or p.dim() < 2]
     decayed = [p for p in params if id(p) not in systems and p.dim() >= 2]

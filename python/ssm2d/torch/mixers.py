@@ -1,12 +1,13 @@
 """Puts the layer into the blocks of vision transformers: on patch tokens, after a block's first
 norm."""
 import math
+from functools import partial
 from typing import Optional
 
 import torch
 from torch import nn
 
-from .layer import SSM2d
+from .layer import SSM2d, create
 
 
 class Mix:
@@ -68,7 +69,7 @@ def _first_norm(block: nn.Module) -> Optional[nn.Module]:
     return None
 
 
-def add_mixers(model: nn.Module, *, mixer: type = SSM2d, grid: Optional[tuple] = None,
+def add_mixers(model: nn.Module, *, mixer=SSM2d, grid: Optional[tuple] = None,
                class_tokens: Optional[int] = None,
                **options) -> nn.Module:
     """Puts an SSM2d, or another mixer, as `mixer` into every block of a torchvision vit_* or swin_*
@@ -76,9 +77,11 @@ def add_mixers(model: nn.Module, *, mixer: type = SSM2d, grid: Optional[tuple] =
     to the attention. Changes the model, and returns it. Its own parameters keep their names; those
     of the layers are `<block>.mixer.<name>`.
 
-    mixer: SSM2d, S4ND or EMA; grid: (rows, columns) of patch tokens, when the model does not say;
-    class_tokens: how many tokens at the front are not of the image (they pass by), when the model
-    does not say; options: of the mixer, but channels and layout."""
+    mixer: SSM2d, S4ND, EMA, or the name of a kind; grid: (rows, columns) of patch tokens, when the
+    model does not say; class_tokens: how many tokens at the front are not of the image (they pass
+    by), when the model does not say; options: of the mixer, but channels and layout."""
+    if isinstance(mixer, str):
+        mixer = partial(create, mixer)
     for name in ("channels", "layout"):
         if name in options:
             raise TypeError(f"{name}={options[name]!r}: is taken from the model")

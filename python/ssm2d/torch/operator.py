@@ -1,44 +1,86 @@
-"""Operators of PyTorch: functions that torch.jit.trace records by name, and whose shapes are known
-without computing (fake and meta tensors, torch.compile).
+"""Layers as operators of PyTorch, ssm2d::layer_forward and ssm2d::layer_backward, for what cannot
+call the library itself: torch.jit.trace, which records operators by name, fake and meta tensors,
+torch.compile, torch.export, torch.func.
 
 A recorded operator runs wherever ssm2d.torch was imported: its arguments say everything about it,
-settings as one text of JSON."""
+kind and settings as one text of JSON. Operators keep nothing between calls: the backward computes
+the kernels again, and parameters are not compared with those of the last call. Eager calls of
+layers do not come here."""
+import json
 import warnings
 from contextlib import contextmanager
+from functools import lru_cache
 
 import torch
 
+from ..config import Config
+from . import plans, tracing, twins
+
+OWN = ("layout", "algorithm", "measure", "max_bytes")  # keys that are not settings of the kind
 _library = torch.library.Library("ssm2d", "DEF")
 
 
-def refuse_second_derivative(gradients: tuple, name: str) -> tuple:
-    """The gradients, such that differentiating them again is an error. torch's
-    once_differentiable refuses only where the incoming gradient needs one: here they depend on the
-    input and the parameters as well."""
-    text = f"{name}: the library has no second derivatives; use backend='torch'"
-    error = torch._C._functions.DelayedError(text.encode(), len(gradients))
-    return error(*[None if g is None else g.detach().requires_grad_() for g in gradients])
+def settings_of(layer) -> str:
+    own = {name: getattr(layer, name) for name in OWN}
+    return json.dumps({**layer.config.settings, **own, "kind": layer.config.kind}, sort_keys=True)
 
 
-def register(name: str, schema: str, compute, shapes, autograd=None):
-    """Registers ssm2d::<name><schema> and returns it, to be called.
+@lru_cache(maxsize=64)
+def runner_of(settings: str) -> plans.Runner:
+    given = json.loads(settings)
+    own = [given.pop(name) for name in OWN]
+    # traces of version 0.2 name no kind
+    return plans.runner(Config(given.pop("kind", "ssm2d"), **given), *own)
 
-    compute: of CPU tensors; shapes: of tensors without numbers, gives empty ones; autograd: what is
-    called where gradients may be wanted; it computes by `below`."""
-    def compute_or_warn(*arguments):
-        try:
-            return compute(*arguments)
-        except Exception as error:  # a trace that runs it raises another one, without the text
-            warnings.warn(f"ssm2d::{name}: {error}", RuntimeWarning)
-            raise
 
-    _library.define(name + schema)
-    _library.impl(name, compute_or_warn, "CPU")
-    _library.impl(name, shapes, "Meta")
-    if autograd is not None:
-        _library.impl(name, autograd, "Autograd")
-    return getattr(torch.ops.ssm2d, name)
+# ---- computing -----------------------------------------------------------------------------------
 
+def prepare(u, params, settings: str, grad: int) -> tuple:
+    """Runner, input, its Shape (None: it is empty), and the parameters as the library has them."""
+    run, shape = runner_of(settings), None
+    if u.numel():
+        u, shape = run.fit(u, grad)
+    else:
+        plans.check_input(u, run.layout, run.config.channels)
+    flat = torch.cat([p.reshape(-1) for p in params])
+    plans.check_params(run.config, flat, u)
+    return run, u, shape, flat
+
+
+def compute_forward(u, params, settings: str):
+    run, u, shape, flat = prepare(u, params, settings, 0)
+    if shape is None:
+        return u.clone()
+    workspace = shape.plan.take()
+    y = plans.forward(shape, workspace, flat, u)
+    shape.plan.free.append(workspace)
+    return y
+
+
+def compute_backward(dy, u, params, settings: str):
+    run, u, shape, flat = prepare(u, params, settings, 2)
+    du, dflat = torch.zeros_like(u), torch.zeros_like(flat)
+    if shape is not None:
+        workspace = shape.plan.take()
+        plans.forward(shape, workspace, flat, u)
+        du, dflat = plans.backward(shape, workspace, flat, u,
+                                   plans.with_strides(dy, shape.out_stride))
+        shape.plan.free.append(workspace)
+    parts = [dflat[p.offset:p.offset + p.size].view(p.shape).clone() for p in run.config.params]
+    return [du, *parts]
+
+
+def shape_of_forward(u, params, settings: str):
+    run = runner_of(settings)
+    plans.check_input(u, run.layout, run.config.channels)
+    return torch.empty_like(u)
+
+
+def shapes_of_backward(dy, u, params, settings: str):
+    return [torch.empty_like(t) for t in (u, *params)]
+
+
+# ---- gradients -----------------------------------------------------------------------------------
 
 @contextmanager
 def below():
@@ -53,3 +95,96 @@ def below():
         yield
     finally:
         del guard
+
+
+class Apply(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, settings, u, *params):
+        with below():
+            y = torch.ops.ssm2d.layer_forward(u, params, settings)
+        ctx.save_for_backward(u, *params)
+        ctx.settings = settings
+        return y
+
+    @staticmethod
+    def backward(ctx, dy):
+        u, *params = ctx.saved_tensors
+        return (None, *torch.ops.ssm2d.layer_backward(dy, u, params, ctx.settings))
+
+
+def autograd_forward(u, params, settings: str):
+    return Apply.apply(settings, u, *params)
+
+
+def autograd_backward(dy, u, params, settings: str):
+    with below():
+        gradients = torch.ops.ssm2d.layer_backward(dy, u, params, settings)
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (dy, u, *params)):
+        kind = runner_of(settings).config.kind
+        return list(tracing.refuse_second_derivative(tuple(gradients), kind))
+    return gradients
+
+
+class Transformed(torch.autograd.Function):
+    """The layer inside transforms of torch.func, which call forward without what they wrap tensors
+    in."""
+    @staticmethod
+    def forward(settings, u, *params):
+        return compute_forward(u, params, settings)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.settings, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return (None, *TransformedBackward.apply(ctx.settings, dy, *ctx.saved_tensors))
+
+    @staticmethod
+    def vmap(info, in_dims, settings, *tensors):
+        kind = runner_of(settings).config.kind
+        raise RuntimeError(f"{kind}: torch.func.vmap cannot follow the library"
+                           f"{twins.advice(kind)}")
+
+
+class TransformedBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(settings, dy, u, *params):
+        return tuple(compute_backward(dy, u, params, settings))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.settings = inputs[0]
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise RuntimeError(tracing.no_second_derivative(runner_of(ctx.settings).config.kind))
+
+    vmap = Transformed.vmap
+
+
+# ---- registering ---------------------------------------------------------------------------------
+
+def register(name: str, schema: str, compute, shapes, autograd) -> None:
+    """Registers ssm2d::<name><schema>.
+
+    compute: of CPU tensors; shapes: of tensors without data, gives empty ones; autograd: what is
+    called where gradients may be wanted; it computes by `below`."""
+    def compute_or_warn(*arguments):
+        try:
+            return compute(*arguments)
+        except Exception as error:  # a trace that runs it raises another one, without the text
+            warnings.warn(f"ssm2d::{name}: {error}", RuntimeWarning)
+            raise
+
+    _library.define(name + schema)
+    _library.impl(name, compute_or_warn, "CPU")
+    _library.impl(name, shapes, "Meta")
+    _library.impl(name, autograd, "Autograd")
+
+
+register("layer_forward", "(Tensor u, Tensor[] params, str settings) -> Tensor",
+         compute_forward, shape_of_forward, autograd_forward)
+register("layer_backward", "(Tensor dy, Tensor u, Tensor[] params, str settings) -> Tensor[]",
+         compute_backward, shapes_of_backward, autograd_backward)

@@ -1,7 +1,10 @@
-"""Numbers that a trace should not follow, and the state of autocast."""
+"""Whether traces, compilers, transforms of torch.func or autocast are at work, and what they should
+not follow."""
 from contextlib import contextmanager
 
 import torch
+
+from . import twins
 
 
 @contextmanager
@@ -21,6 +24,32 @@ def sizes(tensor: torch.Tensor) -> tuple:
         return tensor.shape
     with not_traced():
         return tuple(tensor.shape)
+
+
+def _never() -> bool:
+    return False
+
+
+# Whether a transform of torch.func (grad, vmap, ..) is at work: its tensors have no memory of their
+# own, and a torch.autograd.Function sees through them only if it has setup_context, since torch 2.
+transformed = getattr(torch._C, "_are_functorch_transforms_active", _never)
+
+
+# Whether torch.compile or torch.export is at work; since torch 2.1.
+compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _never)
+
+
+def no_second_derivative(kind: str) -> str:
+    return f"{kind}: the library has no second derivatives{twins.advice(kind)}"
+
+
+def refuse_second_derivative(gradients: tuple, kind: str) -> tuple:
+    """The gradients, such that differentiating them again is an error. torch's
+    once_differentiable refuses only where the incoming gradient needs one: here they depend on the
+    input and the parameters as well."""
+    text = no_second_derivative(kind)
+    error = torch._C._functions.DelayedError(text.encode(), len(gradients))
+    return error(*[None if g is None else g.detach().requires_grad_() for g in gradients])
 
 
 def _autocast_of_kinds() -> bool:

@@ -1,6 +1,6 @@
-/* activation - functions of single numbers, and softmax of a row. */
+/* activation - elementwise functions, and softmax of a row. */
 
-/* body(v): a vector in, a vector out, over n numbers of x. */
+/* body(v): a vector in, a vector out, over n elements of x. */
 #define MAP(y, x, n, body)                                                                         \
     do {                                                                                           \
         size_t i = 0;                                                                              \
@@ -13,18 +13,18 @@
     do {                                                                                           \
         size_t i = 0;                                                                              \
         for (; i + LANES <= n; i += LANES) {                                                       \
-            vec d = slope(load(x + i)) * load(dy + i);                                             \
-            store(dx + i, adds ? load(dx + i) + d : d);                                            \
+            vec f = slope(load(x + i)), d = load(dy + i);                                          \
+            store(dx + i, adds ? mul_add(f, d, load(dx + i)) : f * d);                             \
         }                                                                                          \
         if (i < n) {                                                                               \
-            vec d = slope(load_part(x + i, n - i)) * load_part(dy + i, n - i);                     \
-            store_part(dx + i, adds ? load_part(dx + i, n - i) + d : d, n - i);                    \
+            vec f = slope(load_part(x + i, n - i)), d = load_part(dy + i, n - i);                  \
+            store_part(dx + i, adds ? mul_add(f, d, load_part(dx + i, n - i)) : f * d, n - i);     \
         }                                                                                          \
     } while (0)
 
 #define NORMAL_TOP ((real)0.39894228040143267794) /* 1/sqrt(2 pi) */
 
-/* The normal distribution's tail, Phi(-t), and exp(-t^2/2), for t >= 0. Both are as good as 0 from
+/* The normal distribution's tail, Phi(-t), and exp(-t^2/2), for t >= 0. Both are negligible from
  * TAIL_END on, which stands for everything beyond. NaN stays NaN. */
 #if !defined(REAL_IS_DOUBLE)
 
@@ -35,14 +35,15 @@
  * would lose. */
 INLINE vec normal_tail(vec t, vec *exponential)
 {
-    vec above = t * 0.0039586523f + 0.039565772f, below = t * 0.0099227093f + 0.099184722f;
-    above = above * t + 0.18005849f;
-    below = below * t + 0.46108642f;
-    above = above * t + 0.43398854f;
-    below = below * t + 1.1892788f;
-    above = above * t + 0.5f;
-    below = below * t + 1.6658620f;
-    below = below * t + 1;
+    vec above = mul_add(t, all(0.0039586523f), all(0.039565772f));
+    vec below = mul_add(t, all(0.0099227093f), all(0.099184722f));
+    above = mul_add(above, t, all(0.18005849f));
+    below = mul_add(below, t, all(0.46108642f));
+    above = mul_add(above, t, all(0.43398854f));
+    below = mul_add(below, t, all(1.1892788f));
+    above = mul_add(above, t, all(0.5f));
+    below = mul_add(below, t, all(1.6658620f));
+    below = mul_add(below, t, all(1));
     *exponential = vec_exp(t * t * -0.5f);
     return *exponential * above / below;
 }
@@ -54,7 +55,7 @@ INLINE vec normal_tail(vec t, vec *exponential)
 INLINE vec normal_tail(vec t, vec *exponential)
 {
     *exponential = vec_exp(t * t * (real)-0.5);
-    return vec_erf(t * (real)0.70710678118654752440) * (real)-0.5 + (real)0.5;
+    return mul_add(vec_erf(t * (real)0.70710678118654752440), all((real)-0.5), all((real)0.5));
 }
 
 #endif
@@ -65,14 +66,15 @@ INLINE vec tail_argument(vec x) { return smaller(all(TAIL_END), larger(-x, x)); 
 INLINE vec gelu_of(vec x)
 {
     vec t = tail_argument(x), exponential;
-    return larger((vec){0}, x) - t * normal_tail(t, &exponential);
+    return sub_mul(larger((vec){0}, x), t, normal_tail(t, &exponential));
 }
 
 /* Phi(x) + x phi(x), phi(x) = exp(-x^2/2)/sqrt(2 pi) */
 INLINE vec gelu_slope(vec x)
 {
     vec t = tail_argument(x), exponential, tail = normal_tail(t, &exponential);
-    vec along = tail - t * exponential * NORMAL_TOP; /* 1 - slope for x > 0, slope for x < 0 */
+    /* 1 - slope for x > 0, slope for x < 0 */
+    vec along = sub_mul(tail, t * exponential, all(NORMAL_TOP));
     return choose(x > 0, 1 - along, along);
 }
 
@@ -118,8 +120,8 @@ static void softmax_back(real *dx, const real *dy, const real *y, size_t n, int 
 {
     vec along = {0};
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES) along += load(dy + i) * load(y + i);
-    if (i < n) along += load_part(dy + i, n - i) * load_part(y + i, n - i);
+    for (; i + LANES <= n; i += LANES) along = mul_add(load(dy + i), load(y + i), along);
+    if (i < n) along = mul_add(load_part(dy + i, n - i), load_part(y + i, n - i), along);
     const real mean = sum_lanes(along);
-    for (i = 0; i < n; i++) dx[i] = y[i] * (dy[i] - mean) + (adds ? dx[i] : 0);
+    for (i = 0; i < n; i++) dx[i] = mul_add_1(y[i], dy[i] - mean, adds ? dx[i] : 0);
 }

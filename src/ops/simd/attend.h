@@ -98,10 +98,10 @@ static void put(real *to, size_t row, const real *from, size_t wide, size_t toke
     const size_t whole = width / LANES * LANES;
     for (size_t t = 0; t < tokens; t++, to += row, from += wide) {
         for (size_t d = 0; d < whole; d += LANES) {
-            vec x = load(from + d) * factor;
-            store(to + d, adds ? load(to + d) + x : x);
+            vec x = load(from + d);
+            store(to + d, adds ? mul_add(x, all(factor), load(to + d)) : x * factor);
         }
-        for (size_t d = whole; d < width; d++) to[d] = from[d] * factor + (adds ? to[d] : 0);
+        for (size_t d = whole; d < width; d++) to[d] = mul_add_1(from[d], factor, adds ? to[d] : 0);
     }
 }
 
@@ -192,7 +192,7 @@ static void laplace(real *s, size_t across)
 {
     for (size_t t = 0; t < across; t += LANES) {
         vec z = (load(s + t) - LAPLACE_MU) * LAPLACE_SCALE;
-        store(s + t, vec_erf(z) * (real)0.5 + (real)0.5);
+        store(s + t, mul_add(vec_erf(z), all((real)0.5), all((real)0.5)));
     }
 }
 
@@ -203,13 +203,13 @@ static void laplace_gradients(real *p, real *ds, size_t across)
         vec z = (load(p + t) - LAPLACE_MU) * LAPLACE_SCALE;
         vec slope = vec_exp(not_below(-z * z, -FAR)) * LAPLACE_TOP;
         store(ds + t, load(ds + t) * slope);
-        store(p + t, vec_erf(z) * (real)0.5 + (real)0.5);
+        store(p + t, mul_add(vec_erf(z), all((real)0.5), all((real)0.5)));
     }
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Prefetches the next head's numbers, which are beside this one's: rows are too far apart for the
+/* Prefetches the next head's elements, which are beside this one's: rows are too far apart for the
  * processor to guess. */
 INLINE void fetch_ahead(const attend_args *a, size_t token)
 {
@@ -273,8 +273,9 @@ static real dot(const real *x, const real *y, size_t n)
 {
     const size_t whole = n / LANES * LANES;
     vec sum = {0};
-    for (size_t i = 0; i < whole; i += LANES) sum += load(x + i) * load(y + i);
-    if (whole < n) sum += load_part(x + whole, n - whole) * load_part(y + whole, n - whole);
+    for (size_t i = 0; i < whole; i += LANES) sum = mul_add(load(x + i), load(y + i), sum);
+    if (whole < n)
+        sum = mul_add(load_part(x + whole, n - whole), load_part(y + whole, n - whole), sum);
     return sum_lanes(sum);
 }
 

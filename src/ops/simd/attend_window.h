@@ -10,7 +10,7 @@
  *     dq' = scale * k^T dS';  dv += P' dout, dk += scale * dS' q.
  * Forward keeps lse, the log of the sum of exponentials of each query, for backward to begin with
  * P' = exp(S' - lse). Rows of tokens are gathered first, padded to whole vectors. Lanes past the
- * last query hold numbers that nobody reads. Where they would be most of a last vector, as with a
+ * last query hold values that are never read. Where they would be most of a last vector, as with a
  * class token and 64 patches, its few queries are attended to one by one, with vectors along keys
  * and widths. */
 
@@ -73,7 +73,7 @@ static void transpose_strip(real *to, size_t vectors, const real *from, size_t w
         }
 }
 
-/* to[tokens][wide] = from[wide][STRIP]^T * factor, a number for each token; wide tokens may be
+/* to[tokens][wide] = from[wide][STRIP]^T * factor, an element for each token; wide tokens may be
  * written past the last one */
 static void transpose_back(real *to, size_t vectors, const real *from, size_t wide,
                            const real *factor)
@@ -91,7 +91,7 @@ static void transpose_back(real *to, size_t vectors, const real *from, size_t wi
 
 /* ---- tokens of a window ---------------------------------------------------------------------- */
 
-/* to[tokens][wide] = from[order[t]][width], padded with 0; the next head's numbers, which are
+/* to[tokens][wide] = from[order[t]][width], padded with 0; the next head's elements, which are
  * beside these, are prefetched. */
 static void gather_tokens(const attend_window_args *a, real *to, size_t wide, const real *from,
                           size_t row, size_t width)
@@ -190,7 +190,8 @@ static void dots(real *p, const real *x, const real *rows, size_t wide, size_t t
 {
     for (size_t t = 0; t < tokens; t++, rows += wide) {
         vec sum = load(x) * load(rows);
-        for (size_t d = LANES; d < wide; d += LANES) sum += load(x + d) * load(rows + d);
+        for (size_t d = LANES; d < wide; d += LANES)
+            sum = mul_add(load(x + d), load(rows + d), sum);
         p[t] = sum_lanes(sum);
     }
 }
@@ -199,11 +200,11 @@ static void dots(real *p, const real *x, const real *rows, size_t wide, size_t t
 static void query_scores(const attend_window_args *a, const window_pieces *s, size_t i)
 {
     const size_t row = attend_window_row(a->tokens);
+    const real *bias = a->bias ? a->bias : a->mask, *more = a->bias ? a->mask : NULL;
     dots(s->p, s->q + i * s->wide, s->k, s->wide, a->tokens);
     for (size_t t = 0; t < a->tokens; t++) {
-        s->p[t] *= a->scale;
-        if (a->bias) s->p[t] += a->bias[t * row + i];
-        if (a->mask) s->p[t] += a->mask[t * row + i];
+        s->p[t] = bias ? mul_add_1(s->p[t], a->scale, bias[t * row + i]) : s->p[t] * a->scale;
+        if (more) s->p[t] += more[t * row + i];
     }
 }
 
@@ -230,7 +231,7 @@ static void query_gradients(const attend_window_args *a, const window_pieces *s,
         const vec e = vec_exp(not_below(score, -FAR));
         store(p + t, e);
         store(ds + t, dp);
-        sum += e * dp;
+        sum = mul_add(e, dp, sum);
     }
     const real along = sum_lanes(sum);
     for (size_t t = 0; t <= last; t += LANES) store(ds + t, load(p + t) * (load(ds + t) - along));
@@ -353,13 +354,13 @@ static void strip_gradients(const attend_window_args *a, const window_pieces *s,
             vec f = vec_exp(not_below(load(p + t + STRIP) - lse, -FAR));
             store(p + t, e);
             store(p + t + STRIP, f);
-            along += e * load(ds + t);
-            more += f * load(ds + t + STRIP);
+            along = mul_add(e, load(ds + t), along);
+            more = mul_add(f, load(ds + t + STRIP), more);
         }
         if (t < end) {
             vec e = vec_exp(not_below(load(p + t) - lse, -FAR));
             store(p + t, e);
-            along += e * load(ds + t);
+            along = mul_add(e, load(ds + t), along);
         }
         along += more;
         for (t = 0; t < end; t += STRIP) store(ds + t, load(p + t) * (load(ds + t) - along));

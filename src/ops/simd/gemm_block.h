@@ -1,5 +1,5 @@
 /* gemm_block - a block of a matrix product in registers: C (+)= A B, where B is a panel of columns,
- * packed, and A is read number by number. gemm_packed.h and gemm_tn.h are made of it.
+ * packed, and A is read element by element. gemm_packed.h and gemm_tn.h are made of it.
  *
  * Blocks are so large that the multiplications take longer than reading a panel from the second
  * cache. What costs is what is not in the caches yet: so while a block is computed, lines of memory
@@ -14,7 +14,7 @@ enum { BLOCK_MOST = 12 };
 enum { BLOCK_MOST = 6 };
 #endif
 
-/* Lines of memory to be fetched: of `rows` rows, `step` numbers apart, first all first lines. */
+/* Lines of memory to be fetched: of `rows` rows, `step` elements apart, first all first lines. */
 typedef struct ahead {
     const real *at;
     size_t step, rows, row, left;
@@ -40,9 +40,9 @@ INLINE void fetch_next(ahead *f, int to_write)
     }
 }
 
-/* C: rows c_row numbers apart, its first `columns` columns being written. A: rows a_row and columns
- * a_step numbers apart. The sums begin with C where `adds` is set, else with the bias (PANEL
- * numbers) unless that is NULL. */
+/* C: rows c_row elements apart, of which the first `columns` columns are written. A: rows a_row and
+ * columns a_step elements apart. The sums begin with C where `adds` is set, else with the bias
+ * (PANEL elements) unless that is NULL. */
 typedef struct block_args {
     real *c;
     const real *a, *panel, *bias;
@@ -60,7 +60,7 @@ INLINE void block_step(int rows, int vectors, vec (*sum)[2], const real *a, size
     for (int j = 0; j < vectors; j++) right[j] = load(panel + j * LANES);
     for (int i = 0; i < rows; i++) {
         const real left = a[(size_t)(i / 3) * three + (size_t)(i % 3) * a_row];
-        for (int j = 0; j < vectors; j++) sum[i][j] += left * right[j];
+        for (int j = 0; j < vectors; j++) sum[i][j] = mul_add(all(left), right[j], sum[i][j]);
     }
 }
 

@@ -1,6 +1,6 @@
 /* gemm_micro - small matrix products whose operands are in the first two caches.
  *
- * C[m][n] (+)= A[m][k] B[k][n]: A is read number by number at any strides, B and C by vectors, n
+ * C[m][n] (+)= A[m][k] B[k][n]: A is read element by element at any strides, B and C by vectors, n
  * being whole vectors. A block of rows x vectors of C stays in registers; products three vectors
  * wide are there for odd widths. */
 
@@ -22,7 +22,7 @@ INLINE void product_block(int rows, int vectors, real *c, size_t ldc, const real
         for (int j = 0; j < vectors; j++) right[j] = load(b + j * LANES);
         for (int i = 0; i < rows; i++) {
             const real left = a[(size_t)(i / 3) * three + (size_t)(i % 3) * a_row];
-            for (int j = 0; j < vectors; j++) acc[i][j] += left * right[j];
+            for (int j = 0; j < vectors; j++) acc[i][j] = mul_add(all(left), right[j], acc[i][j]);
         }
         a += a_k;
         b += ldb;

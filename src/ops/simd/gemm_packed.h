@@ -2,7 +2,7 @@
  *
  * A panel is two vectors of columns of W, padded with 0: [panels][k][PANEL]. Rows of x, as many as
  * a block has, stay in the first cache while the panels pass by, as many of them as the second
- * cache holds. Every number of y is summed in the same order, however many rows there are.
+ * cache holds. Every element of y is summed in the same order, however many rows there are.
  *
  * Libraries pack anew in every call, which counts where k is as short as a transformer's:
  * `ssm2d bench linear` compares with oneDNN's, docs/speed.md has what it said. */

@@ -8,12 +8,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from .. import tracing
-from ..ema import EMA
-from ..layer import SSM2d
-from ..s4nd import S4ND
+from ..layer import create
 from . import config as configs
-
-MIXERS = {"ssm2d": SSM2d, "s4nd": S4ND, "ema": EMA}
 
 
 def make_mixer(settings: Optional[dict], place: str, channels: int, backend: str):
@@ -22,7 +18,7 @@ def make_mixer(settings: Optional[dict], place: str, channels: int, backend: str
         return None
     options = {key: value for key, value in settings.items() if key not in ("kind", "place")}
     try:
-        return MIXERS[settings["kind"]](channels, backend=backend, **options)
+        return create(settings["kind"], channels, backend=backend, **options)
     except (TypeError, ValueError) as error:
         raise ValueError(f"\"mixer\": {error}") from None
 

@@ -232,7 +232,8 @@ def _texts(model: Model, data: Optional[str]) -> dict:
     if model.labels == "binary":
         known["loss"] = "bce"
     train = {**known, "eval_crop": how.eval_crop, "interpolation": how.interpolation, **config}
-    about = {"classes": list(model.classes)}
+    about = {"classes": list(model.classes),
+             "task": "attributes" if model.labels == "binary" else "classification"}
     if model.labels == "binary":
         about["labels"] = "binary"
     about["channels"] = config["channels"]

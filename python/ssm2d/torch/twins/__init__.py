@@ -1,0 +1,22 @@
+"""Layers in plain PyTorch operations, for any device and backend="torch": one file per kind, named
+as the kind. Kinds of the library that have none run on the CPU alone.
+
+    forward(config, params, u)      the layer; u and the result are (batch, channels, grid ..)
+    exported(config, params, u)     the same in operators that every ONNX runtime has, with
+                                    constants for this grid
+    kernel(config, params, *grid)   as ssm2d_kernel of the library, differentiable
+params are tensors by name."""
+import importlib.util
+from functools import lru_cache
+
+
+@lru_cache(maxsize=None)
+def find(kind: str):
+    """The module of a kind, or None."""
+    name = f"{__name__}.{kind.replace('-', '_')}"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
+def advice(kind: str) -> str:
+    """The end of messages on what the library cannot do."""
+    return "; use backend='torch'" if find(kind) else ""

@@ -1,0 +1,44 @@
+/* s4nd_dplr - the kernel of a system whose matrix is diagonal plus low rank (S4), and its gradient,
+ * in double.
+ *
+ * Vectors are given by half of their elements, n < pairs; the other half are the conjugates. With
+ * A = diag(lambda) - P P^*, the bilinear step Ad = (I - dt/2 A)^-1 (I + dt/2 A) and Bd = dt (I -
+ * dt/2 A)^-1 B, the taps of a side are
+ *     k[l] = C (I - Ad^L)^-1 Ad^l Bd,   l < L. */
+#ifndef SSM2D_LAYERS_S4ND_DPLR_H
+#define SSM2D_LAYERS_S4ND_DPLR_H
+
+#include "layers/layer_names.h"
+
+#include <complex.h>
+#include <stddef.h>
+
+enum { DPLR_MAX_PAIRS = 32 };
+
+typedef struct dplr_system {
+    int pairs;
+    double dt;
+    double complex lambda[DPLR_MAX_PAIRS], b[DPLR_MAX_PAIRS], p[DPLR_MAX_PAIRS];
+    double complex c[2][DPLR_MAX_PAIRS]; /* of each side */
+} dplr_system;
+
+/* Where the taps of both sides are: tap l < count at at[l*step]. */
+typedef struct dplr_view {
+    double *at[2];
+    ptrdiff_t step[2];
+    int count[2]; /* at most L */
+} dplr_view;
+
+void dplr_taps(const dplr_system *s, int L, const dplr_view *k);
+/* Adds the gradient with respect to every member of s to *out (d/dRe + i*d/dIm), for the gradient
+ * dk of the taps. */
+void dplr_taps_adjoint(const dplr_system *s, int L, const dplr_view *dk, dplr_system *out);
+
+/* HiPPO-LegS as diagonal plus low rank: lambda with negative imaginary parts, the highest frequency
+ * first, p and b; vectors have a real first component. Of Im b, which is cut to +-2, the phase
+ * matters. */
+void dplr_legs(int pairs, double complex *lambda, double complex *p, double complex *b);
+/* c <- c (I - Ad^L), as taps have it the other way round. */
+void dplr_shorten(dplr_system *s, int side, int L);
+
+#endif

@@ -1,0 +1,30 @@
+/* layer_json - the settings of a layer from JSON: the keys of its kind's fields, and keys and
+ * defaults of earlier versions, which only the 2-D SSM has:
+ *
+ *     complex, complex_form    values: real (false), polar or cartesian
+ *     normalize                layer_norm
+ *     trunc                    null or [rows, columns]: trunc_rows and trunc_cols */
+#ifndef SSM2D_MIXERS_LAYER_JSON_H
+#define SSM2D_MIXERS_LAYER_JSON_H
+
+#include "layers/layer_kind.h"
+
+#include <cjson/cJSON.h>
+
+/* A layer as files mean it that leave keys out: with the defaults of version 0.2 (of the 2-D SSM
+ * directions 2, n_ssm 8, assign authors). Files of models had other defaults (assign authors). */
+ssm2d_layer layer_file_default(const layer_kind *kind);
+void layer_model_defaults(const layer_kind *kind, layer_values *values);
+
+/* Replaces the settings of *layer that `object` gives. A key that is neither a setting, nor an
+ * older key, nor in `others` (a NULL-terminated list) is an error with a suggestion. Does not run
+ * layer_check. */
+ssm2d_status layer_from_json(const char *file, const cJSON *object, const char *const *others,
+                             ssm2d_layer *layer, ssm2d_error *error);
+
+const char *const *layer_old_keys(const layer_kind *kind); /* NULL-terminated */
+/* Replaces the settings that older keys of `object` give; passes over all other keys. */
+ssm2d_status layer_read_old(field_source from, const cJSON *object, const layer_kind *kind,
+                            layer_values *values, ssm2d_error *error);
+
+#endif

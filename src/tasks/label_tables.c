@@ -1,0 +1,71 @@
+#include "tasks/label_tables.h"
+
+#include "io/json.h"
+
+size_t label_count_size(const task_shape *shape) { return 3 * (size_t)shape->outputs; }
+
+label_counts label_counts_of(size_t *counts, int outputs)
+{
+    const size_t n = (size_t)outputs;
+    return (label_counts){counts, counts + n, counts + 2 * n};
+}
+
+void label_smooth(const target_format *f, double floor, float *target)
+{
+    for (size_t i = 0; i < f->elements; i++)
+        target[i] = (float)((1 - f->smoothing) * (double)target[i] + floor);
+}
+
+static double part(size_t count, size_t of) { return of ? (double)count / (double)of : -1; }
+
+label_rates label_rates_of(const task_detail *d, int i)
+{
+    const label_counts c = label_counts_of(d->counts, d->shape.outputs);
+    const size_t wrong = c.images[i] + c.predicted[i] - 2 * c.hits[i];
+    return (label_rates){.have = part(c.images[i], d->images),
+                         .accuracy = part(d->images - wrong, d->images),
+                         .recall = part(c.hits[i], c.images[i]),
+                         .precision = part(c.hits[i], c.predicted[i])};
+}
+
+void label_print_rate(FILE *to, double rate)
+{
+    if (rate < 0)
+        fprintf(to, "  %7s", "-");
+    else
+        fprintf(to, "  %7.2f", 100 * rate);
+}
+
+int label_add_rate(cJSON *to, const char *key, double rate)
+{
+    return rate < 0 ? cJSON_AddNullToObject(to, key) != NULL
+                    : cJSON_AddNumberToObject(to, key, rate) != NULL;
+}
+
+int label_table_to_json(const task_detail *d, const char *const *names, const char *key,
+                        int with_accuracy, cJSON *to)
+{
+    const label_counts c = label_counts_of(d->counts, d->shape.outputs);
+    cJSON *list = cJSON_AddArrayToObject(to, key);
+    int good = list != NULL;
+    for (int i = 0; good && i < d->shape.outputs; i++) {
+        const label_rates rates = label_rates_of(d, i);
+        cJSON *one = cJSON_CreateObject();
+        good = json_add(list, NULL, one) && cJSON_AddStringToObject(one, "name", names[i])
+               && cJSON_AddNumberToObject(one, "images", (double)c.images[i])
+               && (!with_accuracy || label_add_rate(one, "accuracy", rates.accuracy))
+               && label_add_rate(one, "recall", rates.recall)
+               && label_add_rate(one, "precision", rates.precision);
+    }
+    return good;
+}
+
+int label_next(const task_prediction *p, double *value)
+{
+    int best = -1;
+    for (int i = 0; i < p->outputs->count; i++)
+        if (p->values[i] >= 0 && (best < 0 || p->values[i] > p->values[best])) best = i;
+    *value = p->values[best];
+    p->values[best] = -1;
+    return best;
+}

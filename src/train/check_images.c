@@ -1,0 +1,164 @@
+#include "train/check_images.h"
+
+#include "core/arith.h"
+#include "core/context.h"
+#include "core/status.h"
+#include "io/text.h"
+
+enum { FEW = 3, PER_CENT = 1 }; /* bad files that are left out without being asked */
+
+typedef struct checking {
+    const run_control *control;
+    size_t before, files; /* those of data sets that were checked; of all */
+} checking;
+
+static int stop(void *user)
+{
+    const checking *c = user;
+    return run_stop_requested(c->control);
+}
+
+static void progress(void *user, size_t done)
+{
+    const checking *c = user;
+    if (c->control && c->control->checking)
+        c->control->checking(c->control->user, c->before + done, c->files);
+}
+
+static ssm2d_status look(trainer *t, file_check *result, ssm2d_error *error)
+{
+    const dataset *const data[] = {t->train_data, t->choose_data};
+    const size_t max_pixels = (size_t)t->settings.options.max_pixels;
+    const char *path = t->control ? t->control->checked : NULL;
+    checked_files checked = checked_files_read(t->context, path);
+    checking c = {.control = t->control,
+                  .files = dataset_about(data[0])->count + dataset_about(data[1])->count};
+    const file_check_hooks how = {.user = &c,
+                                  .stop = stop,
+                                  .progress = progress,
+                                  .checked = &checked,
+                                  .share = (size_t)t->cluster->rank,
+                                  .shares = (size_t)t->cluster->size};
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < 2 && !status && !result->stopped; i++) {
+        status = file_check_all(t->context, data[i], max_pixels, &how, result, error);
+        c.before += dataset_about(data[i])->count;
+    }
+    /* a list that cannot be written is made again by the next run */
+    if (!status) checked_files_write(&checked, path);
+    checked_files_free(&checked);
+    return status;
+}
+
+/* Adds up what the processes have found; of several messages those of lower ranks come first. */
+static ssm2d_status add_up(trainer *t, file_check *result, ssm2d_error *error)
+{
+    cluster *c = t->cluster;
+    if (c->size == 1) return SSM2D_OK;
+    file_check *all = mem_alloc(t->context, (size_t)c->size * sizeof *all);
+    ssm2d_status status =
+        all ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory to count images");
+    status = cluster_agree(c, status, error);
+    if (!status) status = cluster_gather(c, result, sizeof *result, all, error);
+    if (!status) *result = (file_check){0};
+    for (int i = 0; i < c->size && !status; i++) {
+        for (size_t k = 0; k < min_size(all[i].bad, FILE_CHECK_SHOWN); k++)
+            if (result->bad + k < FILE_CHECK_SHOWN)
+                result->first[result->bad + k] = all[i].first[k];
+        result->files += all[i].files;
+        result->bad += all[i].bad;
+        result->stopped |= all[i].stopped;
+    }
+    mem_free(t->context, all);
+    return status;
+}
+
+static int too_many(size_t bad, size_t files) { return bad > FEW && bad * 100 > files * PER_CENT; }
+
+static ssm2d_status judge(const trainer *t, const file_check *r, ssm2d_error *error)
+{
+    const train_options *o = &t->settings.options;
+    if (o->bad_images == TRAIN_BAD_STOP && r->bad)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%.300s (of %zu images %zu cannot be read; bad_images=skip leaves them out)",
+                    r->first[0].line, r->files, r->bad);
+    if (o->bad_images != TRAIN_BAD_FEW || !too_many(r->bad, r->files)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: %zu of %zu images cannot be read, more than %d %%: ssm2d data check lists "
+                "them; remove them, or train without them by --bad-images skip. The first: %.200s",
+                text_path(o->data), r->bad, r->files, PER_CENT, r->first[0].line);
+}
+
+ssm2d_status check_images(trainer *t, file_check *result, ssm2d_error *error)
+{
+    *result = (file_check){0};
+    if (t->settings.options.bad_images == TRAIN_BAD_SKIP
+        || dataset_about(t->train_data)->format != FORMAT_PHOTOS)
+        return SSM2D_OK;
+    ssm2d_status status = trainer_agree(t, look(t, result, error), error);
+    if (!status) status = add_up(t, result, error);
+    return status || result->stopped ? status : judge(t, result, error);
+}
+
+ssm2d_status check_images_met(const trainer *t, ssm2d_error *error)
+{
+    ssm2d_error first, other;
+    const size_t files = dataset_about(t->train_data)->count + dataset_about(t->choose_data)->count;
+    if (t->settings.options.bad_images != TRAIN_BAD_FEW) return SSM2D_OK;
+    const size_t train = loader_skipped(t->train_loader, &first);
+    const size_t bad = train + loader_skipped(t->choose_loader, &other);
+    if (!too_many(bad, files)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%zu of %zu images cannot be read, more than %d %%; step %ld is saved: resume when "
+                "they are there, or with --bad-images skip. The first: %.200s",
+                bad, files, PER_CENT, t->state.step, train ? first.line : other.line);
+}
+
+/* ---- images that a loader has skipped, over all processes ------------------------------------ */
+
+typedef struct found {
+    size_t count;
+    ssm2d_error first;
+} found;
+
+/* Counts the images that are bad for any process. */
+static ssm2d_status count_all(cluster *c, const uint8_t *is_bad, size_t images, double *scratch,
+                              size_t size, size_t *count, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    *count = 0;
+    for (size_t at = 0; at < images && !status; at += size) {
+        const size_t part = min_size(images - at, size);
+        for (size_t i = 0; i < part; i++) scratch[i] = is_bad[at + i];
+        status = cluster_sum(c, scratch, scratch + size, part, error);
+        for (size_t i = 0; i < part; i++) *count += scratch[i] > 0;
+    }
+    return status;
+}
+
+ssm2d_status skipped_total(const ssm2d_context *context, cluster *c, loader *l, size_t *count,
+                           ssm2d_error *first, ssm2d_error *error)
+{
+    enum { PART = 1 << 16 };
+    size_t images;
+    const uint8_t *is_bad = loader_bad_images(l, &images);
+    found own = {0};
+    own.count = *count = loader_skipped(l, &own.first);
+    *first = own.first;
+    if (c->size == 1) return SSM2D_OK;
+    found *all = mem_alloc(context, (size_t)c->size * sizeof *all);
+    double *scratch = mem_alloc(context, 2 * PART * sizeof *scratch);
+    ssm2d_status status =
+        all && scratch ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory to count images");
+    status = cluster_agree(c, status, error);
+    if (!status) status = cluster_gather(c, &own, sizeof own, all, error);
+    size_t sum = 0;
+    for (int i = c->size - 1; i >= 0 && !status; i--) {
+        sum += all[i].count;
+        if (all[i].count) *first = all[i].first;
+    }
+    if (!status && sum) status = count_all(c, is_bad, images, scratch, PART, count, error);
+    mem_free(context, all);
+    mem_free(context, scratch);
+    return status;
+}

@@ -1,0 +1,2 @@
+/* test_blocks.c in double. */
+#include "test_blocks.c"

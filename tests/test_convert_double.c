@@ -1,0 +1,2 @@
+/* test_convert.c in double. */
+#include "test_convert.c"
