@@ -36,7 +36,8 @@ packages_of() {
     release) echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium \
         python3-numpy python3-onnx ;;
     dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx ;;
-    library | clang | asan | tsan | fuzz) ;;
+    library) echo abigail-tools ;;
+    clang | asan | tsan | fuzz) ;;
     *)
         say "install-deps.sh: there is no stage '$1'"
         exit 2
@@ -73,7 +74,7 @@ install() {
 }
 
 stages=$*
-[ "$stages" != all ] || stages="checks release aarch64 musl gcc11"
+[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11"
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 

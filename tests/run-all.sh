@@ -5,7 +5,8 @@
 #   checks    the rules of the source tree: columns, format, includes, names (tests/checks.sh)
 #   release   gcc, the release build, all tests except the failing-memory campaign, which asan runs
 #   python    the Python package, with the library of the release build
-#   library   the library alone, which needs only a C compiler
+#   library   the library alone, which needs only a C compiler; then that of trained models, and
+#             the binary interface of both beside the committed one (tests/package/abi.sh)
 #   clang     clang builds everything; the tests of layer, graph and models
 #   asan      address and undefined-behaviour sanitizers, all tests
 #   tsan      thread sanitizer, the tests labelled `threads`
@@ -209,10 +210,15 @@ stage_fuzz() {
             -DSSM2D_FUZZ_SEED="$fuzz_seed" && run fuzz fuzz
 }
 
-# CMake must not even look for packages.
+# The first build must not even look for packages. Debug information is for abi.sh.
 stage_library() {
-    build library -S . -B build/library -G Ninja -DCMAKE_BUILD_TYPE=Release -DSSM2D_WERROR=ON \
-        -DSSM2D_TOOL=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON && passed=$((passed + 1))
+    local options=(-S . -B build/library -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-g
+        -DSSM2D_WERROR=ON -DSSM2D_TOOL=OFF)
+    build library "${options[@]}" -DSSM2D_MODEL=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON \
+        || return
+    passed=$((passed + 1))
+    build library "${options[@]}" -DSSM2D_MODEL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=OFF \
+        && beside abi tests/package/abi.sh build/library
 }
 
 if [ $# = 0 ]; then

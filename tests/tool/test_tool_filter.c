@@ -405,6 +405,26 @@ static unsigned char *pdf_pixels(const char *pdf, size_t size, size_t bytes)
     return pixels;
 }
 
+/* Whether a PDF contains a text, in the clear or, as cairo 1.18 writes objects, in a compressed
+ * stream. Streams that zlib cannot unpack to at most 64 KiB (images) are skipped. */
+static int pdf_has(const char *pdf, size_t size, const char *text)
+{
+    enum { MAX_BYTES = 1 << 16 };
+    if (memmem(pdf, size, text, strlen(text))) return 1;
+    unsigned char *unpacked = malloc(MAX_BYTES);
+    const char *at = pdf, *end = pdf + size;
+    int found = 0;
+    assert_non_null(unpacked);
+    while (!found && (at = memmem(at, (size_t)(end - at), "stream\n", 7))) {
+        uLongf bytes = MAX_BYTES;
+        at += 7;
+        if (uncompress(unpacked, &bytes, (const Bytef *)at, (uLong)(end - at)) == Z_OK)
+            found = memmem(unpacked, bytes, text, strlen(text)) != NULL;
+    }
+    free(unpacked);
+    return found;
+}
+
 /* A PDF has the pixels of the PNG, without loss and without smoothing, grey or in colours. */
 static void test_pdf(void **state)
 {
@@ -425,9 +445,9 @@ static void test_pdf(void **state)
         free(pixels);
         assert_memory_equal(pdf, "%PDF-", 5);
         assert_memory_equal(pdf + size - 6, "%%EOF\n", 6);
-        assert_null(memmem(pdf, size, "/Interpolate true", 17));
-        assert_null(memmem(pdf, size, "/CreationDate", 13));
-        assert_non_null(memmem(pdf, size, "/MediaBox [ 0 0 20 15 ]", 23));
+        assert_false(pdf_has(pdf, size, "/Interpolate true"));
+        assert_false(pdf_has(pdf, size, "/CreationDate"));
+        assert_true(pdf_has(pdf, size, "/MediaBox [ 0 0 20 15 ]"));
         free(pdf);
     }
     /* --quality is an option of JPEGs */
