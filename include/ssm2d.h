@@ -128,6 +128,17 @@ SSM2D_API const char *ssm2d_kind_help(const char *kind); /* one line; NULL: no s
 /* The i-th algorithm that plans of the kind may name, NULL past the last. */
 SSM2D_API const char *ssm2d_kind_algorithm(const char *kind, int i);
 
+/* What a kind can do, as bits; 0: no such kind. */
+enum {
+    SSM2D_CAN_KERNEL = 1,          /* ssm2d_kernel */
+    SSM2D_CAN_KERNEL_BACKWARD = 2, /* ssm2d_kernel_backward */
+    SSM2D_CAN_STREAM = 4,          /* ssm2d_stream_create */
+    SSM2D_CAN_GRID_1D = 16,        /* grids of one axis, of two, of three */
+    SSM2D_CAN_GRID_2D = 32,
+    SSM2D_CAN_GRID_3D = 64
+};
+SSM2D_API unsigned ssm2d_kind_capabilities(const char *kind);
+
 typedef enum ssm2d_setting_type {
     SSM2D_SETTING_INT,   /* a whole number */
     SSM2D_SETTING_REAL,  /* a number */
@@ -359,17 +370,6 @@ SSM2D_API void ssm2d_stream_destroy(ssm2d_stream *stream);
 
 /* ---- experimental: may change or go in any version ------------------------------------------- */
 #ifdef SSM2D_EXPERIMENTAL
-
-/* What a kind can do, as bits; 0: no such kind. */
-enum {
-    SSM2D_CAN_KERNEL = 1,          /* ssm2d_kernel */
-    SSM2D_CAN_KERNEL_BACKWARD = 2, /* ssm2d_kernel_backward */
-    SSM2D_CAN_STREAM = 4,          /* ssm2d_stream_create */
-    SSM2D_CAN_GRID_1D = 16,        /* grids of one axis, of two, of three */
-    SSM2D_CAN_GRID_2D = 32,
-    SSM2D_CAN_GRID_3D = 64
-};
-SSM2D_API unsigned ssm2d_kind_capabilities(const char *kind);
 
 /* Wisdom: what `measure` has decided, so that a later run decides the same without measuring, and
  * the bits of its results do not depend on a timing. A line for each decision:

@@ -1,5 +1,4 @@
 /* layer_settings - the table of kinds, and layers made from settings; public functions on both. */
-#define SSM2D_EXPERIMENTAL
 #include "core/sized.h"
 #include "core/status.h"
 #include "core/suggest.h"
