@@ -1,5 +1,5 @@
-/* workspace - the memory of an execution, and the functions that execute. They check what they ask
- * of the caller, and do nothing when it does not hold. */
+/* layer_workspace - the memory of an execution, and the functions that execute a plan. They check
+ * their preconditions and do nothing if one is violated. */
 #include "core/float_mode.h"
 #include "core/status.h"
 #include "layers/layer_kind.h"
@@ -113,7 +113,7 @@ ssm2d_status layer_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, 
     return SSM2D_OK;
 }
 
-/* ---- public: a pair for each ----------------------------------------------------------------- */
+/* ---- public: float and double ---------------------------------------------------------------- */
 
 #define PUBLIC(suffix, number, type)                                                               \
     ssm2d_status ssm2d_prepare##suffix(const ssm2d_plan *plan, ssm2d_workspace *ws,                \

@@ -1,6 +1,6 @@
 /* ema_scan - EMA as recurrences over the cells in raster order, vectorised over channels: cost
- * grows with cells * d_state. The adjoint computes states anew (simd/ema.h); z, before SiLU, is
- * kept from forward to backward. */
+ * grows with cells * d_state. The adjoint recomputes states (simd/ema.h); z, the values before
+ * SiLU, is kept from forward to backward. */
 #include "layers/ema/ema_internal.h"
 #include "core/arith.h"
 #include "core/status.h"
@@ -15,7 +15,7 @@ typedef struct job {
     int want_params;
 } job;
 
-/* Numbers of a vector in `partial`: those of its decays, then omega. */
+/* Elements per vector of channels in `partial`: its decays, then omega. */
 static size_t partial_size(const ema_plan *p) { return ema_decays_size(p) + (size_t)p->base.lanes; }
 
 ssm2d_status ema_scan_make(ema_plan *p, ssm2d_error *error)
@@ -24,11 +24,12 @@ ssm2d_status ema_scan_make(ema_plan *p, ssm2d_error *error)
     const size_t V = (size_t)p->base.vectors, size = sizeof(real), batch = p->base.options.batch;
     if (e->taps < e->cells)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "algorithm=scan: a recurrence has no end, so trunc=%d is for direct or fft",
+                    "algorithm=scan: a recurrence cannot truncate the kernel; use direct or fft "
+                    "for trunc=%d",
                     p->config.trunc);
     e->tile = e->cells * (size_t)p->base.lanes;
     /* forward: u and y of a group, z of one vector; backward: u and dy of a group, dz of one
-     * vector; du takes the place of dy */
+     * vector; du overwrites dy */
     e->groups = tile_groups_cut(&p->base, 2 * e->tile * size);
     e->worker = (2 * (size_t)e->groups.group + 1) * e->tile + e->scratch;
     e->tiles =
