@@ -64,8 +64,9 @@ static scratch scratch_of(const job *t, int worker)
 static int kernel_offset(const job *t, int d, int *offset)
 {
     const int T = t->plan->layout.trunc_rows, n1 = t->fft->n1;
-    *offset = d < T ? d : d - n1;
-    return d<n1 && * offset + T> 0;
+    const int row = d < T ? d : d - n1;
+    *offset = row;
+    return d < n1 && row > -T;
 }
 
 /* Copy that row of a two-sided kernel to a cyclic row of n2 vectors, and back. */

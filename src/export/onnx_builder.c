@@ -1,5 +1,5 @@
-/* onnx_builder - memory, constants and nodes of an ONNX graph; messages are protobuf-c's structs,
- * in memory that is freed as a whole. */
+/* onnx_builder - memory, constants and nodes of an ONNX graph; messages are structs of protobuf-c
+ * in an arena that is freed as a whole. */
 #include "core/context.h"
 #include "core/hash.h"
 #include "core/status.h"
@@ -11,14 +11,14 @@
 
 enum { CHUNK = 1 << 16, ALIGNMENT = 64 };
 
-/* Memory that is handed out piece by piece. */
+/* A block of the arena. */
 typedef struct onnx_chunk {
     struct onnx_chunk *next;
     size_t used, size;
     _Alignas(ALIGNMENT) char bytes[];
 } onnx_chunk;
 
-/* A node or a constant, where it is found again. */
+/* An entry of the hash tables of nodes and constants. */
 struct onnx_entry {
     const void *message;
     onnx_entry *next;
@@ -141,7 +141,7 @@ static int same_constant(const Onnx__TensorProto *a, const Onnx__TensorProto *t)
            && !memcmp(a->raw_data.data, t->raw_data.data, t->raw_data.len);
 }
 
-/* Protobuf's own bound, with some space for nodes and names. */
+/* Protobuf's limit, less some space for nodes and names. */
 static const size_t max_bytes = INT32_MAX - (1 << 24);
 
 int onnx_has_space(onnx_builder *b, size_t count, size_t size)
@@ -149,8 +149,8 @@ int onnx_has_space(onnx_builder *b, size_t count, size_t size)
     if (b->status) return 0;
     if (!is_too_large(count, size) && count * size <= max_bytes - b->bytes) return 1;
     onnx_fail(b, SSM2D_ERROR_UNSUPPORTED,
-              "the model needs more than 2 GB, which is the most that an ONNX file can hold: use a "
-              "smaller image size");
+              "the model needs more than 2 GB, the limit of an ONNX file: use a smaller "
+              "image size");
     return 0;
 }
 
@@ -181,7 +181,7 @@ static int is_taken(const onnx_builder *b, const char *name)
     return 0;
 }
 
-/* A name that is not taken: the one that is wanted, or one with a number. */
+/* A new unique name: the wanted one, or one with a number. */
 static char *free_name(onnx_builder *b, const char *wanted)
 {
     const char *name = wanted ? onnx_text(b, "%s", wanted) : NULL;
@@ -195,7 +195,7 @@ static void add_constant(onnx_builder *b, const Onnx__TensorProto *t)
     b->bytes += t->raw_data.len;
 }
 
-/* A constant that is there once, by its contents, which are copied. */
+/* Adds a constant unless one with the same contents exists; the contents are copied. */
 static const char *by_contents(onnx_builder *b, const char *name, int type, int rank,
                                const size_t *shape, const void *numbers, size_t size)
 {
@@ -299,7 +299,7 @@ static int same_attribute(const Onnx__AttributeProto *a, const onnx_attribute *o
     return a->n_ints == (size_t)o->count && !memcmp(a->ints, o->list, a->n_ints * sizeof *a->ints);
 }
 
-/* Names are the same pointer when they are the same value. */
+/* Equal names are the same pointer. */
 static int same_node(const Onnx__NodeProto *n, const char *type, int inputs, const char *const *in,
                      size_t attributes, const onnx_attribute *a)
 {
@@ -354,10 +354,10 @@ const float *onnx_params(onnx_builder *b, const tensor *t)
     if (b->status) return NULL;
     if (t->role == ROLE_PARAM) return b->params + t->offset;
     return onnx_fail(b, SSM2D_ERROR_UNSUPPORTED,
-                     "%s is no parameter: it cannot be written to a file", t->name);
+                     "%s is not a parameter and cannot be written to a file", t->name);
 }
 
-/* Under its name and with its shape in files, when it is an array of its own. */
+/* Writes a parameter that is an array of its own under its name and with its shape in files. */
 static const char *param_value(onnx_builder *b, const tensor *t)
 {
     const param_array *found = NULL;
@@ -387,7 +387,7 @@ const char *onnx_value(onnx_builder *b, const tensor *t)
         onnx_list_add(b, &b->inputs, t);
         *value = t->name;
     } else {
-        onnx_fail(b, SSM2D_ERROR_ARGUMENT, "%s is read before it is made", t->name);
+        onnx_fail(b, SSM2D_ERROR_ARGUMENT, "%s is used before it is computed", t->name);
     }
     return *value;
 }

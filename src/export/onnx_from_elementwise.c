@@ -41,7 +41,7 @@ const char *onnx_from_gated_update(onnx_builder *b, const node *n)
     return onnx_join(b, "Add", x, onnx_join(b, "Mul", gate, onnx_join(b, "Sub", h, x)));
 }
 
-/* x * (1 + erf(x / sqrt 2)) / 2, in the order in which runtimes know it. */
+/* x * (1 + erf(x / sqrt 2)) / 2, in the order of operations that runtimes recognise and fuse. */
 const char *onnx_from_gelu(onnx_builder *b, const node *n)
 {
     const char *x = onnx_in(b, n, 0);
@@ -63,8 +63,8 @@ const char *onnx_from_layer_norm(onnx_builder *b, const node *n)
                            node_real(n, "eps"));
 }
 
-/* BatchNormalization wants channels second: here they are last. With the running moments it is a
- * factor and a shift, which runtimes compute once, as all of it is constant.
+/* ONNX's BatchNormalization requires channels as the second axis; here they are last. With running
+ * moments it is a factor and a shift, both constant, which runtimes compute once.
  *     y = x * f + (beta - mean * f),  f = gamma / sqrt(variance + eps) */
 const char *onnx_from_batch_norm(onnx_builder *b, const node *n)
 {

@@ -51,7 +51,7 @@ typedef struct subject {
     ssm2d_workspace *workspace;
     ssm2d_type type;
     size_t bytes; /* of u */
-    int borrows;  /* u, y, dy and du are of another subject */
+    int borrows;  /* u, y, dy and du belong to another subject */
     void *params, *dparams, *u, *y, *dy, *du, *kernel;
 } subject;
 
@@ -160,7 +160,7 @@ static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, in
     s->du = mem_alloc(context, s->bytes);
     if (!s->u || !s->y || !s->dy || !s->du) {
         status =
-            fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers",
+            fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu elements",
                  c->batch, c->rows, c->cols, channels);
         goto done;
     }
@@ -203,14 +203,14 @@ enum {
     WORKS
 };
 
-/* A kind of work, and what it is done on; NULL: it is left out. */
+/* A kind of work and its subject; NULL: it is left out. */
 typedef struct work {
     bench_work run;
     void *on;
 } work;
 
-/* The median of what a kind of work takes as a multiple of another, within rounds; 0 when there is
- * none. */
+/* The median over rounds of the ratio between the times of two kinds of work; 0 if one of them was
+ * left out. */
 static double ratio(double (*samples)[MAX_ROUNDS], int a, int b, int rounds)
 {
     double ratios[MAX_ROUNDS];

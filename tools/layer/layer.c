@@ -1,5 +1,5 @@
-/* ssm2d layer - a bare layer on arrays in files: forward, every gradient, and a comparison with
- * what is expected. */
+/* ssm2d layer - runs a single layer on arrays in files: forward, all gradients, and a comparison
+ * with expected results. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
@@ -44,12 +44,12 @@ static const option options[] = {
      "folder to write the results to; created if it does not exist", .value = "DIR", .letter = 'o'},
     {"algo", OPTION_CHOICE, offsetof(values, algo), "algorithm", .default_value = "auto",
      .choice = algorithm_at},
-    {"precision", OPTION_CHOICE, offsetof(values, precision), "type of the numbers",
+    {"precision", OPTION_CHOICE, offsetof(values, precision), "floating-point type",
      .default_value = "double", .value = "TYPE", .choice = precision_at},
     {"check", OPTION_FLAG, offsetof(values, check),
      .help = "compare with the expected arrays in CASE_DIR"},
     {"allow_nonfinite", OPTION_FLAG, offsetof(values, allow_nonfinite),
-     .help = "accept and write numbers that are infinite or not a number"},
+     .help = "accept and write values that are infinite or NaN"},
     {0}};
 
 /* An array of results, of the job's type. */
@@ -75,7 +75,7 @@ typedef struct job {
     int count, owned; /* the first ones own their data; the others are parts of dparams */
 } job;
 
-/* Returns a copy of n doubles in the job's type, or zeros when from is NULL; NULL without
+/* Returns a copy of n doubles in the job's type, or zeros if from is NULL; NULL if out of
  * memory. */
 static void *typed(const job *j, const double *from, size_t n)
 {
@@ -107,8 +107,8 @@ static result *add_result(job *j, const char *prefix, const char *name, int rank
     return r;
 }
 
-/* Refuses an array that is not finite, unless that is asked for. Numbers that are finite in a file
- * may be too large for a float. */
+/* Refuses an array that is not finite, unless --allow-nonfinite is given. A value that is finite in
+ * a file may be too large for a float. */
 static ssm2d_status check_finite(const job *j, const char *name, const void *data, size_t count,
                                  ssm2d_error *error)
 {
@@ -244,7 +244,7 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
         if (isnan(difference)) break;
     }
     mem_free(j->context, reference);
-    /* an array of zeros has no scale: the difference itself counts */
+    /* for an array of zeros the difference is absolute */
     double relative = largest > 0 ? difference / largest : difference;
     int good = relative <= tolerance;
     *beyond += !good;
@@ -298,21 +298,21 @@ static const char about[] =
     "s4nd, ema or conv; there is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is "
     "the "
     "input and dy.npy the gradient of the loss with respect to the output, both (batch, channels, "
-    "rows, columns), or of ema (cells, batch, channels).\n"
+    "rows, columns), or for ema (cells, batch, channels).\n"
     "\n"
     "Writes to DIR: K, the kernels; y, the output; and the gradients du, d<name> for every "
     "parameter, and of ssm2d dK. Kernels are (directions, channels, rows, columns) of ssm2d, "
-    "(systems, row offsets, column offsets) of s4nd, and (channels, cells) of ema, twice as many "
+    "(systems, row offsets, column offsets) for s4nd, and (channels, cells) for ema, twice as many "
     "channels when it is bidirectional.\n"
     "\n"
     "--check prints one line per array, and fails when an array differs from the expected one "
     "in CASE_DIR by more than 1e-11 (double) or 3e-5 (float) of its largest value.\n"
     "\n"
-    "Parameters must be finite. When an input or a result is infinite or not a number, nothing "
+    "Parameters must be finite. When an input or a result is infinite or NaN, nothing "
     "is written and the command fails, unless --allow-nonfinite is given.";
 
 const command command_layer = {"layer",
-                               "run a bare layer on arrays in files: results, gradients",
+                               "run a single layer on arrays in files: results, gradients",
                                about,
                                options,
                                check_values,
