@@ -13,7 +13,7 @@ static void near_reference(const char *what, double x, float got, double want)
 }
 
 /* SiLU, its slope, and what contains them, for numbers of any size. */
-static void silu_of_far_numbers(void **state)
+static void silu_of_large_arguments_is_accurate(void **state)
 {
     (void)state;
     static const float x[] = {-FLT_MAX, -INFINITY, -1e38f, -1e20f, -1000,  -100, -81,
@@ -53,7 +53,7 @@ static void silu_of_far_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(silu_of_far_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(silu_of_large_arguments_is_accurate)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

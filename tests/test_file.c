@@ -357,7 +357,7 @@ static void survives_failing_allocations(void **state)
     assert_int_equal(io_count_files(), 2);
 }
 
-static void shows_foreign_text(void **state)
+static void escapes_control_characters_in_messages(void **state)
 {
     (void)state;
     char out[8], path[300];
@@ -391,7 +391,7 @@ int main(void)
         TEST(says_when_it_cannot_be_put_in_place),
         TEST(makes_folders),
         TEST(survives_failing_allocations),
-        TEST(shows_foreign_text),
+        TEST(escapes_control_characters_in_messages),
     };
     return cmocka_run_group_tests_name("file", tests, io_setup, io_teardown);
 }

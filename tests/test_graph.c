@@ -199,7 +199,7 @@ static void random_graphs_have_right_gradients(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void second_step_is_the_first(void **state)
+static void second_step_equals_the_first(void **state)
 {
     (void)state;
     counter c = {.fail_at = -1};
@@ -366,7 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_have_right_gradients),
-        cmocka_unit_test(second_step_is_the_first),
+        cmocka_unit_test(second_step_equals_the_first),
         cmocka_unit_test(chains_change_nothing),
         cmocka_unit_test(chains_need_little_memory),
         cmocka_unit_test(first_bad_tensor_is_named),

@@ -350,7 +350,7 @@ static void survives_failing_allocations(void **state)
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
-static void refuses_what_is_taken(void **state)
+static void refuses_names_that_are_taken(void **state)
 {
     (void)state;
     augmentation a = example_mix;
@@ -393,7 +393,7 @@ int main(void)
         STAGE(purposes_do_not_interfere),
         STAGE(takes_no_memory_once_created),
         STAGE(survives_failing_allocations),
-        STAGE(refuses_what_is_taken),
+        STAGE(refuses_names_that_are_taken),
     };
     return cmocka_run_group_tests_name("stages", tests, io_setup, data_end);
 }

@@ -72,7 +72,7 @@ static int check_stream(ssm2d_context *context, const problem *p)
     return wrong;
 }
 
-static void recurrent_is_convolution(void **state)
+static void stream_equals_convolution(void **state)
 {
     (void)state;
     rng r = rng_seed(21);
@@ -96,7 +96,7 @@ static void recurrent_is_convolution(void **state)
 }
 
 /* Many more rows than a plan would like: the state neither drifts nor grows. */
-static void many_rows(void **state)
+static void state_does_not_drift_over_many_rows(void **state)
 {
     (void)state;
     rng r = rng_seed(22);
@@ -113,7 +113,7 @@ static void many_rows(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void bad_streams(void **state)
+static void unsupported_streams_are_refused(void **state)
 {
     (void)state;
     rng r = rng_seed(23);
@@ -196,7 +196,7 @@ static void push_with(ssm2d_stream *stream, problem *p, ssm2d_type type, size_t 
 /* An input that is not finite, or close to the largest number, reaches the cells that depend on it
  * and no others: not other images, channels, rows above, columns to the left; and is gone after a
  * reset. */
-static void extreme_inputs_stay_where_they_are(void **state)
+static void extreme_inputs_reach_dependent_cells_only(void **state)
 {
     (void)state;
     rng r = rng_seed(25);
@@ -237,7 +237,7 @@ static void extreme_inputs_stay_where_they_are(void **state)
 }
 
 /* Inputs so small that they are taken as zero: the output is so, or as small as they are. */
-static void subnormal_inputs(void **state)
+static void subnormal_inputs_count_as_zero(void **state)
 {
     (void)state;
     rng r = rng_seed(26);
@@ -265,7 +265,7 @@ static void subnormal_inputs(void **state)
 }
 
 /* Parameters that are not finite are refused by name; the largest ones are not. */
-static void extreme_parameters(void **state)
+static void extreme_parameters_are_accepted_or_named(void **state)
 {
     (void)state;
     rng r = rng_seed(27);
@@ -309,13 +309,13 @@ static void extreme_parameters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(recurrent_is_convolution),
-                                       cmocka_unit_test(many_rows),
-                                       cmocka_unit_test(bad_streams),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stream_equals_convolution),
+                                       cmocka_unit_test(state_does_not_drift_over_many_rows),
+                                       cmocka_unit_test(unsupported_streams_are_refused),
                                        cmocka_unit_test(trunc_is_honoured_or_refused),
-                                       cmocka_unit_test(extreme_inputs_stay_where_they_are),
-                                       cmocka_unit_test(subnormal_inputs),
-                                       cmocka_unit_test(extreme_parameters)};
+                                       cmocka_unit_test(extreme_inputs_reach_dependent_cells_only),
+                                       cmocka_unit_test(subnormal_inputs_count_as_zero),
+                                       cmocka_unit_test(extreme_parameters_are_accepted_or_named)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static void check(ssm2d_context *context, const char *settings, rng *r)
 }
 
 /* What each line is there for stands behind it. */
-static void test_maps(void **state)
+static void test_models_agree_with_plain_reference(void **state)
 {
     (void)state;
     static const char *const cases[] = {
@@ -171,7 +171,7 @@ static void test_maps(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_mixers(void **state)
+static void test_mixers_agree_with_plain_reference(void **state)
 {
     (void)state;
     static const char *const places[] = {"attn", "block", "ffn"};
@@ -192,7 +192,7 @@ static void test_mixers(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_random_models(void **state)
+static void test_random_models_agree_with_plain_reference(void **state)
 {
     (void)state;
     rng r = rng_seed(5);
@@ -218,9 +218,9 @@ static void test_random_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_mixers),
-        cmocka_unit_test(test_random_models),
+        cmocka_unit_test(test_models_agree_with_plain_reference),
+        cmocka_unit_test(test_mixers_agree_with_plain_reference),
+        cmocka_unit_test(test_random_models_agree_with_plain_reference),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

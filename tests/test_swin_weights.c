@@ -115,7 +115,7 @@ static void assert_refused(const renamed *r, const char *part)
     free(params);
 }
 
-static void test_published_names(void **state)
+static void test_published_names_are_accepted(void **state)
 {
     (void)state;
     static const size_t square[] = {16, 16}, cube[] = {4, 16, 16};
@@ -136,7 +136,7 @@ static void test_published_names(void **state)
     renamed_free(r);
 }
 
-static void test_refused_names(void **state)
+static void test_unknown_names_are_refused(void **state)
 {
     (void)state;
     static const size_t one[] = {1};
@@ -247,7 +247,7 @@ static void check_sizes(const char *from, const char *to, const int old[3][2], c
     weights_destroy(a), weights_destroy(b);
 }
 
-static void test_other_sizes(void **state)
+static void test_tables_are_resized_to_other_windows(void **state)
 {
     (void)state;
     check_sizes("16", "32", (const int[][2]){{4, 4}, {4, 4}, {2, 2}},
@@ -261,7 +261,7 @@ static void test_other_sizes(void **state)
 }
 
 /* A table that is no square, in a file that does not say what it is. */
-static void test_unknown_table(void **state)
+static void test_table_of_unknown_window_is_refused(void **state)
 {
     (void)state;
     ssm2d_error error;
@@ -287,10 +287,10 @@ static void test_unknown_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_names),
-        cmocka_unit_test(test_refused_names),
-        cmocka_unit_test(test_other_sizes),
-        cmocka_unit_test(test_unknown_table),
+        cmocka_unit_test(test_published_names_are_accepted),
+        cmocka_unit_test(test_unknown_names_are_refused),
+        cmocka_unit_test(test_tables_are_resized_to_other_windows),
+        cmocka_unit_test(test_table_of_unknown_window_is_refused),
     };
     return cmocka_run_group_tests(tests, open_file, close_file);
 }

@@ -26,7 +26,7 @@ static double sampled(const float *pos, int rows, int cols, size_t dim, size_t d
     return sum;
 }
 
-static void test_bicubic(void **state)
+static void test_positions_are_resized_bicubically(void **state)
 {
     (void)state;
     enum { DIM = 3, MOST = 1 + 16 * 16 };
@@ -63,7 +63,7 @@ static void test_bicubic(void **state)
             fail_msg("%d: %.9g, not %g", i, (double)to[1 + i], known[i]);
 }
 
-static void test_load_resized(void **state)
+static void test_loading_resizes_positions(void **state)
 {
     (void)state;
     static const char *const larger[][2] = {{"image", "48"}},
@@ -108,7 +108,7 @@ static void test_load_resized(void **state)
 }
 
 /* Two tokens a part of the image apart have the bias that they had before. */
-static void test_offsets_resized(void **state)
+static void test_relative_positions_keep_their_bias(void **state)
 {
     (void)state;
     enum { P = 8, OLD = 2 * P - 1, NEW = 2 * 24 - 1 }; /* 2 x 3 with more positions, 4 x 6 */
@@ -130,7 +130,7 @@ static void test_offsets_resized(void **state)
     assert_true(new[23] == from[10]);
 }
 
-static void test_mega_resized(void **state)
+static void test_mega_positions_are_resized(void **state)
 {
     (void)state;
     static const char *const small[][2] = {{"depth", "1"}, {"image", "[8, 12]"}},
@@ -187,10 +187,10 @@ static void test_mega_resized(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bicubic),
-        cmocka_unit_test(test_load_resized),
-        cmocka_unit_test(test_offsets_resized),
-        cmocka_unit_test(test_mega_resized),
+        cmocka_unit_test(test_positions_are_resized_bicubically),
+        cmocka_unit_test(test_loading_resizes_positions),
+        cmocka_unit_test(test_relative_positions_keep_their_bias),
+        cmocka_unit_test(test_mega_positions_are_resized),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -79,7 +79,7 @@ static void save_numbers(trial *t, const char *name, int variant)
     free(out);
 }
 
-static void test_every_operator(void **state)
+static void test_every_operator_is_exported_or_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -133,7 +133,7 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_operator),
+        cmocka_unit_test(test_every_operator_is_exported_or_refused),
         cmocka_unit_test(test_training_is_refused),
     };
     folder = argc > 1 ? argv[1] : NULL;

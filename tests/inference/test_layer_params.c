@@ -80,7 +80,7 @@ static ssm2d_status load(const char *prefix, const ssm2d_layer *layer, ssm2d_typ
                                : ssm2d_params_load_double(path, prefix, layer, params, &error);
 }
 
-static void test_round_trip(void **state)
+static void test_saved_parameters_load_unchanged(void **state)
 {
     (void)state;
     static const char *const prefixes[] = {NULL, "", "blocks.0.mixer"};
@@ -111,7 +111,7 @@ static void test_round_trip(void **state)
 }
 
 /* The caller's rounding changes no bit of numbers that are made shorter. */
-static void test_rounding(void **state)
+static void test_rounding_mode_changes_no_bit(void **state)
 {
     (void)state;
     static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -134,7 +134,7 @@ static void test_rounding(void **state)
     ssm2d_layer_destroy(layer);
 }
 
-static void test_refused(void **state)
+static void test_bad_files_are_refused(void **state)
 {
     (void)state;
     ssm2d_layer *layer = layer_of("ssm2d", "channels=24");
@@ -181,9 +181,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rounding, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_refused, setup, teardown)};
+        cmocka_unit_test_setup_teardown(test_saved_parameters_load_unchanged, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rounding_mode_changes_no_bit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bad_files_are_refused, setup, teardown)};
     if (ssm2d_context_create(NULL, &context, &error)) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ssm2d_context_destroy(context);

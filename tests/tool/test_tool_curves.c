@@ -23,7 +23,7 @@ static void test_curves_of_runs_are_drawn(void **state)
     TOOL("curves", in_folder("run"), "-o", in_folder("c.pdf"), "--no-title");
     assert_done();
     TOOL("curves", in_folder("none"), "-o", in_folder("d.png"));
-    assert_refused(1, "curves", "none: is not the folder of a run: there is nothing of this name");
+    assert_refused(1, "curves", "none: is not the folder of a run: it does not exist");
     TOOL("curves", in_folder("run"), "-o", in_folder("d.gif"));
     assert_refused(2, "curves", "must end in .png, .svg or .pdf");
     /* several runs, by the ends of their names; and quantities of one */

@@ -558,7 +558,7 @@ static void test_receptive_fields_of_runs_are_drawn(void **state)
     assert_int_equal(tool.code, 0);
     assert_non_null(strstr(tool.out, "held: vit-mini, none: half of "));
     TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), in_folder("plain"));
-    assert_refused(2, "kernels", "kernels are drawn of one run at a time, and here are 2");
+    assert_refused(2, "kernels", "kernels are drawn for one run at a time, not for 2");
     TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), "--images", "9");
     assert_refused(2, "kernels", "--images needs --receptive-field");
 }

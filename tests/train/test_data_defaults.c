@@ -17,7 +17,7 @@ static data_defaults chosen_for(dataset_format format, size_t images, const char
     return chosen;
 }
 
-static void test_data_defaults(void **state)
+static void test_batch_and_epochs_follow_the_number_of_images(void **state)
 {
     (void)state;
     static const struct {
@@ -72,6 +72,7 @@ static void test_data_defaults(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_data_defaults, io_begin)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_batch_and_epochs_follow_the_number_of_images, io_begin)};
     return cmocka_run_group_tests_name("data_defaults", tests, io_setup, io_teardown);
 }

@@ -71,7 +71,7 @@ static void told(void *user, const train_start *start)
     restored = start->restored;
 }
 
-static void test_resumes(void **state)
+static void test_old_run_resumes(void **state)
 {
     (void)state;
     ssm2d_context *context = make(2);
@@ -94,7 +94,7 @@ static void test_resumes(void **state)
 }
 
 /* Settings that were not written down mean what they meant then. */
-static void test_settings(void **state)
+static void test_missing_settings_keep_old_defaults(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -123,7 +123,7 @@ static void test_settings(void **state)
 }
 
 /* What is not the run's is still refused. */
-static void test_other_data(void **state)
+static void test_other_data_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -142,9 +142,9 @@ static void test_other_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_resumes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_settings, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_other_data, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_old_run_resumes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_settings_keep_old_defaults, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_data_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
