@@ -1,4 +1,4 @@
-/* Activations in float, for numbers of any size, beside their formulas in double. */
+/* Activations in float, for arguments of any magnitude, against their formulas in double. */
 #include "core/context.h"
 #include "ops/simd/simd_ops.h"
 #include "problem.h"
@@ -12,7 +12,7 @@ static void near_reference(const char *what, double x, float got, double want)
         fail_msg("%s(%g) is %g, not %g", what, x, (double)got, want);
 }
 
-/* SiLU, its slope, and what contains them, for numbers of any size. */
+/* SiLU, its derivative, and operators that use them, for arguments of any magnitude. */
 static void silu_of_large_arguments_is_accurate(void **state)
 {
     (void)state;

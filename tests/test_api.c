@@ -1,4 +1,4 @@
-/* The public interface itself: what it tells, what it refuses and how it says so. */
+/* The public interface: its descriptions, the arguments that it refuses, and its error messages. */
 #define SSM2D_EXPERIMENTAL
 #include "problem.h"
 
@@ -524,8 +524,8 @@ static void bad_settings_are_refused_with_a_suggestion(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Everything that another language needs to know of a kind: settings whose defaults make a layer,
- * algorithms that make plans, and abilities that it has. */
+/* Everything that another language needs to know about a kind: settings whose defaults make a
+ * layer, algorithms that make plans, and abilities that it has. */
 static void kinds_describe_themselves(void **state)
 {
     (void)state;

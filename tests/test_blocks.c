@@ -143,7 +143,7 @@ static void tn_product_has_same_bits_in_any_block(void **state)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* Every query alone is the reference for ranges of queries. */
+/* The reference for ranges of queries computes every query by itself. */
 static void attention_blocks_on(cpu_level level, const simd_ops *ops, const simd_table *table)
 {
     (void)table;
@@ -274,7 +274,7 @@ static void axis_convolution_has_same_bits_in_any_block(void **state)
     on_each_level(axis_blocks_on);
 }
 
-/* ---- functions of single numbers ------------------------------------------------------------- */
+/* ---- elementwise functions ------------------------------------------------------------------- */
 
 enum { COUNT = 41, MAPS = 8, RESULTS = 4 };
 
@@ -306,7 +306,7 @@ static void map(const simd_ops *ops, int which, real *const *in, real *const *ou
     }
 }
 
-/* Every number alone is the reference. */
+/* The reference computes every element by itself. */
 static void single_numbers_on(cpu_level level, const simd_ops *ops, const simd_table *table)
 {
     (void)table;

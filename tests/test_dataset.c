@@ -218,7 +218,8 @@ static void fashion_mnist_from_elsewhere(void **state)
 
 enum { PIXELS = 3072 };
 
-/* Records with so many label bytes; the pixel at (c, y, x) of image n is a function of all four. */
+/* Records with this number of label bytes; the pixel at (c, y, x) of image n is a function of all
+ * four. */
 static uint8_t pixel(size_t n, size_t c, size_t y, size_t x)
 {
     return (uint8_t)(n * 91 + c * 50 + y * 7 + x);

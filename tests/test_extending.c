@@ -262,7 +262,7 @@ static void test_new_kind_works_in_every_place(void **state)
 }
 
 /* Steps of training through the generic code: gradients reach its parameters, and the loss falls.
- * It has no kernel, which pictures are told. */
+ * It has no kernel, which the functions for pictures report. */
 static void test_new_kind_trains(void **state)
 {
     (void)state;

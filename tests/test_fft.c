@@ -1,5 +1,5 @@
-/* The transforms of the fft algorithm against the sum they stand for, in every instruction set that
- * this machine has: each length that can be planned, any number of elements present, both ways; the
+/* The transforms of the fft algorithm against the defining sum, in every instruction set that this
+ * machine has: each length that can be planned, any number of elements present, both ways; the
  * fused stages; rows transformed two at a time. Lengths too large for that sum are compared with
  * FFTW, if the test is built with it, and taken there and back. */
 #include "core/cpu.h"
@@ -40,7 +40,7 @@ static real *numbers(size_t count)
 typedef struct line {
     fft_line t;
     real *twiddles, *in, *x; /* in, x: [n][2][lanes] */
-    size_t all;              /* numbers of x */
+    size_t all;              /* elements of x */
     int n, count, lanes;
 } line;
 
@@ -190,7 +190,7 @@ static void chosen_lengths_are_valid_and_short(void **state)
     assert_true(large.cost > 0);
 }
 
-/* The last stage, the product and the way back in one, against the three of them. */
+/* The last stage, the product and the inverse stage in one call, against three separate calls. */
 static void fused_stages_equal_separate_ones(void **state)
 {
     (void)state;
@@ -245,7 +245,8 @@ static void fused_stages_equal_separate_ones(void **state)
         }
 }
 
-/* Two real signals as one: their spectra are those of each alone, and the way back gives both. */
+/* Two real signals transformed as one: their spectra equal those of separate transforms, and the
+ * inverse gives both back. */
 static void two_real_signals_share_one_transform(void **state)
 {
     (void)state;

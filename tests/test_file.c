@@ -224,7 +224,7 @@ static void refuses_places_it_cannot_write(void **state)
     assert_line("Not a directory");
     assert_int_equal(atomic_open(context, "/proc/ssm2d", &file, &error), SSM2D_ERROR_SYSTEM);
     assert_line("/proc/ssm2d: cannot be written");
-    if (geteuid()) { /* nobody tells root */
+    if (geteuid()) { /* root may do anything */
         assert_int_equal(mkdir(io_path("locked"), 0500), 0);
         assert_int_equal(atomic_open(context, io_path("locked/x"), &file, &error),
                          SSM2D_ERROR_SYSTEM);
@@ -233,7 +233,7 @@ static void refuses_places_it_cannot_write(void **state)
     assert_null(file.stream);
 }
 
-/* Killed in the middle of writing: the old file is as it was, and there is no other. */
+/* Killed in the middle of writing: the old file is unchanged, and there is no other. */
 static void leaves_nothing_when_killed(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void leaves_nothing_when_killed(void **state)
     atomic_cancel(&file);
 }
 
-/* A limit on file sizes stands for a full disk. */
+/* A limit on file sizes simulates a full disk. */
 static void leaves_nothing_on_a_full_disk(void **state)
 {
     (void)state;

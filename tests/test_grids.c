@@ -17,7 +17,7 @@ static ssm2d_config small_config(int channels, int d_state, int n_ssm, int direc
     return c;
 }
 
-/* Every algorithm gives what the first does. */
+/* All algorithms agree with the first. */
 static int algorithms_agree(const problem *p, ssm2d_type type, int from, double forward_limit,
                             double backward_limit)
 {

@@ -406,7 +406,7 @@ static void model_agrees_with_its_formula(void **state)
     }
 }
 
-/* More tokens than that and most values are computed again instead of being kept. */
+/* With more tokens than this, most values are recomputed instead of being kept. */
 static void long_sequences_agree_with_the_formula(void **state)
 {
     (void)state;

@@ -66,7 +66,7 @@ static void test_presets_have_published_values(void **state)
     assert_int_equal(vit_of(&c)->patch, 2);
     assert_int_equal(c.image[0], 64);
     assert_int_equal(c.image[1], 32);
-    /* numbers that files could not keep are those that they keep */
+    /* values are rounded to those that files can hold */
     c = parsed("{\"model\": \"vit\", \"norm_eps\": 0.00030000000000000003}");
     assert_true(vit_of(&c)->norm_eps == 0.0003);
     c = parsed("{\"model\": \"vit\", \"norm_eps\": 0.016666666666666666}");
@@ -108,7 +108,7 @@ static void test_mixer_keys_are_read(void **state)
     assert_ptr_equal(c.mixer.kind, &mixer_none);
 }
 
-/* Lists have a number for each stage; dim and heads may be given for the first alone. */
+/* Lists have a value for each stage; dim and heads may be given for the first stage only. */
 static void test_lists_have_a_value_per_stage(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void test_lists_have_a_value_per_stage(void **state)
     }
 }
 
-/* A mixer asked for by its name has the model's own settings; an object that does not say `assign`
+/* A mixer given by its name has the model's own settings; an object that does not say `assign`
  * means what it did before there was a choice. */
 static void test_missing_assign_keeps_its_old_default(void **state)
 {

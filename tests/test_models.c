@@ -151,7 +151,8 @@ static size_t paper_total(ssm2d_context *context, const paper_model *m, const pa
     return total;
 }
 
-/* The paper cuts and rounds as it likes, hence the tolerance of more than one in the last place. */
+/* The paper sometimes truncates and sometimes rounds, hence the tolerance of more than one unit in
+ * the last place. */
 static void test_parameter_counts_are_those_of_the_paper(void **state)
 {
     (void)state;
@@ -349,7 +350,7 @@ static void test_any_patch_and_image_shape_works(void **state)
 }
 
 /* Weights of one size at another: position embedding interpolated, kernels of the new grid, all
- * else as it was. */
+ * else unchanged. */
 static void test_weights_work_at_another_size(void **state)
 {
     (void)state;
@@ -399,8 +400,8 @@ static void test_weights_work_at_another_size(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Drop path acts in training only, and with each step anew; or, where the first block has the rate
- * 0 and is the only one, not at all. `set` has it last. */
+/* Drop path acts in training only, with new draws in each step; or, where the first block has the
+ * rate 0 and is the only one, not at all. `set` has it last. */
 static void check_drop_path(const char *const (*set)[2], int count, int acts)
 {
     ssm2d_context *context = context_of(1);

@@ -1,5 +1,5 @@
 /* Every operator of ops.def, through real graphs: gradients against central differences in double,
- * float against double, and the same bits whatever the number of threads. */
+ * float against double, and the same bits for any number of threads. */
 #include "op_checks.h"
 #include "problem.h"
 

@@ -91,7 +91,7 @@ static void bad_plan_options_are_refused(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* auto decides for something that exists, measured or not. */
+/* auto chooses an algorithm that exists, measured or not. */
 static void auto_chooses_an_existing_algorithm(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void auto_chooses_an_existing_algorithm(void **state)
 }
 
 /* Without a norm kernels grow by orders of magnitude: auto is as accurate at every cell as the
- * recurrence in double. All numbers are positive, so that no cell is small by cancellation. */
+ * recurrence in double. All values are positive, so that no cell is small by cancellation. */
 static void auto_without_norm_is_accurate_at_every_cell(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void auto_without_norm_is_accurate_at_every_cell(void **state)
         ssm2d_plan_destroy(plan);
         free(params), free(u), free(y);
         answer_free(&want);
-        /* it can still be asked for */
+        /* it can still be named */
         o.algorithm = "fft";
         assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         ssm2d_plan_destroy(plan);
@@ -175,7 +175,7 @@ static void auto_without_norm_is_accurate_at_every_cell(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* auto stays within a limit that only some algorithms keep, and does not speak of those it passed
+/* auto stays within a limit that only some algorithms meet, and does not report those it passed
  * over. */
 static void auto_respects_max_bytes(void **state)
 {

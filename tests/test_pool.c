@@ -1,4 +1,4 @@
-/* The pool of threads: every task once whatever the number of threads, groups of workers, an
+/* The pool of threads: every task runs once for any number of threads, groups of workers, an
  * executor instead of them; and the schedule with which `ssm2d bench train` predicts larger
  * pools. */
 #include "problem.h"
@@ -15,7 +15,7 @@ enum { MAX_TASKS = 700 };
 
 typedef struct counts {
     int threads;
-    _Atomic int times[MAX_TASKS], strangers; /* strangers: workers with impossible numbers */
+    _Atomic int times[MAX_TASKS], strangers; /* strangers: calls with an invalid worker index */
 } counts;
 
 static void count_task(void *arg, size_t task, int worker)
@@ -64,7 +64,7 @@ static void groups_share_all_tasks(void **state)
             }
             assert_int_equal(first, tasks);
         }
-    /* larger numbers than could be multiplied */
+    /* sizes whose product would overflow */
     assert_true(pool_group_end(SIZE_MAX, 64, 6) < SIZE_MAX);
     assert_true(pool_group_end(SIZE_MAX, 64, 7) == SIZE_MAX);
 }

@@ -1,4 +1,4 @@
-/* What must hold whatever the numbers: the paper's theorem, adjoint, linearity, shifts, mirrors,
+/* Properties that hold for all values: the paper's theorem, adjoint, linearity, shifts, mirrors,
  * grids of every shape. */
 #include "oracle.h"
 #include "problem.h"
@@ -80,7 +80,7 @@ static void pascal_kernel_has_full_rank(void **state)
     assert_int_equal(oracle_rank(SIDE, SIDE, got, 1e-12), SIDE);
 }
 
-/* What S4ND's separable kernels cannot do, one coordinate of this layer does. */
+/* One coordinate of this layer gives kernels that are not separable, which S4ND cannot. */
 static void one_coordinate_gives_kernels_of_full_rank(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void one_coordinate_gives_kernels_of_full_rank(void **state)
     assert_int_equal(oracle_rank(SIDE, SIDE, outer, 1e-10), 1);
 }
 
-/* What the normalisation is for: with all a = b = 1 every state inside stays 1. */
+/* The purpose of the normalisation: with all a = b = 1 every state inside stays 1. */
 static void relaxed_norm_keeps_states_at_one(void **state)
 {
     (void)state;
@@ -342,7 +342,7 @@ static void extreme_values_stay_finite(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* The variance over one channel is nothing: the output is beta. */
+/* The variance over one channel is zero: the output is beta. */
 static void layer_norm_of_one_channel_gives_beta(void **state)
 {
     (void)state;

@@ -55,7 +55,8 @@ static void initial_parameters_have_known_hashes(void **state)
             }
 }
 
-/* The numbers behind the normals, against the C library's, which is good to one unit. */
+/* The uniform draws behind the normals, transformed with the C library, which is accurate to one
+ * unit. */
 static void normals_are_box_muller(void **state)
 {
     (void)state;

@@ -154,7 +154,7 @@ static void add_shares(const example *e, const double *jacobian, size_t dim, dou
     free(product);
 }
 
-/* The squares of the field of so many images, as shares of their sum. */
+/* The squares of the field of this many images, as fractions of their sum. */
 static void shares_of(const receptive_field *r, size_t pixels, double *shares)
 {
     double sum = 0;
@@ -213,8 +213,8 @@ static void test_field_equals_finite_differences(void **state)
     check_field("mega-mini", "image=16 dim=16 z=8 v=12 ffn=16 depth=2 mixer=ema");
 }
 
-/* LayerNorm makes the derivatives of a pale image many times larger than those of others. It counts
- * as one of the images all the same. */
+/* LayerNorm makes the derivatives of a pale image many times larger than those of others. It still
+ * has the weight of one image. */
 static void test_each_image_has_equal_weight(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void test_each_image_has_equal_weight(void **state)
     free(after);
 }
 
-/* The patch of the centre alone: all of it is within no distance. */
+/* A field on the centre patch only has radius 0. */
 static void test_radius_of_centre_patch_is_zero(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Named arrays: what is written can be read, and what lies is refused with its reason. */
+/* Named arrays: written files read back, and inconsistent files are refused with the reason. */
 #include "io_helpers.h"
 
 #include "io/safetensors.h"

@@ -113,7 +113,7 @@ static void depends_on_the_seed_alone(void **state)
     assert_memory_equal(&a, &b, sizeof a);
     assert_memory_not_equal(a.choose.has, c.choose.has, IMAGES);
     assert_memory_not_equal(a.train.has, c.train.has, IMAGES);
-    /* what is held out is the same whatever is trained on */
+    /* the held-out images do not depend on the training fraction */
     const parts d = open_parts(.2, .1, 1);
     assert_memory_equal(a.choose.has, d.choose.has, IMAGES);
 }

@@ -95,7 +95,7 @@ static void stream_equals_convolution(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Many more rows than a plan would like: the state neither drifts nor grows. */
+/* Many more rows than a plan could hold: the state neither drifts nor grows. */
 static void state_does_not_drift_over_many_rows(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void unsupported_streams_are_refused(void **state)
             stream_create(context, &config, 0, 3, SSM2D_DOUBLE, p.params, &stream, &error),
             SSM2D_OK);
         assert_non_null(strstr(error.line, "batch"));
-        config.channels = 1 << 20; /* its state would have 2^62 numbers */
+        config.channels = 1 << 20; /* its state would have 2^62 elements */
         config.d_state = 1 << 12;
         config.values = SSM2D_POLAR;
         double *params = doubles(param_total(&config));
@@ -155,7 +155,7 @@ static void unsupported_streams_are_refused(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* A cut kernel either streams right or is refused with the field's name. */
+/* A truncated kernel either streams correctly or is refused with the field's name. */
 static void trunc_is_honoured_or_refused(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static void extreme_inputs_reach_dependent_cells_only(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Inputs so small that they are taken as zero: the output is so, or as small as they are. */
+/* Subnormal inputs, which may count as zero: the output is zero or as small as they are. */
 static void subnormal_inputs_count_as_zero(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void extreme_parameters_are_accepted_or_named(void **state)
             stream = stream_of(context, &p, (ssm2d_type)type, params);
             double *y = doubles(p.cells);
             push_all(stream, &p, (ssm2d_type)type, y);
-            /* sigmoids take any number; C and D scale the output */
+            /* sigmoids accept any value; C and D scale the output */
             for (size_t n = 0; n < p.cells; n++) assert_false(param.system && isnan(y[n]));
             ssm2d_stream_destroy(stream);
             free(params), free(y);

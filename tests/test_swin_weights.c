@@ -128,7 +128,7 @@ static void test_published_names_are_accepted(void **state)
     rename_item(r, "head.weight", "head.fc.weight");
     rename_all(r);
     assert_loads(r);
-    /* what is no parameter is left out */
+    /* arrays that are not parameters are ignored */
     add_item(r, "layers.0.blocks.0.attn.relative_position_index", SAFETENSORS_I64, 2, square,
              index);
     add_item(r, "layers.0.blocks.1.attn_mask", SAFETENSORS_F32, 3, cube, mask);
@@ -260,7 +260,7 @@ static void test_tables_are_resized_to_other_windows(void **state)
                 (const int[][2]){{4, 4}, {4, 4}, {4, 3}});
 }
 
-/* A table that is no square, in a file that does not say what it is. */
+/* A table that is not square, in a file without a description of it. */
 static void test_table_of_unknown_window_is_refused(void **state)
 {
     (void)state;

@@ -344,7 +344,7 @@ static float_mode mode_now(void)
     return now;
 }
 
-/* Exceptions that were raised are no mode. */
+/* Exception flags are not part of the mode. */
 static float_mode without_flags(float_mode mode)
 {
 #if defined(__x86_64__)
@@ -354,7 +354,7 @@ static float_mode without_flags(float_mode mode)
 #endif
 }
 
-/* The caller's mode is what it was, and it changes no bit; kernels that decay below the smallest
+/* The caller's mode is restored, and it changes no bit; kernels that decay below the smallest
  * normal number end in zeros. */
 static void caller_mode_is_kept(void **state)
 {

@@ -1,5 +1,5 @@
-/* Files of weights: what is written comes back, what does not fit is refused, and mixers or a head
- * that are new get initial values. */
+/* Files of weights: saved weights load unchanged, files that do not fit are refused, and mixers or
+ * a head that are new get initial values. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "io/safetensors.h"
 #include "weights_fixture.h"
@@ -207,7 +207,7 @@ static void give(void *memory, void *user)
     free(memory);
 }
 
-/* Whichever allocation fails, the answer is an error and nothing is lost (a sanitizer looks) or
+/* Whichever allocation fails, the result is an error and nothing leaks (sanitizers check) or is
  * written. */
 static void test_any_allocation_may_fail(void **state)
 {

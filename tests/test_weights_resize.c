@@ -96,7 +96,7 @@ static void test_loading_resizes_positions(void **state)
         || weights_load(w, path, NULL, params, &report, &error))
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 2 && report.old_grid[1] == 10);
-    /* what the caller says goes before what the file does */
+    /* the caller's grid takes precedence over the file's */
     const weights_options wrong = {.old_grid = {3, 16}};
     assert_int_equal(weights_load(w, path, &wrong, params, &report, &error), SSM2D_ERROR_ARGUMENT);
     assert_non_null(strstr(error.line, "pos_embed has (1, 21, 96), which is no grid that is known: "
@@ -107,7 +107,7 @@ static void test_loading_resizes_positions(void **state)
         weights_destroy(slim);
 }
 
-/* Two tokens a part of the image apart have the bias that they had before. */
+/* Two tokens at the same relative distance in the image keep their bias. */
 static void test_relative_positions_keep_their_bias(void **state)
 {
     (void)state;

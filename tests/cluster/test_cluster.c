@@ -264,7 +264,7 @@ static void watchdog_names_the_blocking_process(void **state)
     char line[256];
     board *b = make_board();
     (void)state;
-    /* nobody here is to blame: the one that the chain of waiting leads to, with more patience */
+    /* no process here blocks: after a longer wait, the end of the chain of waiting is named */
     assert_int_equal(given_up(b, 30, line, sizeof line), 14);
     assert_string_equal(line,
                         "rank 2 (there, process 102) has not answered for 10 seconds: the job "
@@ -282,22 +282,22 @@ static void watchdog_names_the_blocking_process(void **state)
     assert_string_equal(line,
                         "rank 1 (here, process 101) has not answered for 10 seconds, as it is "
                         "stopped: the job ends");
-    /* whoever is stopped has all the time it wants, and so have its partners on other machines */
+    /* a stopped process never times out, nor do its partners on other machines */
     states[0] = PROCESS_STOPPED;
     assert_int_equal(given_up(b, 3000, line, sizeof line), 0);
     states[0] = states[1] = PROCESS_RUNS;
     /* a process that computes does not wait, however long */
     place_leave(&b->places[0]);
     assert_int_equal(given_up(b, 3000, line, sizeof line), 0);
-    /* waiting for nobody in particular, all here do */
+    /* all processes here wait for no rank in particular */
     place_enter(&b->places[0], -1);
     assert_int_equal(given_up(b, 30, line, sizeof line), 14);
     assert_string_equal(line, "rank 0 has waited for others for 10 seconds: the job ends");
     free(b);
 }
 
-/* Time in which the watchdog itself did not run does not count, nor what was before something
- * came. */
+/* Time during which the watchdog itself did not run does not count, nor time before the last
+ * message. */
 static void stopped_time_is_not_counted_as_waiting(void **state)
 {
     char line[256];
@@ -341,15 +341,15 @@ static void board_is_found_by_file_and_size(void **state)
     assert_int_equal(again->places[2].partner, 1);
     assert_true(abort_claim(&b->abort_flag));
     assert_false(abort_claim(&again->abort_flag));
-    assert_false(abort_wait(&again->abort_flag, 0.01)); /* claimed, and never said */
+    assert_false(abort_wait(&again->abort_flag, 0.01)); /* claimed, but never reported */
     abort_reported(&b->abort_flag);
-    assert_false(abort_wait(&again->abort_flag, 1000)); /* said: returns at once */
+    assert_false(abort_wait(&again->abort_flag, 1000)); /* reported: returns at once */
     board_close(again, 3);
     board_close(b, 3);
     close(fd);
     board_ticket *t = board_ticket_create();
     assert_non_null(t);
-    assert_true(abort_wait(&t->abort_flag, 0.01)); /* nobody else says it */
+    assert_true(abort_wait(&t->abort_flag, 0.01)); /* no other process reports it */
 }
 
 /* A process shows whom it waits for while it does, and only then. */

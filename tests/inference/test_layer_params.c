@@ -100,7 +100,7 @@ static void test_saved_parameters_load_unchanged(void **state)
                     || load(prefixes[i], layer, (ssm2d_type)type, again))
                     fail_msg("%s", error.line);
                 assert_memory_equal(params, again, bytes);
-                /* as the other type: the same numbers, rounded */
+                /* loaded as the other type: the same values, rounded */
                 const ssm2d_type other = type == SSM2D_FLOAT ? SSM2D_DOUBLE : SSM2D_FLOAT;
                 void *expected = params_of(layer, other, &others), *converted = malloc(others);
                 assert_int_equal(load(prefixes[i], layer, other, converted), SSM2D_OK);
@@ -110,7 +110,7 @@ static void test_saved_parameters_load_unchanged(void **state)
             }
 }
 
-/* The caller's rounding changes no bit of numbers that are made shorter. */
+/* The caller's rounding mode does not affect the conversion to a narrower type. */
 static void test_rounding_mode_changes_no_bit(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void test_bad_files_are_refused(void **state)
     assert_int_equal(save("x", layer, SSM2D_FLOAT, params), SSM2D_OK);
     assert_line(load("y", layer, SSM2D_FLOAT, again), "y.A");
     assert_line(load(NULL, layer, SSM2D_FLOAT, again), "no array x.");
-    /* norm: of the same shapes; initial values are no matter of the layer that was saved */
+    /* another norm has the same shapes; settings of initial values are not compared */
     static const char *const others[][3] = {{"ssm2d", "channels=24 norm=half", "norm"},
                                             {"ssm2d", "channels=32", "channels"},
                                             {"s4nd", "channels=24", "kind"},

@@ -351,7 +351,7 @@ static void put_png(const char *path, const test_image *image)
     assert_int_equal(image_finish(writer, &error), SSM2D_OK);
 }
 
-/* What the loader of `ssm2d eval` makes of an image file. */
+/* The image as the loader of `ssm2d eval` prepares it. */
 static void evaluate_file(const char *path, const ssm2d_model_preparation *prepare, int rows,
                           int cols, int channels, float *out)
 {
@@ -448,7 +448,7 @@ static void test_pixels_are_prepared_as_in_evaluation(void **state)
     model_case_free(&c);
 }
 
-/* Images that were prepared are those that a run takes; the rest of the batch stays. */
+/* A run uses the prepared images; the rest of the batch stays unchanged. */
 static void test_run_uses_prepared_images(void **state)
 {
     (void)state;
@@ -473,7 +473,7 @@ static void test_run_uses_prepared_images(void **state)
 
 /* ---- the tool is a client of the same code --------------------------------------------------- */
 
-/* The number behind the n-th "probability": of what predict has printed. */
+/* The value of the n-th "probability": in the output of predict. */
 static double printed_probability(const char *text, int n)
 {
     const char *at = text;
@@ -485,8 +485,8 @@ static double printed_probability(const char *text, int n)
     return strtod(at, NULL);
 }
 
-/* predict and the example say the same of a picture. cJSON prints 15 digits where these are within
- * an epsilon of the number. */
+/* predict and the example print the same for a picture. cJSON prints 15 digits where these are
+ * within an epsilon of the number. */
 static void test_predict_and_example_agree(void **state)
 {
     (void)state;

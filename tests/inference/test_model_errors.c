@@ -1,5 +1,5 @@
 /* libssm2d_model refuses, each time in one line that names what is wrong: folders and files from
- * strangers, sizes without end, wrong use, and want of memory, after which nothing is lost. */
+ * strangers, huge sizes, wrong use, and out of memory, after which nothing leaks. */
 #include "session_helpers.h"
 #include "tool/tool_run.h"
 
@@ -163,7 +163,7 @@ static void test_damaged_weights_are_refused(void **state)
     assert_folder_refused("is a checkpoint");
 }
 
-/* Weights of a model without mixers are no trained weights of one with them. */
+/* Weights of a model without mixers are refused for a model with mixers. */
 static void test_weights_without_mixers_are_refused(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void test_bad_session_options_are_refused(void **state)
     assert_plan_refused(m, &o, "model_preparation.size");
     assert_plan_refused(NULL, &good, "model=NULL");
     assert_line(ssm2d_session_create(m, &good, NULL, &error), "session=NULL");
-    /* what a plan has taken is enough for it */
+    /* the reported bytes are sufficient */
     assert_int_equal(ssm2d_session_create(m, &good, &p, &error), SSM2D_OK);
     o = good, o.max_bytes = 4 * ssm2d_session_bytes(p);
     ssm2d_session_destroy(p);
@@ -358,7 +358,8 @@ static void test_bad_images_are_refused(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* All that takes memory, with one allocation that fails. Returns whether all went well. */
+/* Calls everything that allocates, with one failing allocation. Returns whether all calls
+ * succeeded. */
 static int use_all(long fail_at, int features)
 {
     static uint8_t pixels[40 * 50];

@@ -1,4 +1,4 @@
-/* The caller's floating-point mode: whatever it is, when a model is opened, planned and run, the
+/* The caller's floating-point mode: in any mode in which a model is opened, planned and run, the
  * results have the same bits, nothing traps, and the mode is as before afterwards. */
 #define _GNU_SOURCE /* for float_modes.h */
 #include "session_helpers.h"

@@ -71,7 +71,7 @@ static unsigned height_of(const char *name)
     return height;
 }
 
-/* A line below says what the training loss has in it, where there is a training loss and there is
+/* A note below says what the training loss includes, if there is a training loss and there is
  * something in it. */
 static void test_note_says_what_the_training_loss_includes(void **state)
 {

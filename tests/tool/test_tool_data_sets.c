@@ -54,7 +54,7 @@ static const cJSON *item(const cJSON *object, const char *key)
     return found;
 }
 
-#ifdef SSM2D_ARCHIVE /* there is no data get without libarchive */
+#ifdef SSM2D_ARCHIVE /* data get requires libarchive */
 /* ---- data get -------------------------------------------------------------------------------- */
 
 static void put_npm(const char *script)
@@ -132,7 +132,7 @@ static void get_refuses_damaged_packages(void **state)
     char *text = get_file(in_folder("data/t10k-labels-idx1-ubyte"), &size);
     assert_string_equal(text, "mine");
     free(text);
-    /* nobody else's files are touched through a link */
+    /* files of others are not changed through a link */
     shell_run("cd $FOLDER && rm -r data && mkdir data mine && echo thesis > mine/lock && "
               "ln -s ../mine data/.fetching-mnist; " GET "mnist $FOLDER/data");
     assert_refused(1, "data get", "/.fetching-mnist: is a link, or cannot be opened: remove it");
@@ -148,7 +148,7 @@ static void get_refuses_damaged_packages(void **state)
 #define SHARED                                                                                     \
     "cd $FOLDER && rm -rf data && mkdir -p data/.fetching-mnist && cd data/.fetching-mnist && "
 
-/* Who can write to the folder has put links there: what they lead to is not written to. */
+/* Someone else has put links into the folder: their targets are not written to. */
 static void get_writes_through_no_link(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void get_writes_through_no_link(void **state)
     }
 }
 
-/* Pipes under the names of its files are not waited for. */
+/* Pipes under the names of its files do not block it. */
 static void get_does_not_block_on_pipes(void **state)
 {
     (void)state;

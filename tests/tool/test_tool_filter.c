@@ -83,8 +83,8 @@ static void test_config_has_same_bytes_streamed_and_in_memory(void **state)
     }
 }
 
-/* Where the light of one white pixel goes: only to the side the angle says; and what is even stays
- * as it is. */
+/* One white pixel spreads only in the direction of the angle; and what is uniform stays as it
+ * is. */
 static void test_trail_goes_in_the_given_direction(void **state)
 {
     (void)state;
@@ -175,8 +175,7 @@ static uint16_t *read_deep(const char *path, image_info *info)
     return samples;
 }
 
-/* The trail is as transparent as what it comes from, and has its colour: transparent pixels leave
- * none behind. */
+/* The trail has the transparency and colour of its origin: transparent pixels leave none behind. */
 static void test_trail_keeps_depth_and_alpha(void **state)
 {
     (void)state;
@@ -201,7 +200,7 @@ static void test_trail_keeps_depth_and_alpha(void **state)
         }
 }
 
-/* Other layers leave alpha as it is, row by row and in memory; a JPEG is laid over white. */
+/* Other layers keep alpha, row by row and in memory; in a JPEG pixels are blended over white. */
 static void test_layers_keep_depth_and_alpha(void **state)
 {
     (void)state;
@@ -282,7 +281,7 @@ static void test_seed_and_init_choose_the_parameters(void **state)
 static void test_memory_does_not_depend_on_height(void **state)
 {
     (void)state;
-    enum { COLS = 300 }; /* 30000 rows are 27 MB even as bytes, and 288 MB as the layer's numbers */
+    enum { COLS = 300 }; /* 30000 rows are 27 MB even as bytes, and 288 MB as the layer's input */
     put_picture(in_folder("low.png"), 300, COLS, 3);
     put_picture(in_folder("high.png"), 30000, COLS, 3);
     TOOL("filter", in_folder("low.png"), "-o", in_folder("a.png"));
@@ -346,7 +345,7 @@ static void test_bad_input_is_refused(void **state)
     assert_int_equal(count_files(in_folder(".")), 5);
 }
 
-/* Without normalisation a state may grow without bound: that is said, and leaves nothing. */
+/* Without normalisation a state may grow without bound: that is an error, and no file is left. */
 static void test_output_that_is_not_finite_is_an_error(void **state)
 {
     (void)state;

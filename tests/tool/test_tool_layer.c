@@ -296,7 +296,7 @@ static void test_unwritable_output_is_an_error(void **state)
     assert_refused(1, "layer", "file");
     TOOL("layer", good, "--out", "/proc/ssm2d");
     assert_refused(1, "layer", "/proc/ssm2d");
-    /* A result cannot take the place of a folder; what was being written is gone. */
+    /* a result cannot replace a folder; the temporary file is removed */
     assert_int_equal(mkdir(in_folder("out"), 0777), 0);
     assert_int_equal(mkdir(in_folder("out/K.npy"), 0777), 0);
     TOOL("layer", good, "--out", in_folder("out"));

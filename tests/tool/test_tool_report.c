@@ -132,7 +132,7 @@ static void assert_cell(const char *text, const char *table, const char *mark, i
     assert_string_equal(cell(text, table, mark, column), wanted);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* One run: the table of runs has the numbers of metrics.jsonl, and those of the test are what
  * `ssm2d eval` prints, class by class. */
@@ -186,7 +186,7 @@ static void test_one_run_has_its_metrics_and_evaluation(void **state)
     assert_int_equal(count_of(text, "href=\"") - count_of(text, "href=\"#"), 1); /* of the icon */
     assert_has(text, "href=\"data:,\"");
     free(text);
-    /* the same runs give the same page, but for the times */
+    /* the same runs give the same page, except for the times */
     TOOL("report", in_folder("one"), "-o", in_folder("a.html"), "--no-measure", "--threads", "1");
     assert_done();
     TOOL("report", in_folder("one/"), "-o", in_folder("b.html"), "--no-measure", "--threads", "1");
@@ -357,7 +357,7 @@ static void test_best_setup_is_chosen_per_data_set(void **state)
 
 static const char hostile[] = "</script><script>hacked=1</script><img src=x onerror=hacked=1>\"'&";
 
-/* Names of classes and folders are text and nothing else, whatever they are. */
+/* Names of classes and folders are only text, whatever characters they contain. */
 static void test_hostile_names_are_escaped(void **state)
 {
     (void)state;
@@ -390,7 +390,7 @@ static void test_hostile_names_are_escaped(void **state)
     free(text);
 }
 
-/* Every character that means something, in both kinds of text. */
+/* Every special character, in HTML and in JSON. */
 static void test_every_special_character_is_escaped(void **state)
 {
     (void)state;

@@ -111,7 +111,7 @@ static void test_threads_change_no_byte(void **state)
     free(first);
 }
 
-/* More images than a step takes: each gets what it gets alone. */
+/* More images than fit one batch: each has the result that it has alone. */
 static void test_many_images_equal_single_ones(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void test_wrong_usage_is_refused(void **state)
     assert_refused(2, "run", "did you mean --weights?");
     TOOL("run", "--config", "c", "--weights", "w", "--input", "x", "--out", "y", "--seed", "-1");
     assert_refused(2, "run", "--seed=-1");
-    /* what is read is not replaced, by whatever name */
+    /* input files are not replaced, under any of their names */
     put_text(in_folder("w"), "weights");
     shell_run("ln -s w $FOLDER/link");
     TOOL("run", "--config", "c", "--weights", in_folder("w"), "--input", "x", "--out",
@@ -293,7 +293,7 @@ static void test_bad_weights_are_refused(void **state)
     assert_run_refused("weights.safetensors");
     put_file(in_case("weights.safetensors"), bytes, 100);
     assert_run_refused("weights.safetensors");
-    memset(bytes + size - 4, 0xff, 4); /* the last number is none */
+    memset(bytes + size - 4, 0xff, 4); /* the last element is NaN */
     put_file(in_case("weights.safetensors"), bytes, size);
     assert_run_refused("head.bias[9] is ");
     free(bytes);

@@ -1,5 +1,5 @@
-/* Checkpoints: what is written is read again to the bit; whatever is cut off, changed or missing
- * gives one clear line. */
+/* Checkpoints: a written state is read back to the bit; truncated, changed or missing parts give a
+ * one-line error. */
 #include "../io_helpers.h"
 
 #include "train/checkpoint.h"
@@ -93,7 +93,7 @@ static void test_truncated_files_are_refused(void **unused)
     assert_line("nothing");
 }
 
-/* Each byte of the file is changed in turn: it is noticed, or was of no importance. */
+/* Each byte of the file is changed in turn: the change is detected, or has no effect. */
 static void test_damaged_bytes_are_noticed(void **unused)
 {
     (void)unused;

@@ -26,7 +26,7 @@ static void test_runs_repeat_to_the_bit(void **state)
     free(e.memory);
 }
 
-/* It learns: a square in a corner is easily told from the others. */
+/* The model learns: a square in a corner is easy to classify. */
 static void test_loss_falls_and_accuracy_rises(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void test_loss_falls_and_accuracy_rises(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Every setting that changes the numbers does so. */
+/* Every setting that should change the result does so. */
 static void test_every_setting_changes_the_result(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static int times_in(const char *text, const char *part)
     return n;
 }
 
-/* Short epochs have lines enough for a curve, when nothing else is said. */
+/* By default short epochs log enough lines for a curve. */
 static void test_short_epochs_log_enough_lines(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void test_short_epochs_log_enough_lines(void **state)
     }
 }
 
-/* Whether an array of a model comes out otherwise with weight decay: 1 or 0; -1: there is none. */
+/* Whether weight decay changes an array of a model: 1 or 0; -1: there is no such array. */
 static int has_decayed(const run_model *with, const run_model *without, const char *name)
 {
     const param_array *a = weights_find(with->weights, name);
@@ -148,7 +148,7 @@ static int has_decayed(const run_model *with, const run_model *without, const ch
            != 0;
 }
 
-/* What weight decay acts on, after one step: without it the numbers are others. */
+/* Which arrays weight decay acts on, found by comparing one step with and without it. */
 static void test_weight_decay_acts_on_chosen_arrays(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void keep_report(void *user, const train_start *start)
     if (start->read) *(weights_report *)user = *start->read;
 }
 
-/* A run without mixers and for other classes is a beginning for one with them. */
+/* A run may start from the weights of one without mixers and with other classes. */
 static void test_run_starts_from_weights_of_another(void **state)
 {
     (void)state;

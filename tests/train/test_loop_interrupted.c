@@ -22,7 +22,7 @@ static void kill_at(void *user, const train_progress *p)
     if (++k->now == k->at) raise(SIGKILL);
 }
 
-/* In a child: goes on with the run, or begins it; killed after so many steps, or by a timer
+/* In a child process: resumes the run, or begins it; killed after this many steps, or by a timer
  * (microseconds; 0: not). */
 static int attempt(const char *run, int threads, long steps, long microseconds)
 {

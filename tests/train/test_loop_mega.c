@@ -1,5 +1,5 @@
 /* Whole runs of a tiny Mega with BatchNorm: the running moments are state that forward runs change,
- * and a run has the same bits whatever the number of threads and wherever it is stopped. */
+ * and a run has the same bits for any number of threads and wherever it is stopped. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 

@@ -259,8 +259,8 @@ static void meter_give(void *memory, void *user)
     free(memory);
 }
 
-/* Some of the allocations of a run fail in turn: always the same kind of answer, and nothing is
- * lost. */
+/* Some of the allocations of a run fail in turn: the result is always out of memory, and nothing
+ * leaks. */
 static void test_failing_allocations_are_errors(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void test_failing_allocations_are_errors(void **state)
     assert_int_equal(m.live, 0);
 }
 
-/* Once everything has run a first time, steps take no memory; checkpoints and pictures do. */
+/* After the first steps, steps allocate nothing; checkpoints and pictures do. */
 typedef struct watcher {
     meter *m;
     long calls;

@@ -111,7 +111,7 @@ static void test_whole_and_empty_runs_are_drawn(void **state)
                      SSM2D_ERROR_SYSTEM);
 }
 
-/* The numbers per block come back; what is not finite as NaN, and lists that do not fit as none. */
+/* Values per block are read back; infinite ones as NaN, and lists of another length as none. */
 static void test_values_per_block_read_back(void **state)
 {
     (void)state;
@@ -153,8 +153,8 @@ static int blue_strokes(const char *path)
     return count;
 }
 
-/* A run too short for a line of steps has a training loss all the same: in the legend and in the
- * panel, as the accuracy has. */
+/* Even a run too short for a line of steps has a training loss: in the legend and in the panel, as
+ * the accuracy has. */
 static void test_short_runs_have_a_training_loss(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_full_disk_is_an_error(void **state)
     assert_line("no/such");
 }
 
-/* Numbers of each block's mixer; what is not finite is no number in JSON. */
+/* Values of each block's mixer; infinite values are null in JSON. */
 static void test_infinite_values_are_null_in_json(void **state)
 {
     (void)state;
@@ -300,7 +300,7 @@ static void test_infinite_values_are_null_in_json(void **state)
     metrics_close(m);
 }
 
-/* ---- what the training loss has in it -------------------------------------------------------- */
+/* ---- what the training loss includes --------------------------------------------------------- */
 
 static void check_loss_note(const char *settings, const task *t, const char *expected)
 {

@@ -85,7 +85,7 @@ static void test_old_run_resumes(void **state)
         fail_msg("%s", error.line);
     assert_int_equal(result.step, 20);
     assert_int_equal(result.best_epoch, 1);
-    assert_false(restored); /* nobody has edited train.json */
+    assert_false(restored); /* train.json was not edited */
     assert_ends_as("0.1");
     /* and again: it is complete, and its settings are those of this version by now */
     if (train_resume(context, path_of("run"), &hooks, &result, &error)) fail_msg("%s", error.line);
@@ -93,7 +93,7 @@ static void test_old_run_resumes(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Settings that were not written down mean what they meant then. */
+/* Missing settings keep their original defaults. */
 static void test_missing_settings_keep_old_defaults(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void test_missing_settings_keep_old_defaults(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* What is not the run's is still refused. */
+/* Other data than the run's are still refused. */
 static void test_other_data_are_refused(void **state)
 {
     (void)state;

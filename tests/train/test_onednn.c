@@ -39,7 +39,7 @@ typedef struct result {
     int out_of_memory;
 } result;
 
-/* Computes so many products, and is out of memory then. */
+/* Computes this many products, and then reports out of memory. */
 static _Atomic int products_left;
 
 static int some_products(const sgemm_args *args)
@@ -201,7 +201,7 @@ static void test_planning_reports_out_of_memory(void **state)
     }
 }
 
-/* Whoever calls keeps the number of OpenMP threads that was set. */
+/* The caller's number of OpenMP threads is restored. */
 static void test_openmp_thread_count_is_restored(void **state)
 {
     (void)state;

@@ -34,7 +34,7 @@ static int exists(const char *path)
 
 /* ---- two at once ----------------------------------------------------------------------------- */
 
-/* Data that take so long to open that another process trains in the folder meanwhile. */
+/* Data that open so slowly that another process starts training in the folder meanwhile. */
 static ssm2d_status open_slowly(dataset *d, const char *data, dataset_split split, ssm2d_error *why)
 {
     if (split == DATASET_TRAIN && !run_exists(path_of("run"))) train(path_of("run"), 1);
@@ -111,7 +111,7 @@ static void test_files_of_others_are_kept(void **state)
     assert_text(path_of("run/model.safetensors"), "precious");
     assert_int_equal(remove(path_of("run/train.json")), 0);
     assert_int_equal(remove(path_of("run/model.safetensors")), 0);
-    /* files with other names are no obstacle, and stay */
+    /* files with other names are allowed, and kept */
     put_text(path_of("run/notes.txt"), "precious");
     train(path_of("run"), 1);
     assert_text(path_of("run/notes.txt"), "precious");
@@ -225,7 +225,8 @@ static void test_replaced_folder_ends_the_run(void **state)
 
 /* ---- weights from elsewhere ------------------------------------------------------------------ */
 
-/* What save_run of ssm2d.torch leaves: no checkpoint, no number of images, and perhaps no data. */
+/* A folder as written by save_run of ssm2d.torch: no checkpoint, no number of images, and perhaps
+ * no data. */
 static void test_imported_weights_are_opened(void **state)
 {
     (void)state;

@@ -141,7 +141,7 @@ static void test_keys_of_models_are_set(void **state)
     }
 }
 
-/* An augmentation with an option of every kind, which settings know by its fields alone. */
+/* An augmentation with an option of every kind, which settings know only by its fields. */
 typedef struct kinds_options {
     int whole, flag, choice, pair[2];
     double real;
@@ -341,7 +341,7 @@ static void test_contradictory_options_are_refused(void **state)
     assert_int_equal(train_options_check(&o, &error), SSM2D_OK);
 }
 
-/* Every name that is told apart is one of a setting. */
+/* Every key that does not affect results is the name of a setting. */
 static void test_keys_that_do_not_affect_results_exist(void **state)
 {
     (void)state;

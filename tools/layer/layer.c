@@ -301,7 +301,7 @@ static const char about[] =
     "rows, columns), or for ema (cells, batch, channels).\n"
     "\n"
     "Writes to DIR: K, the kernels; y, the output; and the gradients du, d<name> for every "
-    "parameter, and of ssm2d dK. Kernels are (directions, channels, rows, columns) of ssm2d, "
+    "parameter, and for ssm2d dK. Kernels are (directions, channels, rows, columns) for ssm2d, "
     "(systems, row offsets, column offsets) for s4nd, and (channels, cells) for ema, twice as many "
     "channels when it is bidirectional.\n"
     "\n"
