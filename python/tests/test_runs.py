@@ -424,7 +424,7 @@ class BadFolders(Folders):
             load_run(self.folder)
         run = self.edit("train.json")
         os.unlink(run / "best.safetensors")
-        with self.assertRaisesRegex(FileNotFoundError, "best.safetensors: is not there"):
+        with self.assertRaisesRegex(FileNotFoundError, "best.safetensors: does not exist"):
             load_run(run, "best")
         with self.assertRaisesRegex(ValueError, "weights='first': use one of 'last', 'best'"):
             load_run(run, "first")
