@@ -494,7 +494,7 @@ static void bad_settings_are_refused_with_a_suggestion(void **state)
         {"s4nd", "channels=8 rate=nan", "rate=nan", "number"},
         {"ema", "channels=8 init=authors", "ema has no setting", "init"},
         {"ssm3d", "channels=8", "kind=ssm3d", "did you mean ssm2d?"},
-        {"", "channels=8", "kind=", "there are ssm2d, s4nd, ema"}};
+        {"", "channels=8", "kind=", "use one of ssm2d, s4nd, ema"}};
     ssm2d_context *context = context_of(1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ssm2d_layer *layer = (ssm2d_layer *)context;

@@ -155,7 +155,7 @@ int onnx_has_space(onnx_builder *b, size_t count, size_t size)
 }
 
 static Onnx__TensorProto *new_constant(onnx_builder *b, int type, int rank, const size_t *shape,
-                                       const void *numbers, size_t size)
+                                       const void *elements, size_t size)
 {
     size_t count = 1;
     for (int i = 0; i < rank; i++) count *= shape[i];
@@ -170,7 +170,7 @@ static Onnx__TensorProto *new_constant(onnx_builder *b, int type, int rank, cons
     t->has_data_type = 1;
     t->data_type = type;
     t->has_raw_data = 1;
-    t->raw_data = (ProtobufCBinaryData){count * size, (uint8_t *)numbers};
+    t->raw_data = (ProtobufCBinaryData){count * size, (uint8_t *)elements};
     return t;
 }
 
@@ -197,34 +197,34 @@ static void add_constant(onnx_builder *b, const Onnx__TensorProto *t)
 
 /* Adds a constant unless one with the same contents exists; the contents are copied. */
 static const char *by_contents(onnx_builder *b, const char *name, int type, int rank,
-                               const size_t *shape, const void *numbers, size_t size)
+                               const size_t *shape, const void *elements, size_t size)
 {
-    Onnx__TensorProto *t = new_constant(b, type, rank, shape, numbers, size);
+    Onnx__TensorProto *t = new_constant(b, type, rank, shape, elements, size);
     if (!t) return NULL;
     uint64_t hash = HASH_START;
-    hash_add(&hash, numbers, t->raw_data.len);
+    hash_add(&hash, elements, t->raw_data.len);
     onnx_entry **bucket = &b->constant_bucket[hash % ONNX_BUCKETS];
     for (const onnx_entry *e = *bucket; e; e = e->next)
         if (same_constant(e->message, t)) return ((const Onnx__TensorProto *)e->message)->name;
     t->raw_data.data = onnx_memory(b, t->raw_data.len, 1);
     t->name = free_name(b, name);
     if (b->status) return NULL;
-    memcpy(t->raw_data.data, numbers, t->raw_data.len);
+    memcpy(t->raw_data.data, elements, t->raw_data.len);
     add_constant(b, t);
     remember(b, bucket, t);
     return b->status ? NULL : t->name;
 }
 
-const char *onnx_integers(onnx_builder *b, int count, const int64_t *numbers)
+const char *onnx_integers(onnx_builder *b, int count, const int64_t *elements)
 {
     return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, 1, (size_t[]){(size_t)count},
-                       numbers, sizeof *numbers);
+                       elements, sizeof *elements);
 }
 
-const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *numbers)
+const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *elements)
 {
-    return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__INT32, rank, shape, numbers,
-                       sizeof *numbers);
+    return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__INT32, rank, shape, elements,
+                       sizeof *elements);
 }
 
 const char *onnx_index(onnx_builder *b, size_t number)
@@ -233,27 +233,27 @@ const char *onnx_index(onnx_builder *b, size_t number)
     return onnx_indices(b, 0, NULL, &n);
 }
 
-const char *onnx_number(onnx_builder *b, double number)
+const char *onnx_scalar(onnx_builder *b, double value)
 {
-    const float n = (float)number;
+    const float n = (float)value;
     return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, 0, NULL, &n, sizeof n);
 }
 
 const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t *shape,
-                       const float *numbers)
+                       const float *elements)
 {
-    return by_contents(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, shape, numbers,
-                       sizeof *numbers);
+    return by_contents(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, shape, elements,
+                       sizeof *elements);
 }
 
 const char *onnx_floats(onnx_builder *b, const char *name, int rank, const size_t *shape,
-                        const float *numbers)
+                        const float *elements)
 {
     if (b->status) return NULL;
     if (is_taken(b, name))
         return onnx_fail(b, SSM2D_ERROR_ARGUMENT, "there are two constants \"%.100s\"", name);
     Onnx__TensorProto *t = new_constant(b, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, shape,
-                                        numbers, sizeof *numbers);
+                                        elements, sizeof *elements);
     if (!t) return NULL;
     t->name = (char *)name;
     add_constant(b, t);

@@ -38,19 +38,19 @@ const float *onnx_params(onnx_builder *b, const tensor *t);
 /* ---- constants ------------------------------------------------------------------------------- */
 
 /* These are copied. Integers are for shapes, indices for Gather. */
-const char *onnx_integers(onnx_builder *b, int count, const int64_t *numbers);
-const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *numbers);
+const char *onnx_integers(onnx_builder *b, int count, const int64_t *elements);
+const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *elements);
 const char *onnx_index(onnx_builder *b, size_t number); /* of no axes */
-const char *onnx_number(onnx_builder *b, double number);
+const char *onnx_scalar(onnx_builder *b, double value);
 /* name: name of a new constant, unused if one with the same contents exists; NULL: any name. */
 const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t *shape,
-                       const float *numbers);
+                       const float *elements);
 /* Whether the file has space for `count` more elements of this size; if not, that is an error. Call
  * this before allocating large arrays. */
 int onnx_has_space(onnx_builder *b, size_t count, size_t size);
 /* Adds a constant under this name, which must be new. Elements and name are borrowed. */
 const char *onnx_floats(onnx_builder *b, const char *name, int rank, const size_t *shape,
-                        const float *numbers);
+                        const float *elements);
 /* Zeroed memory for count elements, freed with the builder; NULL after an error. */
 void *onnx_memory(onnx_builder *b, size_t count, size_t size);
 /* A formatted text in such memory. */

@@ -101,10 +101,10 @@ static const char *weights_of(const job *j, const char *scores)
             b, "Softmax", 1, &scores,
             (onnx_attribute[]){{.name = "axis", .kind = ONNX_INT, .integer = -1}, {0}});
     const double mean = 0.707107, deviation = 0.282095;
-    const char *x = onnx_join(b, "Sub", scores, onnx_number(b, mean));
-    x = onnx_join(b, "Div", x, onnx_number(b, deviation * 1.4142135623730951));
-    x = onnx_join(b, "Add", onnx_map(b, "Erf", x), onnx_number(b, 1));
-    return onnx_join(b, "Mul", x, onnx_number(b, 0.5));
+    const char *x = onnx_join(b, "Sub", scores, onnx_scalar(b, mean));
+    x = onnx_join(b, "Div", x, onnx_scalar(b, deviation * 1.4142135623730951));
+    x = onnx_join(b, "Add", onnx_map(b, "Erf", x), onnx_scalar(b, 1));
+    return onnx_join(b, "Mul", x, onnx_scalar(b, 0.5));
 }
 
 /* [..][T][h][v_width] -> [B][N][h*v_width] */
@@ -132,7 +132,7 @@ const char *onnx_from_attention(onnx_builder *b, const node *n)
     const char *k = transposed(&j, groups_of(&j, K, j.a->width));
     const char *v = swap(&j, groups_of(&j, V, j.a->v_width));
     const char *scores =
-        onnx_join(b, "MatMul", onnx_join(b, "Mul", q, onnx_number(b, j.a->scale)), k);
+        onnx_join(b, "MatMul", onnx_join(b, "Mul", q, onnx_scalar(b, j.a->scale)), k);
     if (j.a->entries) scores = onnx_join(b, "Add", scores, bias_of(&j));
     if (j.a->mask) scores = onnx_join(b, "Add", scores, mask_of(&j));
     return images_of(&j, swap(&j, onnx_join(b, "MatMul", weights_of(&j, scores), v)));

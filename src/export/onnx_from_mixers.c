@@ -60,9 +60,9 @@ static const char *convolve(onnx_builder *b, const char *x, const kernel *k, con
     const part p = part_of(k);
     const size_t shape[] = {k->channels, 1, p.bottom - p.top, p.right - p.left};
     if (!onnx_has_space(b, shape[0] * shape[2] * shape[3], sizeof(float))) return NULL;
-    float *numbers = onnx_scratch(b, shape[0] * shape[2] * shape[3], sizeof *numbers),
-          *at = numbers;
-    if (!numbers) return NULL;
+    float *elements = onnx_scratch(b, shape[0] * shape[2] * shape[3], sizeof *elements),
+          *at = elements;
+    if (!elements) return NULL;
     for (size_t h = 0; h < k->channels; h++)
         for (size_t i = p.top; i < p.bottom; i++)
             for (size_t j = p.left; j < p.right; j++, at++) {
@@ -74,8 +74,8 @@ static const char *convolve(onnx_builder *b, const char *x, const kernel *k, con
                         "size",
                         name, (double)*at);
             }
-    const char *w = onnx_array(b, name, 4, shape, numbers);
-    mem_free(onnx_context(b), numbers);
+    const char *w = onnx_array(b, name, 4, shape, elements);
+    mem_free(onnx_context(b), elements);
     const onnx_attribute a[] = {
         {.name = "group", .kind = ONNX_INT, .integer = (int64_t)k->channels},
         {.name = "kernel_shape",

@@ -90,19 +90,19 @@ static ssm2d_status check_file_size(const ssm2d_model *m, const char *name, cons
                                     ssm2d_error *error)
 {
     struct stat info;
-    size_t numbers = 0;
+    size_t elements = 0;
     for (int i = 0; i < m->weights->count; i++) {
         const param_array *a = &m->weights->arrays[i];
         if (a->spec.part != PARAM_MIXER && (m->is_run || a->spec.resize == PARAM_KEEP))
-            numbers += a->count;
+            elements += a->count;
     }
-    if (stat(path, &info) || !S_ISREG(info.st_mode) || (size_t)info.st_size >= numbers)
+    if (stat(path, &info) || !S_ISREG(info.st_mode) || (size_t)info.st_size >= elements)
         return SSM2D_OK; /* otherwise reading reports the error */
     return fail(
         error, SSM2D_ERROR_ARGUMENT,
         "%s: has %lld bytes, but the model of %s has at least %zu parameters: they do not belong "
         "together",
-        text_path(path), (long long)info.st_size, text_path(name), numbers);
+        text_path(path), (long long)info.st_size, text_path(name), elements);
 }
 
 /* Completes the configuration and allocates its parameters. name: origin of the configuration;

@@ -222,15 +222,15 @@ static ssm2d_status load_params(const char *path, const char *prefix, const ssm2
 
 /* ---- public: float and double ---------------------------------------------------------------- */
 
-#define PUBLIC(suffix, number, type)                                                               \
+#define PUBLIC(suffix, element, type)                                                              \
     ssm2d_status ssm2d_params_save##suffix(const char *path, const char *prefix,                   \
-                                           const ssm2d_layer *layer, const number *params,         \
+                                           const ssm2d_layer *layer, const element *params,        \
                                            ssm2d_error *error)                                     \
     {                                                                                              \
         return save_params(path, prefix, layer, type, params, error);                              \
     }                                                                                              \
     ssm2d_status ssm2d_params_load##suffix(const char *path, const char *prefix,                   \
-                                           const ssm2d_layer *layer, number *params,               \
+                                           const ssm2d_layer *layer, element *params,              \
                                            ssm2d_error *error)                                     \
     {                                                                                              \
         return load_params(path, prefix, layer, type, params, error);                              \

@@ -52,9 +52,9 @@ char *run_data_text(const task *t, const dataset_info *train, const normalisatio
     snprintf(names, sizeof names, "%016" PRIx64, train->names);
     good = good && (!train->names || cJSON_AddStringToObject(root, "names", names));
     for (int k = 0; good && k < 2; k++) {
-        double numbers[3]; /* cJSON prints 15 digits or more, so that floats stay exact */
-        for (int i = 0; i < 3; i++) numbers[i] = (double)(k ? norm->std[i] : norm->mean[i]);
-        good = json_add(root, k ? "std" : "mean", cJSON_CreateDoubleArray(numbers, 3));
+        double values[3]; /* cJSON prints 15 digits or more, so that floats stay exact */
+        for (int i = 0; i < 3; i++) values[i] = (double)(k ? norm->std[i] : norm->mean[i]);
+        good = json_add(root, k ? "std" : "mean", cJSON_CreateDoubleArray(values, 3));
     }
     char *text = good ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);

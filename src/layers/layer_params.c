@@ -139,13 +139,13 @@ ssm2d_status layer_params_check(const ssm2d_layer *layer, ssm2d_type type, const
 
 /* ---- public: float and double ---------------------------------------------------------------- */
 
-#define PUBLIC(suffix, number, type)                                                               \
+#define PUBLIC(suffix, element, type)                                                              \
     ssm2d_status ssm2d_params_init##suffix(const ssm2d_layer *layer, uint64_t seed,                \
-                                           number *params, ssm2d_error *error)                     \
+                                           element *params, ssm2d_error *error)                    \
     {                                                                                              \
         return layer_params_init(layer, seed, type, params, error);                                \
     }                                                                                              \
-    ssm2d_status ssm2d_params_check##suffix(const ssm2d_layer *layer, const number *params,        \
+    ssm2d_status ssm2d_params_check##suffix(const ssm2d_layer *layer, const element *params,       \
                                             ssm2d_error *error)                                    \
     {                                                                                              \
         return layer_params_check(layer, type, params, error);                                     \

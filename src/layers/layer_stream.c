@@ -87,14 +87,14 @@ void ssm2d_stream_destroy(ssm2d_stream *s)
 
 /* ---- public: float and double ---------------------------------------------------------------- */
 
-#define PUBLIC(suffix, number, type)                                                               \
+#define PUBLIC(suffix, element, type)                                                              \
     ssm2d_status ssm2d_stream_create##suffix(ssm2d_context *context, const ssm2d_layer *layer,     \
-                                             size_t batch, size_t cols, const number *params,      \
+                                             size_t batch, size_t cols, const element *params,     \
                                              ssm2d_stream **stream, ssm2d_error *error)            \
     {                                                                                              \
         return layer_stream_create(context, layer, batch, cols, type, params, stream, error);      \
     }                                                                                              \
-    ssm2d_status ssm2d_stream_push##suffix(ssm2d_stream *stream, const number *u, number *y)       \
+    ssm2d_status ssm2d_stream_push##suffix(ssm2d_stream *stream, const element *u, element *y)     \
     {                                                                                              \
         return layer_stream_push(stream, type, u, y);                                              \
     }

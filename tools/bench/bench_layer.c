@@ -119,7 +119,7 @@ static void fill(rng *r, ssm2d_type type, size_t count, void *values)
 static ssm2d_status plan_subject(const bench_case *c, const ssm2d_layer *layer,
                                  const char *algorithm, subject *s, ssm2d_error *error)
 {
-    const size_t number = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+    const size_t element_size = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
     const size_t params = ssm2d_layer_param_count(layer);
     size_t shape[SSM2D_KERNEL_RANK], kernels = 1;
     ssm2d_plan_options options = ssm2d_plan_options_default();
@@ -132,9 +132,9 @@ static ssm2d_status plan_subject(const bench_case *c, const ssm2d_layer *layer,
     if (status) return status;
     const int rank = ssm2d_kernel_shape(s->plan, shape);
     for (int i = 0; i < rank; i++) kernels *= shape[i];
-    s->params = mem_alloc(s->context, params * number);
-    s->dparams = mem_alloc(s->context, params * number);
-    s->kernel = mem_alloc(s->context, kernels * number);
+    s->params = mem_alloc(s->context, params * element_size);
+    s->dparams = mem_alloc(s->context, params * element_size);
+    s->kernel = mem_alloc(s->context, kernels * element_size);
     if (!s->params || !s->dparams || !s->kernel)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters and their kernels",
                     params);
@@ -145,13 +145,13 @@ static ssm2d_status plan_subject(const bench_case *c, const ssm2d_layer *layer,
 static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, int kernels_only,
                                  subject *s, ssm2d_error *error)
 {
-    size_t number = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element_size = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
     size_t channels = (size_t)c->config.channels, count = c->batch * c->rows * c->cols * channels;
     ssm2d_config config = c->config;
     config.init = LAYER_INIT_AUTHORS;
     const ssm2d_layer layer = layer_of(&layer_ssm2d, &config);
     rng r = rng_seed(1);
-    *s = (subject){.context = context, .bytes = count * number};
+    *s = (subject){.context = context, .bytes = count * element_size};
     ssm2d_status status = plan_subject(c, &layer, c->algorithm, s, error);
     if (status || kernels_only) goto done;
     s->u = mem_alloc(context, s->bytes);

@@ -277,15 +277,15 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
 static void describe(const layer_setup *s, const values *o, char *note, size_t size)
 {
     const ssm2d_layer layer = layer_of(&layer_ssm2d, &s->config);
-    char norm[32], numbers[32];
+    char norm[32], form[32];
     ssm2d_layer_setting(&layer, "norm", norm, sizeof norm);
-    ssm2d_layer_setting(&layer, "values", numbers, sizeof numbers);
+    ssm2d_layer_setting(&layer, "values", form, sizeof form);
     snprintf(note, size,
              "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] "
              "is at the bottom left.\n%s\n"
              "Receptive field: |dy/du| by offset from the output's position, averaged over "
              "channels%s; logarithmic scale.",
-             s->config.channels, s->config.channels == 1 ? "" : "s", norm, numbers, s->config.n_ssm,
+             s->config.channels, s->config.channels == 1 ? "" : "s", norm, form, s->config.n_ssm,
              s->config.d_state, layer_init_name((int)s->config.init), (unsigned long long)s->seed,
              scale_note(o), s->config.layer_norm ? ", before the LayerNorm" : "");
 }

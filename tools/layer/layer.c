@@ -67,7 +67,7 @@ typedef struct job {
     const values *options;
     layer_case input;
     ssm2d_type type;
-    size_t number; /* bytes of one element of this type */
+    size_t element_size; /* bytes of one element */
     ssm2d_plan *plan;
     ssm2d_workspace *workspace;
     void *params, *u, *dy, *dparams;
@@ -79,7 +79,7 @@ typedef struct job {
  * memory. */
 static void *typed(const job *j, const double *from, size_t n)
 {
-    void *copy = mem_alloc(j->context, n * j->number);
+    void *copy = mem_alloc(j->context, n * j->element_size);
     if (!copy || !from) return copy;
     for (size_t i = 0; i < n; i++) {
         if (j->type == SSM2D_DOUBLE)
@@ -197,7 +197,8 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     if (kernel) status = add_dkernel(j, kernel_rank, kernel_shape, error);
     j->owned = j->count;
     for (int i = 0; !status && layer_case_param(c, i, &a); i++)
-        add_result(j, "d", a.name, a.rank, a.shape, (char *)j->dparams + a.offset * j->number);
+        add_result(j, "d", a.name, a.rank, a.shape,
+                   (char *)j->dparams + a.offset * j->element_size);
     for (int i = 0; i < j->count && !status; i++)
         status =
             check_finite(j, j->results[i].name, j->results[i].data, j->results[i].count, error);
@@ -273,7 +274,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     job j = {.context = context, .options = v};
     int beyond = 0;
     j.type = strcmp(j.options->precision, "float") ? SSM2D_DOUBLE : SSM2D_FLOAT;
-    j.number = j.type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+    j.element_size = j.type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
     ssm2d_status status = layer_case_read(context, j.options->folder, &j.input, error);
     if (!status) status = compute(&j, error);
     for (int i = 0; i < j.count && !status && j.options->check; i++)

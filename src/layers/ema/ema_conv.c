@@ -40,7 +40,7 @@ static int before(const ema_plan *p)
 ssm2d_status ema_conv_make(ema_plan *p, ssm2d_error *error)
 {
     ema_plan *e = p;
-    const size_t numbers = e->cells * (size_t)p->base.channels, batch = p->base.options.batch;
+    const size_t elements = e->cells * (size_t)p->base.channels, batch = p->base.options.batch;
     const size_t size = sizeof(real), threads = (size_t)pool_threads(p->base.context->pool);
     const plane_strides in = p->base.in;
     if (e->cells > MAX_CELLS)
@@ -68,13 +68,13 @@ ssm2d_status ema_conv_make(ema_plan *p, ssm2d_error *error)
     e->worker = 4 * e->tile + e->scratch; /* impulse, kernel, dkernel, du */
     e->tiles = plan_reserve(&p->base, e->worker, threads * size);
     e->k2 = plan_reserve(&p->base, kernel, size);
-    e->z = plan_reserve(&p->base, batch, numbers * size);
-    if (!e->in_is_raster) e->dense_u = plan_reserve(&p->base, batch, numbers * size);
+    e->z = plan_reserve(&p->base, batch, elements * size);
+    if (!e->in_is_raster) e->dense_u = plan_reserve(&p->base, batch, elements * size);
     e->conv_memory = plan_reserve(&p->base, conv_plan_bytes(e->conv), 1);
     if (p->base.options.inference) return SSM2D_OK;
     e->dk2 = plan_reserve(&p->base, kernel, size);
-    e->dz = plan_reserve(&p->base, batch, numbers * size);
-    if (!e->in_is_raster) e->dense_du = plan_reserve(&p->base, batch, numbers * size);
+    e->dz = plan_reserve(&p->base, batch, elements * size);
+    if (!e->in_is_raster) e->dense_du = plan_reserve(&p->base, batch, elements * size);
     return SSM2D_OK;
 }
 
@@ -146,13 +146,13 @@ static void adjoint_vector(void *arg, size_t v, int worker)
     const job *j = arg;
     const ema_plan *p = j->plan;
     const two_sided *layout = conv_plan_layout(p->conv);
-    const size_t lanes = (size_t)p->base.lanes, numbers = ema_decays_size(p), tile = p->tile;
-    const real *decays = REGION_AT(real, j->ws, p->decays) + v * numbers;
+    const size_t lanes = (size_t)p->base.lanes, decays_size = ema_decays_size(p), tile = p->tile;
+    const real *decays = REGION_AT(real, j->ws, p->decays) + v * decays_size;
     const real *dk2 = REGION_AT(real, j->ws, p->dk2) + v * two_sided_size(layout);
-    real *ddecays = REGION_AT(real, j->ws, p->ddecays) + v * numbers;
+    real *ddecays = REGION_AT(real, j->ws, p->ddecays) + v * decays_size;
     real *domega = REGION_AT(real, j->ws, p->domega) + v * lanes;
     real *u = worker_tiles(j, worker), *dk = u + 2 * tile, *du = dk + tile, *scratch = du + tile;
-    memset(ddecays, 0, numbers * sizeof(real));
+    memset(ddecays, 0, decays_size * sizeof(real));
     memset(du, 0, tile * sizeof(real)); /* unused, but sums in it must not overflow */
     for (int r = 0; r < p->directions; r++) {
         impulse(p, r, u);

@@ -253,7 +253,7 @@ static void sum_task(void *arg, size_t k, int worker)
     const job *t = arg;
     const ssm2d_kind_plan *p = t->plan;
     const size_t W = (size_t)p->wide, H = (size_t)p->config.channels,
-                 R = (size_t)p->config.directions, numbers = p->scan.gradient;
+                 R = (size_t)p->config.directions, gradient_size = p->scan.gradient;
     real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
     memset(dcoef, 0, COEFS * W * sizeof(real));
     for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
@@ -266,7 +266,8 @@ static void sum_task(void *arg, size_t k, int worker)
             const assignment a = assign_systems(&p->config, (int)r);
             for (size_t h = (size_t)assigned_channel(a, (int)k, 0); h < H; h += (size_t)a.period) {
                 const size_t c = (size_t)c_row_of(&p->config, (int)r, (int)h);
-                const real *from = SCAN_REGION(t->ws, sums) + ((chunk * R + r) * H + h) * numbers;
+                const real *from =
+                    SCAN_REGION(t->ws, sums) + ((chunk * R + r) * H + h) * gradient_size;
                 for (size_t i = 0; i < COEFS * W; i++) dcoef[i] += from[i];
                 from += COEFS * W;
                 for (size_t i = 0; i < 2 * W; i++)
@@ -285,11 +286,11 @@ void scan_backward(const ssm2d_kind_plan *p, ssm2d_workspace *ws, const real *u,
     pool_run(p->base.context->pool, (size_t)p->systems, sum_task, &t);
     if (!p->config.skip) return;
     const size_t H = (size_t)p->config.channels, R = (size_t)p->config.directions,
-                 numbers = p->scan.gradient;
+                 gradient_size = p->scan.gradient;
     for (size_t h = 0; h < H; h++) {
         real sum = 0;
         for (size_t chunk = 0; chunk < (size_t)p->scan.chunks; chunk++)
-            sum += SCAN_REGION(ws, sums)[(chunk * R * H + h) * numbers + numbers - 1];
+            sum += SCAN_REGION(ws, sums)[(chunk * R * H + h) * gradient_size + gradient_size - 1];
         REGION(real, ws, dd)[h] = sum;
     }
 }
