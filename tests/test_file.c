@@ -82,8 +82,8 @@ static void reads_pipes(void **state)
     mem_free(context, bytes);
 }
 
-/* What each use of file_fd makes of a pipe, a link to a file, a file with two names, a folder and
- * nothing: the result that is not a descriptor, or 0. */
+/* The result of each use of file_fd for a pipe, a link to a file, a file with two names, a folder
+ * and a missing file: an error, or 0 for success. */
 static void opens_what_is_safe(void **state)
 {
     (void)state;

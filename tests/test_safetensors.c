@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* A file with this header text (padded when asked) and so many bytes of data 0, 1, 2 ..; to be
+/* A file with this header text (padded when asked) and this many bytes of data 0, 1, 2 ..; to be
  * freed. */
 static unsigned char *make(const char *header, size_t data, size_t *size)
 {

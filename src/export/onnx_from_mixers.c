@@ -91,7 +91,7 @@ static const char *convolve(onnx_builder *b, const char *x, const kernel *k, con
     return onnx_node(b, "Conv", 2, (const char *[]){x, w}, a);
 }
 
-/* Memory for kernels of so many channels and offsets; the caller frees k->at. */
+/* Allocates kernels of this many channels and offsets; the caller frees k->at. */
 static int make_kernel(onnx_builder *b, size_t channels, int rows, int cols, kernel *k)
 {
     *k = (kernel){.channels = channels,

@@ -529,7 +529,7 @@ static void test_predict_and_example_agree(void **state)
     assert_non_null(strstr(tool.err, "not the folder of a run"));
     shell_run("\"" CLASSIFY "\" \"" GOLDEN_RUN "\" \"$FOLDER/a.png\"");
     assert_int_equal(tool.code, 1);
-    assert_non_null(strstr(tool.err, "no binary PPM"));
+    assert_non_null(strstr(tool.err, "not a binary PPM"));
     ssm2d_session_destroy(p);
     ssm2d_model_close(m);
 }

@@ -18,7 +18,7 @@
 #include <complex.h>
 #include <math.h>
 
-enum { RECOMPUTE = 64 }; /* every so many powers one is exact; products between */
+enum { RECOMPUTE = 64 }; /* interval between exact powers; products between */
 
 typedef struct job {
     const s4nd_plan *plan;
